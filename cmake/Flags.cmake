@@ -1,0 +1,17 @@
+# Warnings and sanitizers for every target of this project.
+add_library(fermata_flags INTERFACE)
+target_compile_options(fermata_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+target_include_directories(fermata_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+
+if(FERMATA_SANITIZE STREQUAL "thread")
+  # The asymmetric fence stays a compiler barrier there; membarrier is what makes it a fence.
+  add_compile_options(-fsanitize=thread -g)
+  add_link_options(-fsanitize=thread)
+elseif(FERMATA_SANITIZE STREQUAL "address+undefined")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=address,undefined)
+elseif(FERMATA_SANITIZE)
+  message(FATAL_ERROR "FERMATA_SANITIZE: address+undefined or thread, not '${FERMATA_SANITIZE}'")
+endif()

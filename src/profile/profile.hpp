@@ -1,0 +1,88 @@
+// Profile: what a signal costs between each pair of CPUs, per layout, and what the scheduler costs. A file.
+#ifndef FERMATA_PROFILE_PROFILE_HPP
+#define FERMATA_PROFILE_PROFILE_HPP
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "topo/topology.hpp"
+
+namespace fermata {
+
+struct Matrix {  // n x n, row-major; ns
+  std::int32_t n = 0;
+  std::vector<double> v;
+  explicit Matrix(std::int32_t size = 0) : n(size), v(static_cast<std::size_t>(size) * size, 0.0) {}
+  double& at(std::int32_t i, std::int32_t j) { return v[static_cast<std::size_t>(i) * n + j]; }
+  double at(std::int32_t i, std::int32_t j) const { return v[static_cast<std::size_t>(i) * n + j]; }
+  bool operator==(const Matrix&) const = default;
+};
+
+// How often a SIMD store was seen half done by a reader (reduction-with-barrier section IV.B, Table I).
+struct Tearing {
+  std::int32_t bytes = 16;  // 16, 32, 64
+  Level level = Level::kL3; // common level of writer and reader
+  std::int64_t reads = 0;   // reads that saw a new flag
+  std::int64_t torn = 0;
+  bool operator==(const Tearing&) const = default;
+};
+
+// Two-member exchange period of a layout between the nearest pair, ns per episode.
+struct LayoutCost {
+  std::string layout;  // "private", "packed", "counter", "private+stride2" ... "private+stride8"
+  double period_ns = 0;
+  bool operator==(const LayoutCost&) const = default;
+};
+
+struct Citation {  // published machines: where a value comes from
+  std::string field;
+  std::string source;     // paper, table or figure
+  bool estimated = false; // not printed by the paper: our estimate, with the reason in `source`
+  bool operator==(const Citation&) const = default;
+};
+
+struct Profile {
+  std::string machine;      // name
+  std::string fingerprint;  // of the topology it was measured on; empty for published machines
+  std::string origin;       // "measured", "published", "estimated"
+  std::string engine;       // "threads" or "processes"
+  std::string date;         // ISO 8601, UTC
+  Topology topology;        // CPUs in the order of the matrices' rows
+  Matrix o, l;              // ns; o(i,i) a stage without a signal
+  double one_way_ns = 0;    // nearest pair's one-way line latency (half a ping-pong)
+  double awaited_ns = 0;    // each further awaited slot from different senders
+  double reader_ns = 0;     // each further reader of a published line
+  std::vector<double> word_add_ns;  // [k-1]: time per add when k members add to one word at once
+  double word_read_ns = 0;
+  std::vector<LayoutCost> layouts;
+  std::vector<Tearing> tearing;
+  double yield_ns = 0;      // a switch by sched_yield between two threads of one CPU; 0 unknown
+  double futex_ns = 0;      // wake to run through a futex, other CPU
+  std::vector<Citation> citations;
+  std::vector<std::string> remarks;  // e.g. where the profile contradicts the declared topology
+  bool operator==(const Profile&) const = default;
+};
+
+struct ProfileOptions {
+  std::vector<std::int32_t> cpus;  // empty: all usable
+  bool processes = false;
+  bool sample = false;             // one measured pair per level, replicated
+  double seconds_per_pair = 0.15;
+  std::function<void(double done, const std::string& what)> progress;  // done in 0..1
+};
+
+Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options);
+// Without measuring: default costs per level from the topology; origin "estimated".
+Profile estimate_profile(const Topology& topology);
+
+std::string to_json(const Profile& profile);                 // versioned
+Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason
+std::string heat_map(const Profile& profile);                // of L, for a terminal
+std::string to_table(const Profile& profile);                // for people, <= 100 columns
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,56 @@
+// Predicted time of a schedule: the critical path from all arrivals through all departures.
+#ifndef FERMATA_SCHEDULE_COST_HPP
+#define FERMATA_SCHEDULE_COST_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/layout.hpp"
+#include "schedule/schedule.hpp"
+
+namespace fermata {
+
+// What the planner takes out of a profile for one placement. All in ns; matrices are members x members, row = sender.
+struct CostModel {
+  std::int32_t members = 0;
+  std::vector<double> o;  // o(i,j): intercept at zero signals; o(i,i): a stage without a signal
+  std::vector<double> l;  // l(i,j): each signal
+  double awaited = 0;     // each further slot awaited in a stage, from different senders
+  double reader = 0;      // each further reader of a published line
+  double word_add = 0;    // an add on a shared word whose line another member holds
+  double word_read = 0;   // a poller's reading of a word after its last write
+  // Factor on a signal of each layout, relative to kPrivate with stride 1 (measured; 1 if unknown).
+  double layout_factor[kLayoutCount] = {1, 1, 1};
+  double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
+  double switch_ns = 0;         // the scheduler's switch; counted when members share CPUs
+  double members_per_cpu = 1;   // > 1: oversubscribed
+  double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
+  double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
+};
+
+struct CostStep {
+  std::int32_t stage = 0;
+  std::int32_t vertex = 0;  // the vertex whose wait ends the step
+  double at_ns = 0;
+};
+
+struct Cost {
+  double critical_path_ns = 0;          // last arrival at 0 -> last departure
+  std::vector<double> departure_ns;     // per member
+  std::vector<double> stage_ns;         // latest end of each stage
+  std::vector<CostStep> critical_path;  // first to last
+};
+
+// One-shot latency when all members arrive at time 0.
+Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
+
+// Back-to-back time per episode: the growth of the critical path per episode, unrolled until it is steady.
+double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
+
+// heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to wait.
+double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
+double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,34 @@
+// How edges map to addresses (DESIGN.md, "Layout"). Names only; src/plan computes the addresses.
+#ifndef FERMATA_SCHEDULE_LAYOUT_HPP
+#define FERMATA_SCHEDULE_LAYOUT_HPP
+
+#include <cstdint>
+#include <string>
+
+namespace fermata {
+
+enum class Layout : std::uint8_t {
+  kPrivate = 0,    // a line per edge, in the receiver's memory
+  kPublished = 1,  // one line of the sender's, polled by all its receivers of the stage
+  kPacked = 2,     // slots of several edges of a stage share lines, as densely as header + payload allow
+};
+inline constexpr int kLayoutCount = 3;
+
+constexpr const char* name_of(Layout l) {
+  constexpr const char* kNames[kLayoutCount] = {"private", "published", "packed"};
+  return kNames[static_cast<int>(l)];
+}
+
+struct LayoutChoice {
+  Layout layout = Layout::kPrivate;
+  std::int32_t slots = 1;   // per edge: 1, 2 (by parity) or a larger power of two
+  std::int32_t stride = 1;  // lines from one slot line to the next, 1..8 (power8-barriers VI.D)
+  std::int32_t line = 64;   // bytes: 64 or 128
+  bool operator==(const LayoutChoice&) const = default;
+};
+
+// "private", "packed+2slots", "private+stride5+line128": what tables, plans and the command line print and take.
+std::string to_string(const LayoutChoice& choice);
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,67 @@
+// The intermediate representation: who signals whom, in which stage, carrying what. Pure data; nothing here runs.
+//
+// A vertex is a member (0 .. members-1) or a word (members .. members+words-1). A word is a shared counter that
+// members signal with an atomic add; it is complete when all its in-edges of this episode have come, and whoever
+// completes it goes on in its name. A stage means: send what you held when the stage began, then await everything that
+// this stage brings you. Stages without words are the boolean matrices of heterogeneous-mpi-barriers section V, sparse.
+#ifndef FERMATA_SCHEDULE_SCHEDULE_HPP
+#define FERMATA_SCHEDULE_SCHEDULE_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/kind.hpp"
+
+namespace fermata {
+
+enum class Action : std::uint8_t { kSignal = 0, kCombine = 1, kCopy = 2 };
+enum class Side : std::uint8_t { kLeft = 0, kRight = 1 };  // where the incoming value goes: in op mine, or mine op in
+
+struct Transfer {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t chunk = -1;  // -1: no data
+  std::uint8_t src_reg = 0;
+  std::uint8_t dst_reg = 0;
+  Action action = Action::kSignal;
+  Side side = Side::kRight;
+  bool operator==(const Transfer&) const = default;
+};
+
+// In-edges of a word are counted: threshold is their number per episode. agent is the word whose completer sends this
+// word's out-edges to other words and its in-edges from other words: a counter is its own agent (-1 here); a phase
+// names the counter whose completer flips it (a combining tree's climber releases the node that it completed).
+struct Word {
+  std::int32_t threshold = 1;
+  std::int32_t agent = -1;  // index of a word, or -1: this word
+  bool operator==(const Word&) const = default;
+};
+
+struct Stage {
+  std::vector<Transfer> transfers;
+  bool operator==(const Stage&) const = default;
+};
+
+struct Schedule {
+  std::string algorithm;  // as the algorithm table and the tool spell it, e.g. "kary(4)"; composites: "a/b"
+  Kind kind = Kind::kBarrier;
+  std::int32_t members = 1;
+  std::int32_t root = 0;       // broadcast and reduce
+  std::int32_t chunks = 0;     // 0 for a barrier
+  std::int32_t registers = 1;  // per member and chunk; register 0 holds the contribution and, at the end, the result
+  std::vector<Word> words;
+  std::vector<Stage> stages;
+
+  bool is_word(std::int32_t vertex) const { return vertex >= members; }
+  std::int32_t word_vertex(std::int32_t word) const { return members + word; }
+  std::size_t transfer_count() const {
+    std::size_t n = 0;
+    for (const Stage& s : stages) n += s.transfers.size();
+    return n;
+  }
+  bool operator==(const Schedule&) const = default;
+};
+
+}  // namespace fermata
+#endif

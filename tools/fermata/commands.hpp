@@ -1,0 +1,27 @@
+// One file per subcommand: cmd_NAME.cpp defines add_NAME, which registers the subcommand with CLI11. Its callback
+// throws CommandError (exit code 1, message on stderr) or returns.
+#ifndef FERMATA_TOOLS_COMMANDS_HPP
+#define FERMATA_TOOLS_COMMANDS_HPP
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+
+namespace fermata::tool {
+
+struct CommandError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.
+using AddCommand = void (*)(CLI::App& app);
+
+void add_verify(CLI::App& app);
+void add_topo(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_doctor(CLI::App& app);
+void add_plan(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_bench(CLI::App& app);
+
+}  // namespace fermata::tool
+#endif
