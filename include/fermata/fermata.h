@@ -1,0 +1,192 @@
+/* Fermata: barriers and small collectives synthesized for the machine at hand. The whole C ABI.
+ *
+ * Conventions. Every function returns an int status: 0 (FERMATA_OK), > 0 not finished, < 0 an error; results come by
+ * out-pointer and are written only on success. fermata_error_detail() has a sentence about this thread's last error.
+ * Handles are opaque; destroying NULL does nothing. The library never exits, aborts, prints (but for the stall report
+ * that FERMATA_STALL_SECONDS asks for) or touches signal masks. Config structs start with their size: fill them with their
+ * _INIT macro. FERMATA_DISABLE=1 turns the preload libraries off; this API has no hidden state but plans and profiles under
+ * $XDG_CACHE_HOME/fermata. */
+#ifndef FERMATA_FERMATA_H
+#define FERMATA_FERMATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(FERMATA_BUILDING) || defined(__GNUC__)
+#define FERMATA_API __attribute__((visibility("default")))
+#else
+#define FERMATA_API
+#endif
+
+#define FERMATA_VERSION_MAJOR 0
+#define FERMATA_VERSION_MINOR 1
+#define FERMATA_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ---------------------------------------------------------------------------------------------------- */
+
+enum fermata_status {
+  FERMATA_OK = 0,
+  FERMATA_PENDING = 1,          /* not finished yet */
+  FERMATA_ERR_ARGUMENT = -1,    /* an argument is out of its documented range */
+  FERMATA_ERR_MEMORY = -2,      /* no memory */
+  FERMATA_ERR_SYSTEM = -3,      /* a system call failed; the detail names it */
+  FERMATA_ERR_TIMEOUT = -4,     /* the time given has passed; the operation is still outstanding (fermata_resume) */
+  FERMATA_ERR_MEMBER_LOST = -5, /* a member has died or left; the detail names it; the team is broken */
+  FERMATA_ERR_MISMATCH = -6,    /* members disagree (tags, calls, plans); the detail names them */
+  FERMATA_ERR_BROKEN = -7,      /* an earlier error, or fermata_team_abort, made the team unusable: destroy it */
+  FERMATA_ERR_PARSE = -8,       /* a file is malformed; the detail gives line and reason */
+  FERMATA_ERR_UNSUPPORTED = -9, /* not available here; the detail says what would make it so */
+  FERMATA_ERR_FORKED = -10,     /* the handle belongs to the parent of this forked process */
+  FERMATA_ERR_BUSY = -11,       /* an operation of this member is still outstanding */
+  FERMATA_ERR_INTERRUPTED = -12, /* the idle hook asked to stop waiting; still outstanding (fermata_resume) */
+  FERMATA_ERR_VERIFY = -13,     /* a schedule or plan failed its proof */
+  FERMATA_ERR_NOT_FOUND = -14   /* no such file, plan, profile or algorithm */
+};
+
+FERMATA_API const char* fermata_status_string(int status); /* static storage; never NULL */
+FERMATA_API const char* fermata_error_detail(void);        /* this thread's last error; "" if none; valid until the next call */
+FERMATA_API const char* fermata_version(void);             /* "0.1.0" */
+
+/* ---- Topology, profile, plan ------------------------------------------------------------------------------------- */
+
+typedef struct fermata_topology fermata_topology;
+typedef struct fermata_profile fermata_profile;
+typedef struct fermata_plan fermata_plan;
+
+/* What this process may use: affinity and cgroup quota honoured. Errors: SYSTEM. */
+FERMATA_API int fermata_topology_discover(fermata_topology** out);
+/* From a file: hwloc XML, or the text that `fermata topo` prints. Errors: NOT_FOUND, PARSE. */
+FERMATA_API int fermata_topology_load(const char* path, fermata_topology** out);
+FERMATA_API int fermata_topology_cpus(const fermata_topology* topology, int* count);
+FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
+
+/* A profile measured by `fermata profile`; path NULL: this machine's from the cache. Errors: NOT_FOUND, PARSE. */
+FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
+FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
+
+enum fermata_kind { FERMATA_BARRIER = 0, FERMATA_BROADCAST = 1, FERMATA_REDUCE = 2, FERMATA_ALLREDUCE = 3 };
+enum fermata_engine { FERMATA_THREADS = 0, FERMATA_PROCESSES = 1 };
+
+typedef struct fermata_plan_request {
+  size_t size;                       /* sizeof(fermata_plan_request) */
+  int members;                       /* 1..4096 */
+  int kind;                          /* enum fermata_kind */
+  int engine;                        /* enum fermata_engine */
+  size_t payload;                    /* bytes, 0..56; 0 for a barrier */
+  const int* cpus;                   /* members entries, OS index of each rank's CPU; NULL: unpinned */
+  const char* algorithm;             /* NULL: the planner's choice; else e.g. "kary(4)" */
+  const char* layout;                /* NULL: the planner's choice; else e.g. "packed+2slots" */
+  const fermata_topology* topology;  /* NULL: this machine */
+  const fermata_profile* profile;    /* NULL: the cached one, else estimates from the topology */
+} fermata_plan_request;
+#define FERMATA_PLAN_REQUEST_INIT {sizeof(fermata_plan_request), 1, FERMATA_BARRIER, FERMATA_THREADS, 0, NULL, NULL, NULL, NULL, NULL}
+
+/* A proved plan: from the cache, else by estimates; never measures. Errors: ARGUMENT, NOT_FOUND, VERIFY, UNSUPPORTED. */
+FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out);
+/* A plan saved by `fermata plan`. Verified again before it is accepted. Errors: NOT_FOUND, PARSE, VERIFY. */
+FERMATA_API int fermata_plan_load(const char* path, fermata_plan** out);
+/* Text as `fermata explain` prints it. *length in: capacity of buffer; out: bytes needed with the final NUL. */
+FERMATA_API int fermata_plan_text(const fermata_plan* plan, char* buffer, size_t* length);
+FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
+
+/* ---- Teams ------------------------------------------------------------------------------------------------------- */
+
+typedef struct fermata_team fermata_team;     /* shared by its members */
+typedef struct fermata_member fermata_member; /* one rank's handle: used by one thread at a time */
+
+enum fermata_wait { FERMATA_WAIT_AUTO = 0, FERMATA_WAIT_SPIN = 1, FERMATA_WAIT_YIELD = 2, FERMATA_WAIT_PARK = 3 };
+
+/* Called while a member waits: after a bounded spin, and before and between timed parks. Return 0 to go on waiting,
+ * anything else to make the blocking call return FERMATA_ERR_INTERRUPTED with the operation still outstanding. */
+typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
+
+typedef struct fermata_team_config {
+  size_t size;               /* sizeof(fermata_team_config) */
+  int members;               /* 1..4096 */
+  int engine;                /* FERMATA_THREADS: heap memory; FERMATA_PROCESSES: a memfd that fork inherits */
+  int wait;                  /* enum fermata_wait; the environment's FERMATA_WAIT=auto|spin|yield|park wins */
+  int tagged;                /* non-zero: fermata_barrier_tagged works on this team (its barrier carries the tags) */
+  const int* cpus;           /* members entries or NULL: where each rank will run, for planning; nobody is pinned by it */
+  const fermata_plan* const* plans; /* plan_count plans to use instead of the cache's or the estimated ones */
+  size_t plan_count;
+  double stall_seconds;      /* > 0: a report on stderr after waiting so long; 0: FERMATA_STALL_SECONDS, else none */
+} fermata_team_config;
+#define FERMATA_TEAM_CONFIG_INIT {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0}
+
+/* Makes a team; plans come from the cache or estimates, nothing is measured. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
+FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_team** out);
+/* Frees this process's handle; memory goes when the last process has let go. Members of this process must have left
+ * (fermata_member_leave) or never be used again. */
+FERMATA_API void fermata_team_destroy(fermata_team* team);
+FERMATA_API int fermata_team_size(const fermata_team* team);
+
+/* Offers a process team to unrelated processes under an abstract unix socket: `count` attaches, then the name is gone. Blocks
+ * until all have come or `seconds` have passed (TIMEOUT). Same user only. */
+FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
+/* Attaches to a served team; retries until `seconds` have passed (TIMEOUT). */
+FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
+
+/* Becomes `rank` (0..members-1), each once, from the thread or process that will call the collectives. Members compare
+ * the plans' hash here: a different one is FERMATA_ERR_MISMATCH. Errors: ARGUMENT, BUSY (rank taken), FORKED, MISMATCH. */
+FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
+/* Gives the rank up. Members that wait for it, now or later, get FERMATA_ERR_MEMBER_LOST. NULL is fine. */
+FERMATA_API void fermata_member_leave(fermata_member* member);
+/* Makes the team unusable: all that wait or will wait get FERMATA_ERR_BROKEN. Async-signal-safe. */
+FERMATA_API void fermata_team_abort(fermata_team* team);
+/* Collective: members with equal colour form a new team, ordered by (key, rank); colour < 0: none, *out = NULL. The
+ * new member is left with fermata_member_leave, which frees its share of the sub-team. */
+FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
+
+FERMATA_API int fermata_member_rank(const fermata_member* member);
+FERMATA_API int fermata_member_count(const fermata_member* member); /* members of its team */
+/* Seconds that a blocking call may wait; <= 0: for ever (the default). On FERMATA_ERR_TIMEOUT the operation is
+ * still outstanding: fermata_resume goes on waiting with the same buffers, every other collective of this member says BUSY,
+ * fermata_team_abort or fermata_member_leave gives up. */
+FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
+FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
+/* Goes on with the operation that a timeout or an idle hook left outstanding. */
+FERMATA_API int fermata_resume(fermata_member* member);
+/* Who is in which call: text, one line per member. *length as in fermata_plan_text. */
+FERMATA_API int fermata_team_report(const fermata_team* team, char* buffer, size_t* length);
+/* Pins the calling thread to one CPU (OS index). Errors: ARGUMENT (not allowed here), SYSTEM. */
+FERMATA_API int fermata_pin(int cpu);
+
+/* ---- Collectives -------------------------------------------------------------------------------------------------
+ * Called by all members of a team in the same order. All may return MEMBER_LOST, MISMATCH, BROKEN, TIMEOUT, INTERRUPTED,
+ * FORKED, BUSY. What a member wrote before is visible to each member whose call returned after depending on it: all
+ * members for barrier and allreduce, root to all for broadcast, all to root for reduce. */
+
+enum fermata_type { FERMATA_INT32, FERMATA_INT64, FERMATA_UINT32, FERMATA_UINT64, FERMATA_FLOAT, FERMATA_DOUBLE };
+enum fermata_op {
+  FERMATA_SUM, FERMATA_PROD, FERMATA_MIN, FERMATA_MAX, /* every type */
+  FERMATA_AND, FERMATA_OR, FERMATA_XOR,                /* integer types: bitwise */
+  FERMATA_LAND, FERMATA_LOR                            /* every type: 0 or 1 */
+};
+#define FERMATA_MAX_PAYLOAD 56 /* bytes: count x size of the type */
+
+FERMATA_API int fermata_barrier(fermata_member* member);
+/* Split phase: arrive returns at once; depart waits for all; what lies between overlaps. test: OK when depart would not
+ * wait, else PENDING. */
+FERMATA_API int fermata_arrive(fermata_member* member);
+FERMATA_API int fermata_depart(fermata_member* member);
+FERMATA_API int fermata_test(fermata_member* member);
+/* UPC's barrier with an expression: every member gets MISMATCH if two members gave different tags; members that called
+ * fermata_barrier match any. The team stays usable. Needs config.tagged, else UNSUPPORTED. */
+FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
+
+/* count x size of type <= 56 bytes, else UNSUPPORTED. in == out is allowed. Every member gets the bitwise same
+ * result, and the same on every run of a plan. Operators on types that they are not defined for: ARGUMENT. */
+FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+/* The result is written at root only; out may be NULL elsewhere. Others return when their part is on its way. */
+FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root);
+/* bytes <= 56. root returns when the data is on its way, the others when they have it. */
+FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+// The compiled form of a plan: position-independent plain data (offsets, no pointers, no virtual calls) that any cursor can
+// walk: a thread, a process that maps it, a GPU block. One blob per plan:
+//
+//   ProgramHeader | MemberProgram[members] | Step[...]
+//
+// and, elsewhere in the team's segment, `regions` copies of a region of region_bytes that slots, words and doors lie
+// in (one copy per root for rooted collectives, else one). Offsets in steps are from the start of a region.
+#ifndef FERMATA_EXEC_PROGRAM_HPP
+#define FERMATA_EXEC_PROGRAM_HPP
+
+#include <cstdint>
+#include <type_traits>
+
+namespace fermata {
+
+inline constexpr std::uint32_t kProgramMagic = 0x464d5450;  // "FMTP"
+inline constexpr std::uint32_t kProgramVersion = 1;
+
+enum class Code : std::uint8_t {
+  kEnd = 0,     // the episode is over for this member
+  kSend,        // write register `reg` and the header of my slot at the receiver; ring its door
+  kAwait,       // the slot has this episode: fold it into register `reg`
+  kAdd,         // add 1 to a word; if that completes it go on at `target`, else at the next step
+  kPoll,        // the word has reached threshold x episode
+  kFlip,        // set a phase word to this episode; ring the word's door
+  kCreditAwait, // the receiver has read episode - slots: the slot that the next kSend writes is free
+  kCreditGive,  // tell the sender that this episode was read (every `threshold` episodes)
+  kJump,        // go on at `target`
+};
+
+enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
+
+inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
+
+// 32 bytes, so that two share a line and none straddles one.
+struct Step {
+  Code code;
+  std::uint8_t reg;        // register sent from, or folded into
+  Fold fold;
+  std::uint8_t rings;      // 1: `door` is a member's (its rank); 2: an offset in the region; 0: nobody parks on this
+  std::uint32_t offset;    // of the edge's slot 0, the word, or the credit
+  std::uint32_t stride;    // bytes from one slot of the edge to the next
+  std::uint32_t mask;      // slots - 1
+  std::uint32_t threshold; // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive: batch
+  std::uint32_t target;    // kAdd, kJump: index of a step of the same member
+  std::uint32_t door;
+  std::uint32_t peer;      // the other end, a member's rank, or members + word (reports and traces)
+};
+static_assert(sizeof(Step) == 32 && std::is_trivially_copyable_v<Step>);
+
+struct MemberProgram {
+  std::uint32_t first = 0;  // index of the first step in the blob's step array
+  std::uint32_t count = 0;
+};
+
+struct ProgramHeader {
+  std::uint32_t magic = kProgramMagic;
+  std::uint32_t version = kProgramVersion;
+  std::uint64_t hash = 0;          // of everything behind this field; members compare it before first use
+  std::uint32_t bytes = 0;         // of the whole blob
+  std::uint32_t members = 0;
+  std::uint32_t kind = 0;          // fermata::Kind
+  std::uint32_t payload = 0;       // bytes that slots can carry; 0: none
+  std::uint32_t registers = 1;     // 1..kMaxRegisters
+  std::uint32_t line = 64;
+  std::uint32_t region_bytes = 0;  // multiple of 128
+  std::uint32_t regions = 1;       // 1, or members for rooted collectives
+  std::uint32_t steps = 0;
+  std::uint32_t programs_offset = 0;  // of MemberProgram[members]
+  std::uint32_t steps_offset = 0;     // of Step[steps], 32-byte aligned
+  std::uint32_t idempotent = 0;       // contributions may come more than once: refuse other operators
+  char algorithm[64] = {};            // for reports
+  char layout[32] = {};
+};
+static_assert(std::is_trivially_copyable_v<ProgramHeader>);
+
+inline constexpr std::uint32_t kMaxRegisters = 8;
+inline constexpr std::uint32_t kMaxMembers = 4096;
+
+}  // namespace fermata
+#endif
