@@ -7,11 +7,19 @@ target_include_directories(fermata_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${P
 
 if(FERMATA_SANITIZE STREQUAL "thread")
   # The asymmetric fence stays a compiler barrier there; membarrier is what makes it a fence.
-  add_compile_options(-fsanitize=thread -g)
+  add_compile_options(-fsanitize=thread -g $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
   add_link_options(-fsanitize=thread)
 elseif(FERMATA_SANITIZE STREQUAL "address+undefined")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=address,undefined)
 elseif(FERMATA_SANITIZE)
   message(FATAL_ERROR "FERMATA_SANITIZE: address+undefined or thread, not '${FERMATA_SANITIZE}'")
+endif()
+
+# Every file reader is built with coverage feedback; the fuzzer's main comes with the targets of tests/fuzz.
+if(FERMATA_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FERMATA_FUZZ needs clang (preset fuzz)")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -1,1 +1,53 @@
-# filled by the packaging step
+# Installed package: libraries, headers, find_package(fermata) with fermata::fermata and fermata::rt, pkg-config
+# modules fermata and fermata-rt, the tool and its pages. Paths are relative, so that the prefix can be moved.
+include(CMakePackageConfigHelpers)
+
+set(libraries)
+foreach(target fermata_rt fermata)
+  if(TARGET ${target})
+    list(APPEND libraries ${target})
+  endif()
+endforeach()
+if(NOT libraries)
+  return()
+endif()
+
+install(TARGETS ${libraries} EXPORT fermata
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fermata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fermata)
+install(EXPORT fermata NAMESPACE fermata:: FILE fermata-targets.cmake DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/fermata-config.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 each minor release may change the ABI.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/fermata-config.cmake ${PROJECT_BINARY_DIR}/cmake/fermata-config-version.cmake
+  DESTINATION ${package_dir})
+
+# pcfiledir is <prefix>/<libdir>/pkgconfig; the way back up depends on the depth of libdir (lib, lib64, lib/x86_64-...).
+file(RELATIVE_PATH pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+foreach(target ${libraries})
+  get_target_property(output ${target} OUTPUT_NAME)
+  if(NOT output)
+    set(output ${target})
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${output}.pc.in ${PROJECT_BINARY_DIR}/cmake/${output}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/cmake/${output}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+if(TARGET fermata_tool)
+  install(TARGETS fermata_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+foreach(section 1 3 7)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+  if(pages)
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  endif()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,77 @@
+# The way in: `make demo` shows what the library does here, `make check` tests it. docs/building.md has the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+
+JOBS ?= $(shell nproc)
+WERROR ?= OFF
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 20
+CROSS ?= aarch64 ppc64le
+
+# $(1): preset, $(2): further cache entries
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) $(2) --log-level=WARNING
+compile = cmake --build --preset $(1) --parallel $(JOBS)
+test = ctest --preset $(1) --parallel $(JOBS)
+
+.PHONY: help bootstrap bootstrap-ci build check demo sanitize asan-ubsan tsan cross includes format-check fuzz \
+        install clean
+
+help:
+	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
+	@echo "make check         build and run all tests"
+	@echo "make build         build into build/release"
+	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
+	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
+	@echo "make includes      check the arrows between the parts and the rules for sources"
+	@echo "make format-check  report files that clang-format would change"
+	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
+	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
+	@echo "make clean         remove build/"
+
+bootstrap:
+	@scripts/bootstrap
+
+bootstrap-ci:
+	@scripts/bootstrap --ci
+
+build: bootstrap
+	@$(call configure,release)
+	@$(call compile,release)
+
+check: build
+	@$(call test,release)
+
+demo: build
+	@scripts/demo
+
+sanitize: asan-ubsan tsan
+
+asan-ubsan tsan: bootstrap-ci
+	@$(call configure,$@)
+	@$(call compile,$@)
+	@$(call test,$@)
+
+cross: $(addprefix cross-,$(CROSS))
+
+cross-%: bootstrap-ci
+	@$(call configure,$*)
+	@$(call compile,$*)
+	@$(call test,$*)
+
+includes:
+	@scripts/check-includes
+	@scripts/check-sources
+
+format-check: bootstrap-ci
+	@scripts/check-format
+
+fuzz: bootstrap-ci
+	@$(call configure,fuzz)
+	@$(call compile,fuzz)
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	@rm -rf build
