@@ -1,0 +1,188 @@
+// Clock, scheduler, affinity and quota on Linux.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+
+std::int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void yield() { sched_yield(); }
+std::uint32_t thread_id() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
+std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
+
+namespace {
+
+// The kernel refuses sets smaller than its own: grow until it is content.
+struct CpuSet {
+  cpu_set_t* set = nullptr;
+  std::size_t bytes = 0;
+  ~CpuSet() {
+    if (set != nullptr) CPU_FREE(set);
+  }
+};
+
+bool read_affinity(CpuSet* out) {
+  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
+    out->set = CPU_ALLOC(static_cast<std::size_t>(cpus));
+    if (out->set == nullptr) return false;
+    out->bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
+    CPU_ZERO_S(out->bytes, out->set);
+    if (sched_getaffinity(0, out->bytes, out->set) == 0) return true;
+    CPU_FREE(out->set);
+    out->set = nullptr;
+    if (errno != EINVAL) return false;
+  }
+  return false;
+}
+
+// First line of a small file into text; false if it cannot be read.
+bool read_line(const char* path, char* text, std::size_t capacity) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, capacity - 1);
+  close(fd);
+  if (n < 0) return false;
+  text[n] = '\0';
+  return true;
+}
+
+double tighter(double a, double b) { return a <= 0 ? b : (b <= 0 ? a : (a < b ? a : b)); }
+
+double quota_v2(const char* dir) {
+  char path[700];
+  char text[128];
+  snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", dir);
+  if (!read_line(path, text, sizeof text) || strncmp(text, "max", 3) == 0) return 0;
+  char* rest = nullptr;
+  const double quota = strtod(text, &rest);
+  const double period = strtod(rest, nullptr);
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+double quota_v1(const char* dir) {
+  double found[2] = {0, 0};
+  const char* const names[2] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
+  for (int i = 0; i < 2; ++i) {
+    char path[700];
+    char text[64];
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/%s", dir, names[i]);
+    if (!read_line(path, text, sizeof text)) return 0;
+    found[i] = strtod(text, nullptr);
+  }
+  return found[0] > 0 && found[1] > 0 ? found[0] / found[1] : 0;
+}
+
+// The tightest quota from `dir` up to the root: a parent's limit binds its children.
+double tightest(char* dir, double (*quota)(const char*)) {
+  double best = 0;
+  for (int depth = 0; depth < 64; ++depth) {
+    best = tighter(best, quota(dir));
+    char* slash = strrchr(dir, '/');
+    if (slash == nullptr) break;
+    *slash = '\0';
+  }
+  return best;
+}
+
+}  // namespace
+
+std::int32_t affinity_count() {
+  CpuSet cpus;
+  if (!read_affinity(&cpus)) return 1;
+  const int n = CPU_COUNT_S(cpus.bytes, cpus.set);
+  return n > 0 ? n : 1;
+}
+
+std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
+  CpuSet set;
+  if (!read_affinity(&set)) return 0;
+  std::int32_t n = 0;
+  for (std::size_t i = 0; i < set.bytes * 8; ++i) {
+    if (!CPU_ISSET_S(i, set.bytes, set.set)) continue;
+    if (n < capacity) cpus[n] = static_cast<std::int32_t>(i);
+    ++n;
+  }
+  return n;
+}
+
+Status pin_thread(std::int32_t cpu) {
+  if (cpu < 0 || cpu >= (1 << 20)) return Status::kArgument;
+  CpuSet one;
+  one.set = CPU_ALLOC(static_cast<std::size_t>(cpu) + 1);
+  if (one.set == nullptr) return Status::kMemory;
+  one.bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpu) + 1);
+  CPU_ZERO_S(one.bytes, one.set);
+  CPU_SET_S(static_cast<std::size_t>(cpu), one.bytes, one.set);
+  if (sched_setaffinity(0, one.bytes, one.set) == 0) return Status::kOk;
+  return errno == EINVAL ? Status::kArgument : Status::kSystem;
+}
+
+double cgroup_quota() {
+  char text[1024];
+  const int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0) return 0;
+  text[n] = '\0';
+  double best = 0;
+  char* save = nullptr;
+  for (char* line = strtok_r(text, "\n", &save); line != nullptr; line = strtok_r(nullptr, "\n", &save)) {
+    // "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1)
+    char* controllers = strchr(line, ':');
+    char* path = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
+    if (path == nullptr) continue;
+    *path++ = '\0';
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s", strcmp(path, "/") == 0 ? "" : path);
+    ++controllers;
+    if (*controllers == '\0') best = tighter(best, tightest(dir, quota_v2));
+    if (strcmp(controllers, "cpu") == 0 || strncmp(controllers, "cpu,", 4) == 0 ||
+        strstr(controllers, ",cpu") != nullptr)
+      best = tighter(best, tightest(dir, quota_v1));
+  }
+  return best;
+}
+
+namespace {
+std::atomic<std::uint32_t> generation{1};
+std::atomic<std::uint32_t> hook_installed{0};
+void in_child() {
+  generation.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
+}
+}  // namespace
+
+void install_fork_hook() {
+  // order: relaxed; who comes second needs nothing from who came first
+  if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(nullptr, nullptr, in_child);
+}
+
+std::uint32_t fork_generation() {
+  return generation.load(std::memory_order_relaxed);  // order: written only while the process has one thread
+}
+
+void write_stderr(const char* text, std::size_t length) {
+  while (length > 0) {
+    const ssize_t n = write(STDERR_FILENO, text, length);
+    if (n <= 0) return;
+    text += n;
+    length -= static_cast<std::size_t>(n);
+  }
+}
+
+}  // namespace fermata::os

@@ -1,0 +1,206 @@
+// Segments: private memory, sealed memfds, descriptor passing, record locks.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+
+Status create_private(std::size_t bytes, Segment* out) {
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return Status::kMemory;
+  *out = {static_cast<std::byte*>(p), bytes, -1};
+  return Status::kOk;
+}
+
+Status create_shared(const char* name, std::size_t bytes, Segment* out) {
+  const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return Status::kSystem;
+  // A member that shrank the file would kill the others with SIGBUS: seal it before anybody else has it.
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    close(fd);
+    return Status::kSystem;
+  }
+  return map_shared(fd, out);
+}
+
+Status map_shared(std::int32_t fd, Segment* out) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_size <= 0) {
+    close(fd);
+    return Status::kSystem;
+  }
+  void* p = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (p == MAP_FAILED) {
+    close(fd);
+    return Status::kMemory;
+  }
+  *out = {static_cast<std::byte*>(p), static_cast<std::size_t>(info.st_size), fd};
+  return Status::kOk;
+}
+
+void unmap(Segment* segment) {
+  if (segment->base != nullptr) munmap(segment->base, segment->bytes);
+  if (segment->fd >= 0) close(segment->fd);
+  *segment = {};
+}
+
+namespace {
+
+struct Address {
+  sockaddr_un un;
+  socklen_t length;
+};
+
+bool abstract_address(const char* name, Address* out) {
+  const std::size_t n = strlen(name);
+  if (n == 0 || n > sizeof out->un.sun_path - 9) return false;
+  memset(&out->un, 0, sizeof out->un);
+  out->un.sun_family = AF_UNIX;
+  memcpy(out->un.sun_path + 1, "fermata.", 8);  // the leading NUL makes it abstract: nothing stays behind in a file system
+  memcpy(out->un.sun_path + 9, name, n);
+  out->length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 9 + n);
+  return true;
+}
+
+bool same_user(int fd) {
+  ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+bool send_fd(int to, int fd) {
+  char byte = 'f';
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  return sendmsg(to, &message, MSG_NOSIGNAL) == 1;
+}
+
+int take_fd(int from) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(from, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
+  int fd = -1;
+  memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  return fd;
+}
+
+bool wait_readable(int fd, std::int64_t deadline) {
+  for (;;) {
+    const std::int64_t left = deadline - now_ns();
+    if (left <= 0) return false;
+    pollfd p{fd, POLLIN, 0};
+    const int n = poll(&p, 1, static_cast<int>(left / 1'000'000 + 1));
+    if (n > 0) return true;
+    if (n < 0 && errno != EINTR) return false;
+  }
+}
+
+}  // namespace
+
+Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns) {
+  Address address;
+  if (!abstract_address(name, &address)) return Status::kArgument;
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0) return Status::kSystem;
+  if (bind(listener, reinterpret_cast<sockaddr*>(&address.un), address.length) != 0 || listen(listener, 64) != 0) {
+    const Status status = errno == EADDRINUSE ? Status::kBusy : Status::kSystem;
+    close(listener);
+    return status;
+  }
+  const std::int64_t deadline = now_ns() + timeout_ns;
+  Status status = Status::kOk;
+  for (std::int32_t served = 0; served < count && status == Status::kOk;) {
+    if (!wait_readable(listener, deadline)) {
+      status = Status::kTimeout;
+      break;
+    }
+    const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (peer < 0) continue;
+    if (same_user(peer) && send_fd(peer, fd)) ++served;
+    close(peer);
+  }
+  close(listener);
+  return status;
+}
+
+Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd) {
+  Address address;
+  if (!abstract_address(name, &address)) return Status::kArgument;
+  const std::int64_t deadline = now_ns() + timeout_ns;
+  do {
+    const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (peer < 0) return Status::kSystem;
+    if (connect(peer, reinterpret_cast<sockaddr*>(&address.un), address.length) == 0 && same_user(peer) &&
+        wait_readable(peer, deadline)) {
+      *fd = take_fd(peer);
+      close(peer);
+      if (*fd >= 0) return Status::kOk;
+    } else {
+      close(peer);
+    }
+    const timespec nap{0, 2'000'000};
+    nanosleep(&nap, nullptr);
+  } while (now_ns() < deadline);
+  return Status::kTimeout;
+}
+
+namespace {
+struct flock one_byte(short type, std::uint32_t byte) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+}  // namespace
+
+Status lock_byte(std::int32_t fd, std::uint32_t byte) {
+  struct flock lock = one_byte(F_WRLCK, byte);
+  if (fcntl(fd, F_SETLK, &lock) == 0) return Status::kOk;
+  return errno == EACCES || errno == EAGAIN ? Status::kBusy : Status::kSystem;
+}
+
+void unlock_byte(std::int32_t fd, std::uint32_t byte) {
+  struct flock lock = one_byte(F_UNLCK, byte);
+  fcntl(fd, F_SETLK, &lock);
+}
+
+bool byte_is_locked(std::int32_t fd, std::uint32_t byte) {
+  struct flock lock = one_byte(F_WRLCK, byte);
+  return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+}  // namespace fermata::os

@@ -1,0 +1,68 @@
+// What Fermata asks of an operating system. libc only; no function allocates on the C++ heap or throws.
+#ifndef FERMATA_OS_OS_HPP
+#define FERMATA_OS_OS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace fermata::os {
+
+// ---- Clock: monotonic, ns; the same in all processes of a host.
+std::int64_t now_ns();
+
+// ---- Scheduler
+void yield();
+std::uint32_t thread_id();
+std::uint32_t process_id();
+// CPUs that the calling thread may run on, at least 1.
+std::int32_t affinity_count();
+// Copies at most `capacity` OS indices of them into cpus; returns how many there are.
+std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
+Status pin_thread(std::int32_t cpu);
+// The tightest cgroup CPU quota above this process (v2 cpu.max, v1 cpu.cfs_quota_us), in CPUs; 0: none.
+double cgroup_quota();
+
+// ---- Futex: shared between processes if `shared`. sleep returns on a wake-up, a signal, a time-out or if *word != seen.
+enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };
+Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);
+void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared);
+
+// ---- Asymmetric fence. register_fence: once per process before others rely on it; false: not permitted here.
+bool register_fence(bool shared);
+// A full fence on every running thread that is registered, and here. Falls back to a local full fence.
+void heavy_fence(bool shared);
+
+// ---- Memory: zeroed, page-aligned, grown lazily by first touch.
+struct Segment {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  std::int32_t fd = -1;  // memfd of a shared segment; -1: private
+};
+Status create_private(std::size_t bytes, Segment* out);
+Status create_shared(const char* name, std::size_t bytes, Segment* out);  // sealed against shrinking
+Status map_shared(std::int32_t fd, Segment* out);  // takes the descriptor over; size from it
+void unmap(Segment* segment);                      // also closes the descriptor
+
+// ---- Passing a descriptor to unrelated processes of the same user through an abstract unix socket.
+Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
+Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd);
+
+// ---- Liveness: a POSIX record lock on one byte of the segment's descriptor, dropped by the kernel when the process
+// ends, however it ends. lock_byte: kBusy if another process has it.
+Status lock_byte(std::int32_t fd, std::uint32_t byte);
+void unlock_byte(std::int32_t fd, std::uint32_t byte);
+// Is it held by another process? (A process never sees its own locks.)
+bool byte_is_locked(std::int32_t fd, std::uint32_t byte);
+
+// ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
+void install_fork_hook();
+std::uint32_t fork_generation();
+
+// ---- The stall report's way out: best effort, no formatting.
+void write_stderr(const char* text, std::size_t length);
+
+}  // namespace fermata::os
+#endif

@@ -1,0 +1,54 @@
+// Doorbell: where a member (or all pollers of a word) parks, rung by a sender only if armed.
+//
+// Dekker's pattern with an asymmetric fence. Parker: arm; heavy fence; look again; sleep. Sender: signal; light fence; look
+// whether armed; ring. Whichever comes second sees the other's write, so a wake-up is never lost; timed parks bound the
+// damage of a mistake but are not the argument. The heavy fence is membarrier (the sender's side costs one load of a
+// line that stays shared), or, where members outnumber CPUs or membarrier is refused, both sides run a full fence.
+#ifndef FERMATA_SYNC_DOORBELL_HPP
+#define FERMATA_SYNC_DOORBELL_HPP
+
+#include <cstdint>
+
+#include "sync/atomics.hpp"
+
+namespace fermata {
+
+template <class A>
+struct Door {
+  typename A::template Atomic<std::uint32_t> armed;  // members about to park or parked here
+  typename A::template Atomic<std::uint32_t> bell;   // moves on at each ring; what the futex sleeps on
+};
+
+// Sender's side, after the signal is written. `full`: this team fences on both sides. Os::wake_all(bell) wakes sleepers.
+template <class A, class Os>
+inline void ring(Door<A>& door, bool full, Os& os) {
+  if (full) {
+    A::template full_fence<Site::kRingFence>();
+  } else {
+    A::template light_fence<Site::kRingFence>();
+  }
+  // order: relaxed; the fences on both sides order it after the signal. Pairs with park()'s arming.
+  if (A::load_relaxed(door.armed) != 0) [[unlikely]] {
+    // order: release, so that who reads the new number sees the signal. Pairs with kBellRead.
+    A::template add_release<Site::kBellRing>(door.bell, std::uint32_t{1});
+    os.wake_all(door.bell);
+  }
+}
+
+// Parker's side. ready() is the condition that the signal makes true. Returns after a wake-up, a time-out or at once if ready.
+// Os::heavy_fence(full) is membarrier or a full fence; Os::sleep(bell, seen, ns) sleeps while *bell == seen.
+template <class A, class Os, class Ready>
+inline void park(Door<A>& door, bool full, Os& os, std::int64_t ns, Ready&& ready) {
+  // order: relaxed; the heavy fence below orders it before ready(). Pairs with the look at `armed` in ring().
+  A::add_relaxed(door.armed, std::uint32_t{1});
+  // order: store-load between arming and ready(). Pairs with kRingFence.
+  os.template heavy_fence<Site::kDoorFence>(full);
+  // order: acquire, so that if a ring came before this read, ready() sees what was signalled. Pairs with kBellRing.
+  const std::uint32_t seen = A::template load_acquire<Site::kBellRead>(door.bell);
+  if (!ready()) os.sleep(door.bell, seen, ns);
+  // order: relaxed; a sender that still sees us armed rings once too often, which is harmless.
+  A::sub_relaxed(door.armed, std::uint32_t{1});
+}
+
+}  // namespace fermata
+#endif
