@@ -1,0 +1,37 @@
+// The internal vocabulary has the numbers of the public header: src/api casts between them.
+#include <fermata/fermata.h>
+
+#include "base/kind.hpp"
+#include "base/status.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr bool same(Status a, fermata_status b) { return static_cast<int>(a) == static_cast<int>(b); }
+static_assert(same(Status::kOk, FERMATA_OK) && same(Status::kPending, FERMATA_PENDING));
+static_assert(same(Status::kArgument, FERMATA_ERR_ARGUMENT) && same(Status::kMemory, FERMATA_ERR_MEMORY));
+static_assert(same(Status::kSystem, FERMATA_ERR_SYSTEM) && same(Status::kTimeout, FERMATA_ERR_TIMEOUT));
+static_assert(same(Status::kMemberLost, FERMATA_ERR_MEMBER_LOST) && same(Status::kMismatch, FERMATA_ERR_MISMATCH));
+static_assert(same(Status::kBroken, FERMATA_ERR_BROKEN) && same(Status::kParse, FERMATA_ERR_PARSE));
+static_assert(same(Status::kUnsupported, FERMATA_ERR_UNSUPPORTED) && same(Status::kForked, FERMATA_ERR_FORKED));
+static_assert(same(Status::kBusy, FERMATA_ERR_BUSY) && same(Status::kInterrupted, FERMATA_ERR_INTERRUPTED));
+static_assert(same(Status::kVerify, FERMATA_ERR_VERIFY) && same(Status::kNotFound, FERMATA_ERR_NOT_FOUND));
+
+constexpr bool same(Kind a, fermata_kind b) { return static_cast<int>(a) == static_cast<int>(b); }
+static_assert(same(Kind::kBarrier, FERMATA_BARRIER) && same(Kind::kBroadcast, FERMATA_BROADCAST));
+static_assert(same(Kind::kReduce, FERMATA_REDUCE) && same(Kind::kAllreduce, FERMATA_ALLREDUCE));
+
+constexpr bool same(Type a, fermata_type b) { return static_cast<int>(a) == static_cast<int>(b); }
+static_assert(same(Type::kInt32, FERMATA_INT32) && same(Type::kInt64, FERMATA_INT64));
+static_assert(same(Type::kUint32, FERMATA_UINT32) && same(Type::kUint64, FERMATA_UINT64));
+static_assert(same(Type::kFloat, FERMATA_FLOAT) && same(Type::kDouble, FERMATA_DOUBLE));
+
+constexpr bool same(Op a, fermata_op b) { return static_cast<int>(a) == static_cast<int>(b); }
+static_assert(same(Op::kSum, FERMATA_SUM) && same(Op::kProd, FERMATA_PROD) && same(Op::kMin, FERMATA_MIN));
+static_assert(same(Op::kMax, FERMATA_MAX) && same(Op::kAnd, FERMATA_AND) && same(Op::kOr, FERMATA_OR));
+static_assert(same(Op::kXor, FERMATA_XOR) && same(Op::kLand, FERMATA_LAND) && same(Op::kLor, FERMATA_LOR));
+
+static_assert(kLinePayload == FERMATA_MAX_PAYLOAD);
+
+}  // namespace
+}  // namespace fermata
