@@ -1,0 +1,132 @@
+#include "topo/json.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace fermata {
+
+namespace {
+
+constexpr std::int32_t kMaxId = 65536;
+
+struct IdField {
+  const char* name;
+  std::int32_t Cpu::* member;
+};
+constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
+                            {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
+                            {"smt", &Cpu::smt},      {"host", &Cpu::host}};
+
+// A CPU is a row of eight numbers, in the order that "columns" names: short enough for 1,024 of them.
+Cpu cpu_of_row(const JsonNode& row, ObjectReader& reader) {
+  Cpu c;
+  if (row.type != JsonNode::Type::kArray || row.items.size() != std::size(kIds)) {
+    reader.complain(row, "a CPU is an array of 8 numbers");
+    return c;
+  }
+  for (std::size_t i = 0; i < std::size(kIds); ++i) {
+    const JsonNode& item = row.items[i];
+    if (item.type != JsonNode::Type::kNumber || !item.integer || item.number < 0 || item.number > kMaxId)
+      reader.complain(item, std::string("'") + kIds[i].name + "' must be a whole number from 0 to 65536");
+    else
+      c.*kIds[i].member = static_cast<std::int32_t>(item.number);
+  }
+  return c;
+}
+
+Result<Topology> regular_of(const JsonNode& node) {
+  ObjectReader reader(node, "regular topology");
+  reader.only({"hosts", "packages", "numa", "l3", "l2", "cores", "smt"});
+  RegularShape shape;
+  const auto count = [&](const char* key, std::int32_t low) {
+    return static_cast<std::int32_t>(reader.integer(key, low, kMaxId, 1));
+  };
+  shape.hosts = count("hosts", 1);
+  shape.packages = count("packages", 1);
+  shape.numa = count("numa", 1);
+  shape.l3 = count("l3", 0);
+  shape.l2 = count("l2", 0);
+  shape.cores = count("cores", 1);
+  shape.smt = count("smt", 1);
+  if (shape.cpus() == 0) reader.complain(node, "more than 65536 CPUs");
+  if (!reader.ok()) return reader.error();
+  return topology_from_regular(shape);
+}
+
+}  // namespace
+
+std::string topology_flaw(const Topology& t) {
+  std::map<std::int32_t, Cpu> cores, packages, os;
+  std::map<std::int32_t, std::int32_t> numa_host;
+  for (const Cpu& c : t.cpus) {
+    const std::string where = "CPU " + std::to_string(c.os_index) + ": ";
+    const Cpu& same = os.try_emplace(c.os_index, c).first->second;
+    if (!(same == c)) return where + "named twice with different places";
+    const Cpu& core = cores.try_emplace(c.core, c).first->second;
+    if (core.l2 != c.l2 || core.l3 != c.l3 || core.package != c.package)
+      return where + "its core " + std::to_string(c.core) + " lies in two domains";
+    if (packages.try_emplace(c.package, c).first->second.host != c.host)
+      return where + "its package " + std::to_string(c.package) + " lies in two hosts";
+    if (numa_host.try_emplace(c.numa, c.host).first->second != c.host)
+      return where + "its NUMA node " + std::to_string(c.numa) + " lies in two hosts";
+  }
+  if (t.cpus.empty()) return "there are no CPUs";
+  return {};
+}
+
+Result<Topology> topology_from_node(const JsonNode& node) {
+  ObjectReader reader(node, "topology");
+  reader.only({"source", "model", "kernel", "virtual_machine", "line_bytes", "cpus_total", "quota_cpus",
+               "shape", "columns", "cpus", "regular"});
+  Topology t;
+  if (const JsonNode* regular = reader.object("regular")) {
+    auto made = regular_of(*regular);
+    if (!made) return made;
+    t = *std::move(made);
+    if (reader.array("cpus") != nullptr) reader.complain(node, "'regular' and 'cpus' exclude each other");
+  } else if (const JsonNode* rows = reader.array("cpus")) {
+    for (const JsonNode& row : rows->items) t.cpus.push_back(cpu_of_row(row, reader));
+  } else {
+    reader.complain(node, "'cpus' or 'regular' is missing");
+  }
+  t.source = reader.text("source", t.source);
+  t.model = reader.text("model", {});
+  t.kernel = reader.text("kernel", {});
+  t.virtual_machine = reader.flag("virtual_machine", false);
+  t.line_bytes = static_cast<std::int32_t>(reader.integer("line_bytes", 16, 4096, 64));
+  t.cpus_total = static_cast<std::int32_t>(reader.integer("cpus_total", 1, kMaxId, t.cpus_total));
+  t.quota_cpus = reader.number("quota_cpus", 0, 1e9, 0);
+  t.shape = reader.text("shape", {});
+  if (reader.ok()) {
+    const std::string flaw = topology_flaw(t);
+    if (!flaw.empty()) reader.complain(node, flaw);
+  }
+  if (!reader.ok()) return reader.error();
+  return t;
+}
+
+std::string to_json(const Topology& t) {
+  const auto quoted = [](const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  std::string out = "{\n";
+  out += "  \"source\": " + quoted(t.source) + ",\n";
+  out += "  \"model\": " + quoted(t.model) + ",\n";
+  out += "  \"kernel\": " + quoted(t.kernel) + ",\n";
+  out += std::string("  \"virtual_machine\": ") + (t.virtual_machine ? "true" : "false") + ",\n";
+  out += "  \"line_bytes\": " + std::to_string(t.line_bytes) + ",\n";
+  out += "  \"cpus_total\": " + std::to_string(t.cpus_total) + ",\n";
+  out += "  \"quota_cpus\": " + nlohmann::json(t.quota_cpus).dump() + ",\n";
+  out += "  \"shape\": " + quoted(t.shape) + ",\n";
+  out += "  \"columns\": [\"cpu\", \"core\", \"l2\", \"l3\", \"numa\", \"package\", \"smt\", \"host\"],\n";
+  out += "  \"cpus\": [";
+  for (std::size_t i = 0; i < t.cpus.size(); ++i) {
+    out += i == 0 ? "\n    [" : ",\n    [";
+    for (std::size_t k = 0; k < std::size(kIds); ++k)
+      out += (k == 0 ? "" : ", ") + std::to_string(t.cpus[i].*kIds[k].member);
+    out += "]";
+  }
+  return out + "\n  ]\n}\n";
+}
+
+}  // namespace fermata

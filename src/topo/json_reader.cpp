@@ -1,0 +1,254 @@
+#include "topo/json_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace fermata {
+
+namespace {
+
+// Counts lines as the lexer consumes characters. The lexer reads one character past a number, so a value's
+// line is the one before its last consumed character: right for every kind of token, since none ends in a
+// newline.
+struct LineCount {
+  std::int32_t now = 1, before = 1;
+};
+
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator() = default;
+  CountingIterator(const char* at, LineCount* count) : at_(at), count_(count) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    count_->before = count_->now;
+    count_->now += *at_ == '\n';
+    ++at_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_ = nullptr;
+  LineCount* count_ = nullptr;
+};
+
+class Builder {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  explicit Builder(const LineCount& count) : count_(count) {}
+
+  bool null() { return add(JsonNode::Type::kNull) != nullptr; }
+  bool boolean(bool value) { return numeric(JsonNode::Type::kBool, value ? 1 : 0, false); }
+  bool number_integer(number_integer_t v) {
+    return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true);
+  }
+  bool number_unsigned(number_unsigned_t v) {
+    return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true);
+  }
+  bool number_float(number_float_t v, const string_t&) { return numeric(JsonNode::Type::kNumber, v, false); }
+  bool string(string_t& value) {
+    JsonNode* node = add(JsonNode::Type::kString);
+    if (node != nullptr) node->text = std::move(value);
+    return node != nullptr;
+  }
+  bool binary(binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(JsonNode::Type::kObject); }
+  bool start_array(std::size_t) { return open(JsonNode::Type::kArray); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(string_t& name) {
+    open_.back()->keys.push_back(std::move(name));
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: reason"
+    const std::string what = e.what();
+    const auto colon = what.find(": ");
+    complaint = "line " + std::to_string(count_.before) + ": " +
+                (colon == std::string::npos ? what : what.substr(colon + 2, 160));
+    return false;
+  }
+
+  JsonNode root;
+  std::string complaint;
+
+ private:
+  static constexpr std::size_t kMaxDepth = 32;
+
+  // A pointer into a parent's items stays valid while the child is open: the parent gets no other item until
+  // then.
+  JsonNode* add(JsonNode::Type type) {
+    JsonNode* node = &root;
+    if (!open_.empty()) node = &open_.back()->items.emplace_back();
+    node->type = type;
+    node->line = count_.before;
+    return node;
+  }
+  bool numeric(JsonNode::Type type, double value, bool whole) {
+    JsonNode* node = add(type);
+    node->number = value;
+    node->integer = whole && std::abs(value) <= 9007199254740992.0;
+    return true;
+  }
+  bool open(JsonNode::Type type) {
+    if (open_.size() >= kMaxDepth) {
+      complaint = "line " + std::to_string(count_.before) + ": nested more than 32 deep";
+      return false;
+    }
+    open_.push_back(add(type));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const LineCount& count_;
+  std::vector<JsonNode*> open_;
+};
+
+std::string between(double low, double high) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, " from %.10g to %.10g", low, high);
+  return buffer;
+}
+
+}  // namespace
+
+const JsonNode* JsonNode::get(std::string_view key) const {
+  const auto it = std::find(keys.begin(), keys.end(), key);
+  return it == keys.end() ? nullptr : &items[static_cast<std::size_t>(it - keys.begin())];
+}
+
+Result<JsonNode> read_json(std::string_view text) {
+  LineCount count;
+  Builder builder(count);
+  const CountingIterator first(text.data(), &count), last(text.data() + text.size(), &count);
+  bool parsed = false;
+  try {
+    parsed = nlohmann::json::sax_parse(first, last, &builder);
+  } catch (const std::exception& e) {
+    builder.complaint = "line " + std::to_string(count.before) + ": " + e.what();
+  }
+  if (!parsed)
+    return Error{Status::kParse, builder.complaint.empty() ? "line 1: not JSON" : builder.complaint};
+  return std::move(builder.root);
+}
+
+ObjectReader::ObjectReader(const JsonNode& object, std::string what)
+    : object_(object), what_(std::move(what)) {
+  if (object.type != JsonNode::Type::kObject) complain(object, "an object is expected");
+}
+
+void ObjectReader::complain(const JsonNode& where, const std::string& reason) {
+  if (complaint_.empty()) complaint_ = "line " + std::to_string(where.line) + ": " + what_ + ": " + reason;
+}
+
+void ObjectReader::complain_of(const JsonNode& where, std::string_view key, const std::string& reason) {
+  complain(where, std::string(1, '\'').append(key).append("' ").append(reason));
+}
+
+void ObjectReader::take_over(const ObjectReader& inner) {
+  if (complaint_.empty()) complaint_ = inner.complaint_;
+}
+
+void ObjectReader::only(std::initializer_list<std::string_view> known) {
+  for (std::size_t i = 0; i < object_.keys.size() && ok(); ++i) {
+    const std::string& key = object_.keys[i];
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      complain(object_.items[i], "unknown key '" + key.substr(0, 40) + "'");
+    else if (std::find(object_.keys.begin(), object_.keys.begin() + static_cast<std::ptrdiff_t>(i), key) !=
+             object_.keys.begin() + static_cast<std::ptrdiff_t>(i))
+      complain(object_.items[i], "'" + key + "' comes twice");
+  }
+}
+
+const JsonNode* ObjectReader::member(std::string_view key, bool required) {
+  const JsonNode* node = object_.get(key);
+  if (node == nullptr && required) complain_of(object_, key, "is missing");
+  return node;
+}
+
+std::string ObjectReader::text(std::string_view key) {
+  const JsonNode* node = member(key, true);
+  return node == nullptr ? std::string() : text(key, {});
+}
+
+std::string ObjectReader::text(std::string_view key, std::string otherwise) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr) return otherwise;
+  if (node->type != JsonNode::Type::kString) complain_of(*node, key, "must be a string");
+  return node->text;
+}
+
+double ObjectReader::number(std::string_view key, double low, double high) {
+  return member(key, true) == nullptr ? low : number(key, low, high, low);
+}
+
+double ObjectReader::number(std::string_view key, double low, double high, double otherwise) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr) return otherwise;
+  if (node->type == JsonNode::Type::kNumber && node->number >= low && node->number <= high)
+    return node->number;
+  complain_of(*node, key, "must be a number" + between(low, high));
+  return low;
+}
+
+std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high) {
+  return member(key, true) == nullptr ? low : integer(key, low, high, low);
+}
+
+std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high,
+                                   std::int64_t otherwise) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr) return otherwise;
+  if (node->type == JsonNode::Type::kNumber && node->integer && node->number >= static_cast<double>(low) &&
+      node->number <= static_cast<double>(high))
+    return static_cast<std::int64_t>(node->number);
+  complain_of(*node, key,
+              "must be a whole number" + between(static_cast<double>(low), static_cast<double>(high)));
+  return low;
+}
+
+bool ObjectReader::flag(std::string_view key, bool otherwise) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr) return otherwise;
+  if (node->type != JsonNode::Type::kBool) complain_of(*node, key, "must be true or false");
+  return node->number != 0;
+}
+
+const JsonNode* ObjectReader::array(std::string_view key) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr || node->type == JsonNode::Type::kArray) return node;
+  complain_of(*node, key, "must be an array");
+  return nullptr;
+}
+
+const JsonNode* ObjectReader::object(std::string_view key) {
+  const JsonNode* node = member(key, false);
+  if (node == nullptr || node->type == JsonNode::Type::kObject) return node;
+  complain_of(*node, key, "must be an object");
+  return nullptr;
+}
+
+}  // namespace fermata

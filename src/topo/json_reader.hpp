@@ -1,0 +1,63 @@
+// JSON values that know the line they came from, so that a file which is valid JSON but not what it should be
+// is refused with a line too. Depth is limited and memory is proportional to the text.
+#ifndef FERMATA_TOPO_JSON_READER_HPP
+#define FERMATA_TOPO_JSON_READER_HPP
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace fermata {
+
+struct JsonNode {
+  enum class Type : std::uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
+  Type type = Type::kNull;
+  bool integer = false;           // a number without fraction or exponent, within +-2^53
+  std::int32_t line = 1;          // where the value starts
+  double number = 0;              // also 0 or 1 of a bool
+  std::string text;               // of a string
+  std::vector<std::string> keys;  // of an object, beside items
+  std::vector<JsonNode> items;    // of an array or an object
+
+  const JsonNode* get(std::string_view key) const;  // null if absent
+};
+
+Result<JsonNode> read_json(std::string_view text);
+
+// Takes members out of one object with their types and ranges checked, and keeps the first complaint. Reading
+// goes on with defaults after a complaint, so callers check once, at the end.
+class ObjectReader {
+ public:
+  ObjectReader(const JsonNode& object, std::string what);
+
+  std::string text(std::string_view key);  // required
+  std::string text(std::string_view key, std::string otherwise);
+  double number(std::string_view key, double low, double high);  // required
+  double number(std::string_view key, double low, double high, double otherwise);
+  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high);
+  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t otherwise);
+  bool flag(std::string_view key, bool otherwise);
+  const JsonNode* array(std::string_view key);   // null if absent; complains about another type
+  const JsonNode* object(std::string_view key);  // null if absent; complains about another type
+
+  void complain(const JsonNode& where, const std::string& reason);
+  void take_over(const ObjectReader& inner);  // its complaint becomes this one's
+  void only(
+      std::initializer_list<std::string_view> known);  // complains about any other key, and about repeats
+  bool ok() const { return complaint_.empty(); }
+  Error error() const { return {Status::kParse, complaint_}; }
+
+ private:
+  const JsonNode* member(std::string_view key, bool required);
+  void complain_of(const JsonNode& where, std::string_view key, const std::string& reason);
+
+  const JsonNode& object_;
+  std::string what_, complaint_;
+};
+
+}  // namespace fermata
+#endif

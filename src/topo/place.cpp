@@ -1,0 +1,88 @@
+// Where n members go, and machines that are the same everywhere.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "topo/topology.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr std::int32_t kMaxCpus = 65536;
+
+// One CPU of each core in locality order, then the second of each, and so on. `smt` of a Cpu may have gaps
+// where affinity excludes a sibling, so siblings are counted here.
+std::vector<Cpu> core_order(const std::vector<Cpu>& cpus) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> seen;
+  std::vector<std::pair<std::int32_t, Cpu>> turns;
+  for (const Cpu& c : cpus) turns.emplace_back(seen[{c.host, c.core}]++, c);
+  std::stable_sort(turns.begin(), turns.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Cpu> out;
+  for (const auto& turn : turns) out.push_back(turn.second);
+  return out;
+}
+
+std::vector<Cpu> round_robin_order(const std::vector<Cpu>& cpus) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Cpu>> packages;
+  for (const Cpu& c : core_order(cpus)) packages[{c.host, c.package}].push_back(c);
+  std::vector<Cpu> out;
+  for (std::size_t turn = 0; out.size() < cpus.size(); ++turn) {
+    for (const auto& [id, members] : packages)
+      if (turn < members.size()) out.push_back(members[turn]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement) {
+  std::vector<std::int32_t> out;
+  if (topology.cpus.empty() || members < 1) return out;
+  std::vector<Cpu> order = topology.cpus;
+  if (placement == Placement::kCore) order = core_order(topology.cpus);
+  if (placement == Placement::kRoundRobin) order = round_robin_order(topology.cpus);
+  // With a quota below the affinity, more CPUs than the quota would only be throttled in the middle of a
+  // wait.
+  const std::int32_t limit = topology.usable_cpus();
+  for (std::int32_t i = 0; i < members; ++i)
+    out.push_back(order[static_cast<std::size_t>(i % limit)].os_index);
+  return out;
+}
+
+std::int32_t RegularShape::cpus() const {
+  std::int64_t product = 1;
+  for (const std::int32_t count : {hosts, packages, numa, std::max(l3, 1), std::max(l2, 1), cores, smt}) {
+    if (count < 1 || count > kMaxCpus || l3 < 0 || l2 < 0) return 0;
+    product *= count;
+    if (product > kMaxCpus) return 0;
+  }
+  return static_cast<std::int32_t>(product);
+}
+
+Result<Topology> topology_from_regular(const RegularShape& shape) {
+  const std::int32_t total = shape.cpus();
+  if (total == 0)
+    return Error{Status::kArgument, "regular topology: counts from 1, and at most 65536 CPUs in all"};
+  Topology t;
+  t.source = "regular";
+  t.cpus_total = total;
+  for (std::int32_t i = 0; i < total; ++i) {
+    Cpu c;
+    c.os_index = i;
+    c.smt = i % shape.smt;
+    c.core = i / shape.smt;
+    const std::int32_t l2 = c.core / shape.cores;
+    c.l2 = shape.l2 > 0 ? l2 : c.core;
+    const std::int32_t l3 = l2 / std::max(shape.l2, 1);
+    c.l3 = shape.l3 > 0 ? l3 : c.l2;
+    c.numa = l3 / std::max(shape.l3, 1);
+    c.package = c.numa / shape.numa;
+    c.host = c.package / shape.packages;
+    t.cpus.push_back(c);
+  }
+  return t;
+}
+
+}  // namespace fermata
