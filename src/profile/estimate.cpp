@@ -1,0 +1,56 @@
+// What a signal costs where nothing was measured: round figures by level.
+#include "profile/levels.hpp"
+
+namespace fermata {
+
+namespace {
+
+// One-way line latencies of server processors of the last ten years, in ns, rounded and on the slow side; a
+// slope of a quarter of them, which is what store and miss buffers left of a latency in our own measurements.
+// They rank levels; they don't predict a time.
+constexpr double kOneWay[kLevelCount] = {0, 15, 30, 55, 70, 110, 200, 1500};
+constexpr double kSlopeShare = 0.25;
+
+}  // namespace
+
+Profile estimate_profile(const Topology& topology) {
+  LevelCosts costs;
+  costs.at[0] = {5, 1, true};
+  for (std::size_t level = 1; level < kLevelCount; ++level) {
+    const double l = kOneWay[level] * kSlopeShare;
+    costs.at[level] = {kOneWay[level] - l, l, true};
+  }
+  Profile p;
+  p.machine = topology.model;
+  p.fingerprint = fingerprint(topology);
+  p.origin = "estimated";
+  p.engine = "threads";
+  p.topology = topology;
+  p.remarks.push_back("nothing was measured: default costs per level of the declared topology");
+  if (const std::string flaw = expand_levels(costs, p); !flaw.empty()) {
+    p.remarks.push_back(flaw);
+    p.topology.cpus.resize(kMaxExpanded);
+    (void)expand_levels(costs, p);
+  }
+  int nearest = kLevelCount - 1;
+  for (std::size_t i = 0; i + 1 < p.topology.cpus.size(); ++i) {
+    const int level = static_cast<int>(common_level(p.topology.cpus[i], p.topology.cpus[i + 1]));
+    if (level > 0 && level < nearest) nearest = level;
+  }
+  const double line = kOneWay[p.topology.cpus.size() > 1 ? nearest : static_cast<int>(Level::kL3)];
+  p.one_way_ns = line;
+  p.awaited_ns = line * kSlopeShare;
+  p.reader_ns = line * kSlopeShare;
+  for (int k = 1; k <= 16; ++k) p.word_add_ns.push_back(k == 1 ? 6 : line * 0.5 + 6);
+  p.word_read_ns = line;
+  // A polled flag costs two line moves (the reader's copy is taken away, then fetched); arrivals that share a
+  // line learn of each other as they write.
+  p.layouts = {{"private", line}, {"packed", line * 0.7}, {"counter", line * 0.5}};
+  for (int stride = 2; stride <= 8; ++stride)
+    p.layouts.push_back({"private+stride" + std::to_string(stride), line});
+  p.yield_ns = 500;
+  p.futex_ns = 5000;
+  return p;
+}
+
+}  // namespace fermata

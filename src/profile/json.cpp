@@ -1,0 +1,239 @@
+// The profile file. Versioned; a bad one is refused whole with the line and the reason.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profile/levels.hpp"
+#include "profile/profile.hpp"
+#include "topo/json.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr double kMaxNs = 1e12;
+constexpr std::size_t kMaxList = 4096;
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string number(double value) { return nlohmann::json(value).dump(); }
+
+// Level of a name; kLevelCount if there is none.
+int level_of(const std::string& name) {
+  int level = 0;
+  while (level < kLevelCount && name != name_of(static_cast<Level>(level))) ++level;
+  return level;
+}
+
+Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
+  if (rows.items.size() != n) {
+    reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " +
+                              std::to_string(n) + " CPUs");
+    return Matrix(0);
+  }
+  for (const JsonNode& row : rows.items) {  // before the matrix is allocated: its size must be the file's own
+    if (row.type == JsonNode::Type::kArray && row.items.size() == n) continue;
+    reader.complain(row, "a row of " + std::to_string(n) + " numbers is expected");
+    return Matrix(0);
+  }
+  Matrix out(static_cast<std::int32_t>(n));
+  std::size_t k = 0;
+  for (const JsonNode& row : rows.items) {
+    for (const JsonNode& item : row.items) {
+      const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
+      if (!good) reader.complain(item, "a number of nanoseconds from 0 to 1e12 is expected");
+      out.v[k++] = item.number;
+    }
+  }
+  return out;
+}
+
+void read_costs(Profile& p, const JsonNode& root, ObjectReader& reader) {
+  const JsonNode* o = reader.array("o");
+  const JsonNode* l = reader.array("l");
+  const JsonNode* levels = reader.object("levels");
+  if (levels != nullptr) {
+    if (o != nullptr || l != nullptr)
+      reader.complain(*levels, "'levels' and the matrices exclude each other");
+    const LevelCosts costs = level_costs_from_node(*levels, reader);
+    const std::string flaw = reader.ok() ? expand_levels(costs, p) : std::string();
+    if (!flaw.empty()) reader.complain(*levels, flaw);
+  } else if (o == nullptr || l == nullptr) {
+    reader.complain(root, "'o' and 'l', or 'levels', are missing");
+  } else {
+    p.o = read_matrix(*o, p.topology.cpus.size(), reader);
+    p.l = read_matrix(*l, p.topology.cpus.size(), reader);
+  }
+}
+
+void read_lists(Profile& p, ObjectReader& reader) {
+  if (const JsonNode* adds = reader.array("word_add_ns")) {
+    for (const JsonNode& item : adds->items) {
+      const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
+      if (!good || p.word_add_ns.size() >= kMaxList)
+        reader.complain(item, "nanoseconds are expected, at most 4096 of them");
+      p.word_add_ns.push_back(item.number);
+    }
+  }
+  if (const JsonNode* layouts = reader.array("layouts")) {
+    for (const JsonNode& item : layouts->items) {
+      ObjectReader inner(item, "layouts");
+      inner.only({"layout", "period_ns"});
+      p.layouts.push_back({inner.text("layout"), inner.number("period_ns", 0, kMaxNs)});
+      reader.take_over(inner);
+    }
+  }
+  if (const JsonNode* remarks = reader.array("remarks")) {
+    for (const JsonNode& item : remarks->items) {
+      if (item.type != JsonNode::Type::kString) reader.complain(item, "a remark is a string");
+      p.remarks.push_back(item.text);
+    }
+  }
+}
+
+void read_evidence(Profile& p, ObjectReader& reader) {
+  constexpr std::int64_t kMaxReads = 1LL << 52;
+  if (const JsonNode* tearing = reader.array("tearing")) {
+    for (const JsonNode& item : tearing->items) {
+      ObjectReader inner(item, "tearing");
+      inner.only({"bytes", "level", "reads", "torn"});
+      Tearing t;
+      t.bytes = static_cast<std::int32_t>(inner.integer("bytes", 1, 4096));
+      const int level = level_of(inner.text("level"));
+      if (inner.ok() && level == kLevelCount) inner.complain(item, "'level' names no level");
+      t.level = static_cast<Level>(level % kLevelCount);
+      t.reads = inner.integer("reads", 0, kMaxReads);
+      t.torn = inner.integer("torn", 0, kMaxReads);
+      if (inner.ok() && t.torn > t.reads) inner.complain(item, "more torn than read");
+      p.tearing.push_back(t);
+      reader.take_over(inner);
+    }
+  }
+  if (const JsonNode* citations = reader.array("citations")) {
+    for (const JsonNode& item : citations->items) {
+      ObjectReader inner(item, "citations");
+      inner.only({"field", "source", "estimated"});
+      p.citations.push_back({inner.text("field"), inner.text("source"), inner.flag("estimated", false)});
+      reader.take_over(inner);
+    }
+  }
+}
+
+void write_matrix(std::string& out, const char* name, const Matrix& m) {
+  out += std::string("  \"") + name + "\": [";
+  for (std::int32_t i = 0; i < m.n; ++i) {
+    out += i == 0 ? "\n    [" : ",\n    [";
+    for (std::int32_t j = 0; j < m.n; ++j) {
+      if (j > 0) out += ", ";
+      out += number(m.at(i, j));
+    }
+    out += "]";
+  }
+  out += "\n  ],\n";
+}
+
+template <class Items, class Print>
+void write_list(std::string& out, const char* name, const Items& items, bool last, const Print& print) {
+  out += std::string("  \"") + name + "\": [";
+  bool first = true;
+  for (const auto& item : items) {
+    out += (first ? "\n    " : ",\n    ") + print(item);
+    first = false;
+  }
+  out += first ? "]" : "\n  ]";
+  out += last ? "\n" : ",\n";
+}
+
+std::string indented(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "  ";
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Profile& p) {
+  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": 1,\n";
+  const auto text = [&](const char* key, const std::string& value) {
+    out += std::string("  \"") + key + "\": " + quoted(value) + ",\n";
+  };
+  const auto cost = [&](const char* key, double value) {
+    out += std::string("  \"") + key + "\": " + number(value) + ",\n";
+  };
+  text("machine", p.machine);
+  text("fingerprint", p.fingerprint);
+  text("origin", p.origin);
+  text("engine", p.engine);
+  text("date", p.date);
+  out += "  \"topology\": " + indented(to_json(p.topology)) + ",\n";
+  write_matrix(out, "o", p.o);
+  write_matrix(out, "l", p.l);
+  cost("one_way_ns", p.one_way_ns);
+  cost("awaited_ns", p.awaited_ns);
+  cost("reader_ns", p.reader_ns);
+  cost("word_read_ns", p.word_read_ns);
+  cost("yield_ns", p.yield_ns);
+  cost("futex_ns", p.futex_ns);
+  write_list(out, "word_add_ns", p.word_add_ns, false, number);
+  write_list(out, "layouts", p.layouts, false, [](const LayoutCost& c) {
+    return "{\"layout\": " + quoted(c.layout) + ", \"period_ns\": " + number(c.period_ns) + "}";
+  });
+  write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
+    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
+           "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
+  });
+  write_list(out, "citations", p.citations, false, [](const Citation& c) {
+    return "{\"field\": " + quoted(c.field) + ", \"source\": " + quoted(c.source) +
+           ", \"estimated\": " + (c.estimated ? "true" : "false") + "}";
+  });
+  write_list(out, "remarks", p.remarks, true, quoted);
+  return out + "}\n";
+}
+
+Result<Profile> profile_from_json(std::string_view text) {
+  const auto root = read_json(text);
+  if (!root) return root.error();
+  ObjectReader reader(*root, "profile");
+  if (reader.ok() &&
+      (reader.text("format", {}) != "fermata-profile" || reader.integer("version", 0, 1 << 20, 0) != 1))
+    reader.complain(*root, "this is no fermata-profile of version 1");
+  reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
+               "engine",       "date",       "topology",   "o",           "l",
+               "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
+               "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
+               "citations",    "remarks"});
+  Profile p;
+  p.machine = reader.text("machine");
+  p.fingerprint = reader.text("fingerprint", {});
+  p.origin = reader.text("origin");
+  if (reader.ok() && p.origin != "measured" && p.origin != "published" && p.origin != "estimated")
+    reader.complain(*root, "'origin' must be measured, published or estimated");
+  p.engine = reader.text("engine");
+  if (reader.ok() && p.engine != "threads" && p.engine != "processes")
+    reader.complain(*root, "'engine' must be threads or processes");
+  p.date = reader.text("date", {});
+  p.one_way_ns = reader.number("one_way_ns", 0, kMaxNs);
+  p.awaited_ns = reader.number("awaited_ns", 0, kMaxNs, 0);
+  p.reader_ns = reader.number("reader_ns", 0, kMaxNs, 0);
+  p.word_read_ns = reader.number("word_read_ns", 0, kMaxNs, 0);
+  p.yield_ns = reader.number("yield_ns", 0, kMaxNs, 0);
+  p.futex_ns = reader.number("futex_ns", 0, kMaxNs, 0);
+  read_lists(p, reader);
+  read_evidence(p, reader);
+  const JsonNode* topology = reader.object("topology");
+  if (topology == nullptr) reader.complain(*root, "'topology' is missing");
+  if (!reader.ok()) return reader.error();
+  auto parsed = topology_from_node(*topology);
+  if (!parsed) return parsed.error();
+  p.topology = *std::move(parsed);
+  read_costs(p, *root, reader);
+  if (!reader.ok()) return reader.error();
+  return p;
+}
+
+}  // namespace fermata

@@ -1,0 +1,92 @@
+#include "profile/levels.hpp"
+
+#include <cstdlib>
+
+namespace fermata {
+
+namespace {
+
+constexpr double kMaxNs = 1e12;
+
+LinkCost read_cost(ObjectReader& reader) {
+  return {reader.number("o", 0, kMaxNs), reader.number("l", 0, kMaxNs), true};
+}
+
+void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) {
+  ObjectReader reader(node, "network level");
+  reader.only({"o", "l", "groups", "mesh"});
+  costs.at[static_cast<std::size_t>(Level::kNetwork)] = read_cost(reader);
+  if (const JsonNode* groups = reader.array("groups")) {
+    for (const JsonNode& item : groups->items) {
+      ObjectReader inner(item, "host group");
+      inner.only({"hosts", "o", "l"});
+      const auto hosts = static_cast<std::int32_t>(inner.integer("hosts", 1, 65536));
+      costs.groups.push_back({hosts, read_cost(inner)});
+      reader.take_over(inner);
+    }
+  }
+  if (const JsonNode* mesh = reader.object("mesh")) {
+    ObjectReader inner(*mesh, "mesh");
+    inner.only({"width", "o_per_hop"});
+    costs.mesh_width = static_cast<std::int32_t>(inner.integer("width", 1, 65536));
+    costs.o_per_hop = inner.number("o_per_hop", 0, kMaxNs);
+    reader.take_over(inner);
+  }
+  outer.take_over(reader);
+}
+
+LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b) {
+  for (const auto& group : costs.groups)
+    if (a.host / group.hosts == b.host / group.hosts) return group.cost;
+  LinkCost cost = costs.at[static_cast<std::size_t>(Level::kNetwork)];
+  if (costs.mesh_width > 0) {
+    const std::int32_t w = costs.mesh_width;
+    const std::int32_t hops = std::abs(a.host % w - b.host % w) + std::abs(a.host / w - b.host / w);
+    cost.o += costs.o_per_hop * (hops - 1);
+  }
+  return cost;
+}
+
+}  // namespace
+
+LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
+  LevelCosts costs;
+  ObjectReader reader(node, "levels");
+  reader.only({"self", "core", "l2", "l3", "numa", "package", "machine", "network"});
+  for (int level = 0; level < kLevelCount && reader.ok(); ++level) {
+    const JsonNode* item = reader.object(name_of(static_cast<Level>(level)));
+    if (item == nullptr) continue;
+    if (static_cast<Level>(level) == Level::kNetwork) {
+      read_network(*item, costs, reader);
+      continue;
+    }
+    ObjectReader inner(*item, std::string(name_of(static_cast<Level>(level))) + " level");
+    inner.only({"o", "l"});
+    costs.at[static_cast<std::size_t>(level)] = read_cost(inner);
+    reader.take_over(inner);
+  }
+  outer.take_over(reader);
+  return costs;
+}
+
+std::string expand_levels(const LevelCosts& costs, Profile& p) {
+  const auto& cpus = p.topology.cpus;
+  if (cpus.size() > kMaxExpanded) return "levels can be expanded for 2048 CPUs at most";
+  const auto n = static_cast<std::int32_t>(cpus.size());
+  p.o = Matrix(n);
+  p.l = Matrix(n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j < n; ++j) {
+      const Cpu &a = cpus[static_cast<std::size_t>(i)], &b = cpus[static_cast<std::size_t>(j)];
+      const Level level = common_level(a, b);
+      const LinkCost cost =
+          level == Level::kNetwork ? network_cost(costs, a, b) : costs.at[static_cast<std::size_t>(level)];
+      if (!cost.known) return std::string("level '") + name_of(level) + "' occurs and has no cost";
+      p.o.at(i, j) = cost.o;
+      p.l.at(i, j) = cost.l;
+    }
+  }
+  return {};
+}
+
+}  // namespace fermata

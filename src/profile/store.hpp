@@ -1,0 +1,31 @@
+// Where profiles (and plans) are kept between runs.
+#ifndef FERMATA_PROFILE_STORE_HPP
+#define FERMATA_PROFILE_STORE_HPP
+
+#include <string>
+#include <string_view>
+
+#include "profile/profile.hpp"
+
+namespace fermata {
+
+// $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither is set to an absolute path. Not
+// created.
+std::string cache_directory();
+
+// kNotFound names the path and how to make the file; a file that is there but malformed is kParse.
+Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
+Result<Profile> load_profile_file(const std::string& path);
+
+// Writes profile-<fingerprint>-<engine>.json into cache_directory(). Returns the path.
+Result<std::string> save_profile(const Profile& profile);
+std::string profile_path(const std::string& fingerprint, const std::string& engine);
+
+// Whole or not at all: a file beside it is written, synced and renamed over it. Makes missing directories.
+// Returns the path.
+Result<std::string> write_file_atomically(const std::string& path, std::string_view content);
+// Refuses files above 1 GiB.
+Result<std::string> read_file(const std::string& path);
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,94 @@
+#include "profile/subset.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "topo/topology.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr std::int32_t kUnknown = -1;
+
+std::map<std::int32_t, std::int32_t> rows_by_cpu(const Profile& p) {
+  std::map<std::int32_t, std::int32_t> rows;
+  const auto n = std::min(p.topology.cpus.size(), static_cast<std::size_t>(std::min(p.o.n, p.l.n)));
+  for (std::size_t i = 0; i < n; ++i)
+    rows.try_emplace(p.topology.cpus[i].os_index, static_cast<std::int32_t>(i));
+  return rows;
+}
+
+double dearest(const Matrix& m) { return m.v.empty() ? 0 : *std::max_element(m.v.begin(), m.v.end()); }
+
+}  // namespace
+
+std::vector<std::int32_t> missing_cpus(const Profile& profile, const std::vector<std::int32_t>& cpus) {
+  const auto rows = rows_by_cpu(profile);
+  std::vector<std::int32_t> out;
+  for (const std::int32_t cpu : cpus)
+    if (!rows.contains(cpu)) out.push_back(cpu);
+  return out;
+}
+
+Profile subset(const Profile& profile, const std::vector<std::int32_t>& cpus) {
+  const auto rows = rows_by_cpu(profile);
+  const double worst_o = dearest(profile.o), worst_l = dearest(profile.l);
+  const double turn = profile.yield_ns > 0 ? profile.yield_ns : profile.futex_ns;
+  Profile out = profile;
+  out.topology.cpus.clear();
+  std::vector<std::int32_t> row;
+  for (const std::int32_t cpu : cpus) {
+    const auto it = rows.find(cpu);
+    row.push_back(it == rows.end() ? kUnknown : it->second);
+    Cpu unknown;
+    unknown.os_index = cpu;
+    out.topology.cpus.push_back(
+        it == rows.end() ? unknown : profile.topology.cpus[static_cast<std::size_t>(it->second)]);
+  }
+  const auto n = static_cast<std::int32_t>(cpus.size());
+  out.o = Matrix(n);
+  out.l = Matrix(n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j < n; ++j) {
+      const std::int32_t a = row[static_cast<std::size_t>(i)], b = row[static_cast<std::size_t>(j)];
+      const bool known = a != kUnknown && b != kUnknown;
+      out.o.at(i, j) = known ? profile.o.at(a, b) : worst_o;
+      out.l.at(i, j) = known ? profile.l.at(a, b) : worst_l;
+      if (i != j && known && a == b) out.o.at(i, j) += turn;
+    }
+  }
+  const auto missing = missing_cpus(profile, cpus);
+  if (!missing.empty())
+    out.remarks.push_back("not in the profile, taken at its dearest costs: CPUs " + cpu_list(missing));
+  return out;
+}
+
+Profile extend(const Profile& known, const Topology& topology) {
+  Profile out = estimate_profile(topology);
+  const auto rows = rows_by_cpu(known);
+  const double scale = out.one_way_ns > 0 && known.one_way_ns > 0 ? known.one_way_ns / out.one_way_ns : 1;
+  const Matrix o = out.o, l = out.l;
+  std::vector<std::int32_t> unmeasured;
+  for (std::int32_t i = 0; i < o.n; ++i) {
+    const auto a = rows.find(out.topology.cpus[static_cast<std::size_t>(i)].os_index);
+    if (a == rows.end()) unmeasured.push_back(out.topology.cpus[static_cast<std::size_t>(i)].os_index);
+    for (std::int32_t j = 0; j < o.n; ++j) {
+      const auto b = rows.find(out.topology.cpus[static_cast<std::size_t>(j)].os_index);
+      const bool measured = a != rows.end() && b != rows.end();
+      out.o.at(i, j) = measured ? known.o.at(a->second, b->second) : o.at(i, j) * (i == j ? 1 : scale);
+      out.l.at(i, j) = measured ? known.l.at(a->second, b->second) : l.at(i, j) * (i == j ? 1 : scale);
+    }
+  }
+  const Matrix full_o = out.o, full_l = out.l;
+  const Topology full = out.topology;
+  out = known;
+  out.o = full_o;
+  out.l = full_l;
+  out.topology = full;
+  if (!unmeasured.empty())
+    out.remarks.push_back("estimated from the levels of the topology: CPUs " + cpu_list(unmeasured));
+  return out;
+}
+
+}  // namespace fermata

@@ -1,0 +1,160 @@
+// A profile for people: a table of the scalars and a heat map of L.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "profile/profile.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::int32_t kMapCells = 48;  // a cell is two columns wide
+
+std::string ns(double value) {
+  char buffer[40];
+  if (value <= 0) return "-";
+  if (value < 10000)
+    std::snprintf(buffer, sizeof buffer, "%.1f ns", value);
+  else
+    std::snprintf(buffer, sizeof buffer, "%.1f us", value / 1000);
+  return buffer;
+}
+
+std::string line(const std::string& name, const std::string& value) {
+  std::string out = "  " + name;
+  out.resize(std::max<std::size_t>(58, out.size() + 1), ' ');
+  return out + value + "\n";
+}
+
+// Wraps at blanks, continuation lines indented.
+std::string wrapped(const std::string& text) {
+  std::string out, current = "  * ";
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto blank = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, blank - at);
+    if (current.size() + word.size() > kColumns && current.size() > 4) {
+      out += current + "\n";
+      current = "    ";
+    }
+    current += word + " ";
+    at = blank + 1;
+  }
+  return out + current + "\n";
+}
+
+struct Spread {
+  double o = 0, l = 0, low = 0, high = 0;
+  std::size_t pairs = 0;
+};
+
+double middle(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto mid = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), mid, values.end());
+  return *mid;
+}
+
+Spread spread_at(const Profile& p, Level level) {
+  std::vector<double> o, l, sum;
+  for (std::int32_t i = 0; i < p.o.n; ++i) {
+    for (std::int32_t j = 0; j < p.o.n; ++j) {
+      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)],
+                &b = p.topology.cpus[static_cast<std::size_t>(j)];
+      if (common_level(a, b) != level) continue;
+      o.push_back(p.o.at(i, j));
+      l.push_back(p.l.at(i, j));
+      sum.push_back(o.back() + l.back());
+    }
+  }
+  if (sum.empty()) return {};
+  const auto [low, high] = std::minmax_element(sum.begin(), sum.end());
+  return {middle(o), middle(l), *low, *high, sum.size()};
+}
+
+std::string levels_table(const Profile& p) {
+  std::string out = "  level       pairs        O        L    O+L from      to   (ns, medians)\n";
+  for (int level = 0; level < kLevelCount; ++level) {
+    const Spread s = spread_at(p, static_cast<Level>(level));
+    if (s.pairs == 0) continue;
+    char buffer[120];
+    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f\n",
+                  name_of(static_cast<Level>(level)), s.pairs, s.o, s.l, s.low, s.high);
+    out += buffer;
+  }
+  return out;
+}
+
+std::string tearing_text(const Tearing& t) {
+  char buffer[80];
+  const double share = t.reads > 0 ? 100.0 * static_cast<double>(t.torn) / static_cast<double>(t.reads) : 0;
+  std::snprintf(buffer, sizeof buffer, "%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn),
+                static_cast<long long>(t.reads), share);
+  return buffer;
+}
+
+}  // namespace
+
+std::string to_table(const Profile& p) {
+  std::string out = (p.machine.empty() ? "unnamed machine" : p.machine).substr(0, kColumns) + "\n";
+  out += p.origin + ", " + p.engine + (p.date.empty() ? "" : ", " + p.date);
+  out += (p.fingerprint.empty() ? "" : ", machine " + p.fingerprint) + "\n\n" + levels_table(p) + "\n";
+  out += line("one-way line latency, nearest pair", ns(p.one_way_ns));
+  out += line("each further awaited slot", ns(p.awaited_ns));
+  out += line("each further reader of a published line", ns(p.reader_ns));
+  for (std::size_t k = 0; k < p.word_add_ns.size(); ++k) {
+    const bool shown = k < 2 || k + 1 == p.word_add_ns.size() || ((k + 1) & k) == 0;
+    if (shown)
+      out += line("add on a word, " + std::to_string(k + 1) + (k == 0 ? " member" : " members"),
+                  ns(p.word_add_ns[k]));
+  }
+  out += line("read of a word that another member wrote", ns(p.word_read_ns));
+  for (const LayoutCost& c : p.layouts)
+    out += line("period of an exchange, layout " + c.layout, ns(c.period_ns));
+  for (const Tearing& t : p.tearing)
+    out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
+                tearing_text(t));
+  out += line("switch by yield", ns(p.yield_ns)) + line("wake through a futex", ns(p.futex_ns));
+  for (const std::string& remark : p.remarks) out += wrapped(remark);
+  for (const Citation& c : p.citations)
+    out += wrapped(c.field + (c.estimated ? " (estimate): " : ": ") + c.source);
+  return out;
+}
+
+// Rows and columns are CPUs in the profile's order, thinned out on large machines; shade by rank among the
+// distinct values, so that levels stay apart even where one of them dwarfs the others.
+std::string heat_map(const Profile& p) {
+  constexpr const char* kShades[] = {"  ", "\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
+  const std::int32_t n = p.l.n;
+  if (n < 1) return "no matrix\n";
+  const std::int32_t step = (n + kMapCells - 1) / kMapCells;
+  std::vector<double> values;
+  for (std::int32_t i = 0; i < n; i += step)
+    for (std::int32_t j = 0; j < n; j += step)
+      if (i != j) values.push_back(p.l.at(i, j));
+  const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  const double high = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  std::sort(values.begin(), values.end());
+  const auto shade = [&](double value) {
+    if (high <= low * 1.05) return 1;  // all alike: noise must not look like structure
+    const auto below = std::lower_bound(values.begin(), values.end(), value) - values.begin();
+    return 1 + static_cast<int>(
+                   std::min<std::ptrdiff_t>(3, below * 4 / static_cast<std::ptrdiff_t>(values.size())));
+  };
+  std::string out = "L in ns, row: sender, column: receiver";
+  out += step > 1 ? ", every " + std::to_string(step) + "th CPU\n" : "\n";
+  for (std::int32_t i = 0; i < n; i += step) {
+    char head[16];
+    std::snprintf(head, sizeof head, "%5d ", p.topology.cpus[static_cast<std::size_t>(i)].os_index);
+    out += head;
+    for (std::int32_t j = 0; j < n; j += step) out += i == j ? "\\ " : kShades[shade(p.l.at(i, j))];
+    out += "\n";
+  }
+  char legend[96];
+  std::snprintf(legend, sizeof legend, "      \u2591 %.1f ns  ...  \u2588 %.1f ns\n", low, high);
+  return out + legend;
+}
+
+}  // namespace fermata
