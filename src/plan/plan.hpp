@@ -86,6 +86,15 @@ struct PlanOptions {
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure);
 
+// "packed+2slots+line128", as to_string(LayoutChoice) prints it. Error: kParse.
+Result<LayoutChoice> parse_layout(std::string_view text);
+
+// Why this plan may not run, from its schedule, slots and credits; empty: proved.
+std::string prove(const Plan& plan);
+
+// 0 for a barrier, else 8 or 56: the classes that plans are kept for.
+std::int32_t payload_class(Kind kind, std::int32_t bytes);
+
 // Cost model of a placement out of a profile (rows by OS index; repeats where members share CPUs).
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
 
@@ -96,6 +105,7 @@ std::string explain(const Plan& plan, bool matrices);
 // $XDG_CACHE_HOME/fermata/plan-<hash of key>.json, and the compiled form beside it (.bin).
 std::string plan_path(const PlanKey& key);
 Result<Plan> load_plan(const PlanKey& key);
+Result<Plan> load_plan_file(const std::string& path);
 Result<std::string> save_plan(const Plan& plan);     // path written
 
 }  // namespace fermata

@@ -1,0 +1,26 @@
+// What the search tries: degrees and layouts, as lists.
+#ifndef FERMATA_PLAN_CHOICES_HPP
+#define FERMATA_PLAN_CHOICES_HPP
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/plan.hpp"
+#include "schedule/cost.hpp"
+
+namespace fermata {
+
+// Degrees of trees over `members`: all of 2 .. members-1 up to 64 members, then all up to 16 and steps of a quarter above.
+std::vector<std::int32_t> degrees_to_try(std::int32_t members);
+
+// Layouts that can differ in cost for this payload: private at stride 1 and at the cheapest measured stride, published
+// within one host, packed where a line holds two slots. One slot, the smallest line: see slot_and_line_variants.
+std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology, const PlanKey& key);
+
+// The same layout with 1, 2 and 4 slots, and with 128-byte lines too where the machine's are shorter, since many fetch
+// pairs of them. Cheapest to keep first: fewer slots, shorter lines.
+std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology);
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,193 @@
+#include "plan/cluster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace fermata {
+namespace {
+
+using Ranks = std::vector<std::int32_t>;
+
+std::vector<double> distances_of(const CostModel& model, const Ranks& ranks) {
+  std::vector<double> all;
+  all.reserve(ranks.size() * (ranks.size() - 1) / 2);
+  for (std::size_t a = 0; a < ranks.size(); ++a)
+    for (std::size_t b = a + 1; b < ranks.size(); ++b) all.push_back(distance(model, ranks[a], ranks[b]));
+  return all;
+}
+
+double diameter_of(const CostModel& model, const Ranks& ranks) {
+  double widest = 0;
+  for (std::size_t a = 0; a < ranks.size(); ++a)
+    for (std::size_t b = a + 1; b < ranks.size(); ++b) widest = std::max(widest, distance(model, ranks[a], ranks[b]));
+  return widest;
+}
+
+// Centres first, then every rank joins the nearest of all of them, so that the order of ranks decides who leads but not who is near.
+std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reach) {
+  Ranks centres = {ranks.front()};
+  for (const std::int32_t r : ranks) {
+    const bool far = std::all_of(centres.begin(), centres.end(),
+                                 [&](std::int32_t c) { return distance(model, r, c) > reach; });
+    if (far) centres.push_back(r);
+  }
+  std::vector<Ranks> groups(centres.size());
+  for (const std::int32_t r : ranks) {
+    std::size_t best = 0;
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < centres.size(); ++c) {
+      const double d = distance(model, r, centres[c]);
+      if (d < nearest) {
+        nearest = d;
+        best = c;
+      }
+    }
+    groups[best].push_back(r);
+  }
+  return groups;
+}
+
+Cluster grow(const CostModel& model, Ranks ranks, double sparseness) {
+  Cluster node;
+  node.ranks = std::move(ranks);
+  if (node.ranks.size() < 2) return node;
+  std::vector<double> distances = distances_of(model, node.ranks);
+  node.diameter_ns = *std::max_element(distances.begin(), distances.end());
+  const double s = sparseness > 0 ? sparseness : sparseness_from_gap(std::move(distances));
+  std::vector<Ranks> groups = split(model, node.ranks, s * node.diameter_ns);
+  if (groups.size() == 1 || groups.size() == node.ranks.size()) return node;
+  for (Ranks& group : groups) node.children.push_back(grow(model, std::move(group), sparseness));
+  return node;
+}
+
+std::int32_t domain_of(const Cpu& cpu, Level level) {
+  switch (level) {
+    case Level::kNetwork: return cpu.host;
+    case Level::kPackage: return cpu.package;
+    case Level::kNuma: return cpu.numa;
+    case Level::kL3: return cpu.l3;
+    case Level::kL2: return cpu.l2;
+    case Level::kCore: return cpu.core;
+    default: return cpu.os_index;
+  }
+}
+
+constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3,
+                                Level::kL2,      Level::kCore,    Level::kSelf};
+
+Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& model, Ranks ranks, std::size_t level) {
+  Cluster node;
+  node.ranks = std::move(ranks);
+  node.diameter_ns = diameter_of(model, node.ranks);
+  for (; level < std::size(kOutsideIn); ++level) {
+    std::vector<std::int32_t> domains;
+    std::vector<Ranks> groups;
+    for (const std::int32_t r : node.ranks) {
+      const std::int32_t d = domain_of(*cpus[static_cast<std::size_t>(r)], kOutsideIn[level]);
+      const auto at = std::find(domains.begin(), domains.end(), d);
+      if (at == domains.end()) {
+        domains.push_back(d);
+        groups.push_back({r});
+      } else {
+        groups[static_cast<std::size_t>(at - domains.begin())].push_back(r);
+      }
+    }
+    if (groups.size() == node.ranks.size()) return node;
+    if (groups.size() == 1) continue;
+    for (Ranks& group : groups) node.children.push_back(grow_declared(cpus, model, std::move(group), level + 1));
+    return node;
+  }
+  return node;
+}
+
+void collect_leaves(const Cluster& tree, std::vector<Cluster>& leaves) {
+  if (tree.children.empty()) {
+    leaves.push_back(tree);
+    return;
+  }
+  for (const Cluster& child : tree.children) collect_leaves(child, leaves);
+}
+
+}  // namespace
+
+double distance(const CostModel& model, std::int32_t i, std::int32_t j) {
+  if (i == j) return 0;
+  return 0.5 * (model.o_at(i, j) + model.l_at(i, j) + model.o_at(j, i) + model.l_at(j, i));
+}
+
+double sparseness_from_gap(std::vector<double> distances) {
+  std::sort(distances.begin(), distances.end());
+  if (distances.size() < 2 || distances.back() <= 0) return kDefaultSparseness;
+  double widest = kSmallestGap;
+  double middle = 0;
+  for (std::size_t k = 0; k + 1 < distances.size(); ++k) {
+    if (distances[k] <= 0) continue;  // members of one CPU: no ratio to form
+    const double ratio = distances[k + 1] / distances[k];
+    if (ratio < widest) continue;
+    widest = ratio;
+    middle = std::sqrt(distances[k] * distances[k + 1]);
+  }
+  return middle > 0 ? middle / distances.back() : kDefaultSparseness;
+}
+
+Cluster cluster_by_distance(const CostModel& model, double sparseness) {
+  Ranks everyone(static_cast<std::size_t>(model.members));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return grow(model, std::move(everyone), sparseness);
+}
+
+Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus, const CostModel& model) {
+  Ranks everyone(static_cast<std::size_t>(model.members));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  std::vector<const Cpu*> places;
+  for (const std::int32_t os_index : cpus) places.push_back(topology.find(os_index));
+  const bool known = places.size() == everyone.size() &&
+                     std::none_of(places.begin(), places.end(), [](const Cpu* c) { return c == nullptr; });
+  if (!known) {
+    Cluster leaf;
+    leaf.ranks = everyone;
+    leaf.diameter_ns = diameter_of(model, everyone);
+    return leaf;
+  }
+  return grow_declared(places, model, std::move(everyone), 0);
+}
+
+Cluster cut_below(const Cluster& tree, int depth) {
+  Cluster cut = tree;
+  if (depth == 0) cut.children.clear();
+  for (Cluster& child : cut.children) child = cut_below(child, depth - 1);
+  return cut;
+}
+
+Cluster innermost(const Cluster& tree) {
+  Cluster root = tree;
+  if (tree.children.empty()) return root;
+  std::vector<Cluster> leaves;
+  collect_leaves(tree, leaves);
+  root.children = std::move(leaves);
+  return root;
+}
+
+int depth_of(const Cluster& tree) {
+  int deepest = -1;
+  for (const Cluster& child : tree.children) deepest = std::max(deepest, depth_of(child));
+  return deepest + 1;
+}
+
+std::string shape_text(const Cluster& tree) {
+  if (tree.children.empty()) return std::to_string(tree.ranks.size());
+  std::vector<std::string> parts;
+  for (const Cluster& child : tree.children) parts.push_back(shape_text(child));
+  const bool same = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
+  if (same) {
+    const bool nested = !tree.children[0].children.empty();
+    return std::to_string(parts.size()) + " x " + (nested ? "(" + parts[0] + ")" : parts[0]);
+  }
+  std::string text = "(";
+  for (std::size_t i = 0; i < parts.size(); ++i) text += (i ? ", " : "") + parts[i];
+  return text + ")";
+}
+
+}  // namespace fermata

@@ -1,0 +1,264 @@
+// From a plan to one program per member (src/exec/program.hpp). An unproved plan is never compiled.
+//
+// A stage becomes the member's sends in list order, then its awaits in list order. A word's arrival is an add; where
+// the word leads on to other words, the add branches: whoever completes it climbs (adds to the parent, or flips a phase)
+// before it joins the main line again, where its own poll then finds the word as it left it.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/line.hpp"
+#include "exec/program.hpp"
+#include "plan/layout.hpp"
+#include "plan/plan.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+class Compiler {
+ public:
+  Compiler(const Plan& plan, const Placed& placed, const std::set<std::pair<std::int32_t, std::int32_t>>& credited)
+      : plan_(plan), schedule_(plan.schedule), placed_(placed), at_(placed.bytes), programs_(static_cast<std::size_t>(schedule_.members)) {
+    for (const auto& edge : credited) {
+      credits_[edge] = at_;
+      at_ += static_cast<std::uint32_t>(plan.layout.line);
+    }
+    polled_.assign(schedule_.words.size(), false);
+    for (const Stage& stage : schedule_.stages)
+      for (const Transfer& x : stage.transfers)
+        if (schedule_.is_word(x.from)) polled_[static_cast<std::size_t>(schedule_.word_of(x.from))] = true;
+  }
+
+  Result<std::vector<std::byte>> run() {
+    for (std::size_t t = 0; t < schedule_.stages.size(); ++t) {
+      for (const bool sending : {true, false})
+        for (std::size_t i = 0; i < schedule_.stages[t].transfers.size(); ++i) transfer(t, i, sending);
+    }
+    for (auto& program : programs_) program.push_back(blank(Code::kEnd, 0));
+    return blob();
+  }
+
+ private:
+  using Program = std::vector<Step>;
+
+  static Step blank(Code code, std::uint32_t peer) {
+    Step s{};
+    s.code = code;
+    s.peer = peer;
+    return s;
+  }
+
+  Program& of(std::int32_t member) { return programs_[static_cast<std::size_t>(member)]; }
+
+  void transfer(std::size_t t, std::size_t i, bool sending) {
+    const Transfer& x = schedule_.stages[t].transfers[i];
+    const bool from_word = schedule_.is_word(x.from);
+    const bool to_word = schedule_.is_word(x.to);
+    if (from_word && to_word) return;  // done by whoever completes the source: climb()
+    if (sending && to_word) arrive(x.from, schedule_.word_of(x.to));
+    if (sending && !from_word && !to_word) send(t, i);
+    if (!sending && from_word) poll(of(x.to), schedule_.word_of(x.from));
+    if (!sending && !from_word && !to_word) await(t, i);
+  }
+
+  // ---- Slots
+
+  Step on_slot(Code code, std::size_t t, std::size_t i, std::uint32_t reg, std::uint32_t parker, std::uint32_t peer) const {
+    const EdgePlace& place = placed_.edges[t][i];
+    Step s = blank(code, peer);
+    s.reg = static_cast<std::uint8_t>(reg);
+    s.offset = place.offset;
+    s.stride = place.stride;
+    s.mask = static_cast<std::uint32_t>(plan_.layout.slots) - 1;
+    s.rings = place.published ? 2 : 1;
+    s.door = place.published ? place.door : parker;
+    return s;
+  }
+
+  void send(std::size_t t, std::size_t i) {
+    const Transfer& x = schedule_.stages[t].transfers[i];
+    Program& program = of(x.from);
+    const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
+    if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, credit->second, x.from, x.to));
+    const Step step = on_slot(Code::kSend, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
+    // A published line is written once for all its readers.
+    const auto same = [&](const Step& s) { return s.code == Code::kSend && s.offset == step.offset; };
+    if (placed_.edges[t][i].published && std::any_of(program.begin(), program.end(), same)) return;
+    program.push_back(step);
+  }
+
+  void await(std::size_t t, std::size_t i) {
+    const Transfer& x = schedule_.stages[t].transfers[i];
+    Program& program = of(x.to);
+    Step step = on_slot(Code::kAwait, t, i, x.dst_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.from));
+    step.fold = fold_of(x);
+    program.push_back(step);
+    const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
+    if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditGive, credit->second, x.from, x.from));
+  }
+
+  Fold fold_of(const Transfer& x) const {
+    if (plan_.key.payload == 0) return Fold::kNone;
+    // A barrier that carries tags folds them wherever it signals: knowing a member is having its tag.
+    if (schedule_.kind == Kind::kBarrier) return Fold::kCombineRight;
+    if (x.action == Action::kCopy) return Fold::kCopy;
+    if (x.action == Action::kSignal) return Fold::kNone;
+    return x.side == Side::kLeft ? Fold::kCombineLeft : Fold::kCombineRight;
+  }
+
+  // The sender parks on its own door for credits, and the receiver rings it.
+  Step credit_step(Code code, std::uint32_t offset, std::int32_t sender, std::int32_t peer) const {
+    Step s = blank(code, static_cast<std::uint32_t>(peer));
+    s.offset = offset;
+    s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.slots : plan_.credit_batch);
+    s.rings = 1;
+    s.door = static_cast<std::uint32_t>(sender);
+    return s;
+  }
+
+  // ---- Words
+
+  Step on_word(Code code, std::int32_t word) const {
+    Step s = blank(code, static_cast<std::uint32_t>(schedule_.word_vertex(word)));
+    s.offset = placed_.words[static_cast<std::size_t>(word)];
+    s.threshold = static_cast<std::uint32_t>(schedule_.words[static_cast<std::size_t>(word)].threshold);
+    s.rings = polled_[static_cast<std::size_t>(word)] ? 2 : 0;
+    s.door = s.rings == 2 ? s.offset + 8 : 0;
+    return s;
+  }
+
+  void poll(Program& program, std::int32_t word) const {
+    Step s = on_word(Code::kPoll, word);
+    if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) s.threshold = 1;
+    program.push_back(s);
+  }
+
+  // A word with one in-edge has one writer per episode: a store will do.
+  void arrive(std::int32_t member, std::int32_t word) { signal(of(member), word); }
+
+  void signal(Program& program, std::int32_t word) {
+    if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) {
+      program.push_back(on_word(Code::kFlip, word));
+      climb(program, word);
+      return;
+    }
+    const std::size_t add = program.size();
+    program.push_back(on_word(Code::kAdd, word));
+    if (!leads_on(word)) {
+      program[add].target = static_cast<std::uint32_t>(program.size());
+      return;
+    }
+    const std::size_t skip = program.size();
+    program.push_back(blank(Code::kJump, 0));
+    program[add].target = static_cast<std::uint32_t>(program.size());
+    climb(program, word);
+    program[skip].target = static_cast<std::uint32_t>(program.size());
+  }
+
+  template <class Visit>
+  void word_edges(Visit&& visit) const {
+    for (const Stage& stage : schedule_.stages)
+      for (const Transfer& x : stage.transfers)
+        if (schedule_.is_word(x.from) && schedule_.is_word(x.to)) visit(schedule_.word_of(x.from), schedule_.word_of(x.to));
+  }
+
+  std::int32_t actor(std::int32_t from, std::int32_t to) const {
+    const auto agent = [&](std::int32_t w) { return schedule_.words[static_cast<std::size_t>(w)].agent; };
+    if (agent(to) >= 0) return agent(to);
+    return agent(from) >= 0 ? agent(from) : from;
+  }
+
+  bool leads_on(std::int32_t word) const {
+    bool leads = false;
+    word_edges([&](std::int32_t from, std::int32_t to) { leads = leads || actor(from, to) == word; });
+    return leads;
+  }
+
+  // What the completer of `word` does in its name, in stage order.
+  void climb(Program& program, std::int32_t word) {
+    word_edges([&](std::int32_t from, std::int32_t to) {
+      if (actor(from, to) != word) return;
+      if (from != word) poll(program, from);
+      signal(program, to);
+    });
+  }
+
+  // ---- The blob
+
+  Result<std::vector<std::byte>> blob() const {
+    ProgramHeader header;
+    header.members = static_cast<std::uint32_t>(schedule_.members);
+    header.kind = static_cast<std::uint32_t>(schedule_.kind);
+    header.payload = static_cast<std::uint32_t>(plan_.key.payload);
+    header.registers = static_cast<std::uint32_t>(schedule_.registers);
+    header.line = static_cast<std::uint32_t>(plan_.layout.line);
+    // A spare line at the end: the longest slot that starts on the last line still lies within.
+    header.region_bytes = static_cast<std::uint32_t>(round_up(at_ + kMaxLine, kMaxLine));
+    const bool rooted = schedule_.kind == Kind::kBroadcast || schedule_.kind == Kind::kReduce;
+    header.regions = rooted ? header.members : 1;
+    for (const Program& p : programs_) header.steps += static_cast<std::uint32_t>(p.size());
+    header.programs_offset = static_cast<std::uint32_t>(round_up(sizeof header, 32));
+    header.steps_offset = static_cast<std::uint32_t>(round_up(header.programs_offset + header.members * sizeof(MemberProgram), 64));
+    header.bytes = header.steps_offset + header.steps * static_cast<std::uint32_t>(sizeof(Step));
+    schedule_.algorithm.copy(header.algorithm, sizeof header.algorithm - 1);
+    to_string(plan_.layout).copy(header.layout, sizeof header.layout - 1);
+
+    std::vector<std::byte> out(header.bytes);
+    std::uint32_t first = 0;
+    for (std::size_t m = 0; m < programs_.size(); ++m) {
+      const MemberProgram entry{first, static_cast<std::uint32_t>(programs_[m].size())};
+      std::memcpy(out.data() + header.programs_offset + m * sizeof entry, &entry, sizeof entry);
+      std::memcpy(out.data() + header.steps_offset + first * sizeof(Step), programs_[m].data(), programs_[m].size() * sizeof(Step));
+      first += entry.count;
+    }
+    std::memcpy(out.data(), &header, sizeof header);
+    header.hash = program_hash(*reinterpret_cast<const ProgramHeader*>(out.data()));
+    std::memcpy(out.data(), &header, sizeof header);
+    if (!program_is_sound(out.data(), out.size()))
+      return Error{Status::kVerify, "the compiler made an unsound program of " + schedule_.algorithm};
+    return out;
+  }
+
+  const Plan& plan_;
+  const Schedule& schedule_;
+  const Placed& placed_;
+  std::uint32_t at_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> credits_;  // (stage, transfer) -> offset
+  std::vector<bool> polled_;
+  std::vector<Program> programs_;
+};
+
+Error refused(const Plan& plan, Status status, const std::string& why) {
+  return Error{status, "plan " + plan.schedule.algorithm + "/" + to_string(plan.layout) + ": " + why};
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> compile(const Plan& plan) {
+  const Schedule& s = plan.schedule;
+  if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))
+    return refused(plan, Status::kUnsupported, "members must be 1..4096");
+  if (s.registers > static_cast<std::int32_t>(kMaxRegisters)) return refused(plan, Status::kUnsupported, "too many registers");
+  if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not ride on a line");
+  if (s.kind != Kind::kBarrier && plan.key.payload == 0) return refused(plan, Status::kArgument, "no payload given");
+  if (plan.key.payload > 0 && !s.words.empty()) return refused(plan, Status::kUnsupported, "words carry no data");
+  if (s.root != 0) return refused(plan, Status::kArgument, "plans are made for root 0");
+
+  const auto proof = verify(s, OpTraits{.associative = false, .commutative = true, .idempotent = false});
+  if (!proof) return refused(plan, Status::kVerify, proof.error().message);
+
+  const bool carries = plan.key.payload > 0;
+  std::set<std::pair<std::int32_t, std::int32_t>> credited;
+  for (const Hazard& h : reuse_hazards(s, plan.layout.slots, carries)) credited.insert({h.stage, h.transfer});
+  if (!credited.empty() && (plan.credit_batch < 1 || plan.credit_batch > plan.layout.slots))
+    return refused(plan, Status::kVerify, "a slot may be overwritten before it is read; it needs credits or more slots");
+
+  const auto placed = place_edges(s, plan.layout, plan.key.payload);
+  if (!placed) return placed.error();
+  return Compiler(plan, *placed, credited).run();
+}
+
+}  // namespace fermata

@@ -1,0 +1,175 @@
+// What a placement costs, out of a profile: rows for each rank's CPU; typical values where a rank has no CPU.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "plan/plan.hpp"
+
+namespace fermata {
+namespace {
+
+// A switch where neither yield nor futex was measured, ns: the order of a context switch on current hardware; an estimate.
+constexpr double kUnknownSwitch = 1000;
+
+struct Pair {
+  double o = 0, l = 0;
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Pair typical(const Profile& profile) {
+  std::vector<double> o, l;
+  for (std::int32_t i = 0; i < profile.o.n; ++i)
+    for (std::int32_t j = 0; j < profile.o.n; ++j)
+      if (i != j) {
+        o.push_back(profile.o.at(i, j));
+        l.push_back(profile.l.at(i, j));
+      }
+  return {median(std::move(o)), median(std::move(l))};
+}
+
+double typical_idle_stage(const Profile& profile) {
+  std::vector<double> idle;
+  for (std::int32_t i = 0; i < profile.o.n; ++i) idle.push_back(profile.o.at(i, i));
+  return median(std::move(idle));
+}
+
+// Medians per level, for CPUs that the topology has and the profile hasn't.
+std::array<std::optional<Pair>, kLevelCount> by_level(const Profile& profile) {
+  std::array<std::vector<double>, kLevelCount> o, l;
+  const std::vector<Cpu>& cpus = profile.topology.cpus;
+  const auto n = std::min<std::size_t>(cpus.size(), static_cast<std::size_t>(profile.o.n));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      if (i == j) continue;
+      const auto level = static_cast<std::size_t>(common_level(cpus[i], cpus[j]));
+      o[level].push_back(profile.o.at(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)));
+      l[level].push_back(profile.l.at(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)));
+    }
+  std::array<std::optional<Pair>, kLevelCount> levels;
+  for (std::size_t k = 0; k < levels.size(); ++k)
+    if (!o[k].empty()) levels[k] = Pair{median(o[k]), median(l[k])};
+  return levels;
+}
+
+class Rows {
+ public:
+  Rows(const Profile& profile, const Topology& topology) : profile_(profile), topology_(topology) {
+    for (std::size_t i = 0; i < profile.topology.cpus.size() && static_cast<std::int32_t>(i) < profile.o.n; ++i)
+      row_[profile.topology.cpus[i].os_index] = static_cast<std::int32_t>(i);
+    typical_ = typical(profile);
+    idle_ = typical_idle_stage(profile);
+  }
+
+  std::int32_t row(std::int32_t cpu) const {
+    const auto at = row_.find(cpu);
+    return at == row_.end() ? -1 : at->second;
+  }
+  double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
+  Pair between(std::int32_t row_a, std::int32_t row_b) const {
+    return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
+  }
+
+  // For CPUs that the profile doesn't have: their level's median, else the next one out, else the next one in.
+  Pair guess(std::int32_t a, std::int32_t b) const {
+    if (!levels_) levels_ = by_level(profile_);
+    const Cpu* x = topology_.find(a);
+    const Cpu* y = topology_.find(b);
+    if (x == nullptr || y == nullptr) return typical_;
+    const int level = static_cast<int>(common_level(*x, *y));
+    for (int k = level; k < kLevelCount; ++k)
+      if ((*levels_)[static_cast<std::size_t>(k)]) return *(*levels_)[static_cast<std::size_t>(k)];
+    for (int k = level; k >= 0; --k)
+      if ((*levels_)[static_cast<std::size_t>(k)]) return *(*levels_)[static_cast<std::size_t>(k)];
+    return typical_;
+  }
+
+  Pair typical_pair() const { return typical_; }
+
+ private:
+  const Profile& profile_;
+  const Topology& topology_;
+  std::map<std::int32_t, std::int32_t> row_;
+  Pair typical_;
+  double idle_ = 0;
+  mutable std::optional<std::array<std::optional<Pair>, kLevelCount>> levels_;
+};
+
+double period_of(const Profile& profile, const std::string& layout) {
+  for (const LayoutCost& cost : profile.layouts)
+    if (cost.layout == layout) return cost.period_ns;
+  return 0;
+}
+
+void fill_layouts(CostModel& model, const Profile& profile) {
+  const double base = period_of(profile, "private");
+  if (base <= 0) return;
+  for (const Layout layout : {Layout::kPublished, Layout::kPacked})
+    if (const double p = period_of(profile, name_of(layout)); p > 0)
+      model.layout_factor[static_cast<int>(layout)] = p / base;
+  for (int stride = 2; stride <= 8; ++stride)
+    if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0)
+      model.stride_factor[stride] = p / base;
+}
+
+void fill_matrices(CostModel& model, const Profile& profile, const Topology& topology, const PlanKey& key) {
+  const auto n = static_cast<std::size_t>(key.members);
+  const Rows rows(profile, topology);
+  model.o.assign(n * n, rows.typical_pair().o);
+  model.l.assign(n * n, rows.typical_pair().l);
+  std::vector<std::int32_t> row(n, -1);
+  const bool placed = key.cpus.size() == n;
+  for (std::size_t i = 0; placed && i < n; ++i) row[i] = rows.row(key.cpus[i]);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; placed && j < n; ++j) {
+      if (i == j) continue;
+      // Members of one CPU exchange through their own cache: what remains is the stage itself, and the switch.
+      const Pair p = key.cpus[i] == key.cpus[j]      ? Pair{rows.idle(row[i]), 0}
+                     : row[i] >= 0 && row[j] >= 0 ? rows.between(row[i], row[j])
+                                                  : rows.guess(key.cpus[i], key.cpus[j]);
+      model.o[i * n + j] = p.o;
+      model.l[i * n + j] = p.l;
+    }
+    model.o[i * n + i] = rows.idle(row[i]);
+    model.l[i * n + i] = 0;
+  }
+}
+
+double crowding(const Topology& topology, const PlanKey& key) {
+  const double usable = std::max(1, topology.usable_cpus());
+  double most = std::max(1.0, key.members / usable);
+  std::map<std::int32_t, int> count;
+  for (const std::int32_t cpu : key.cpus) most = std::max(most, static_cast<double>(++count[cpu]));
+  return most;
+}
+
+}  // namespace
+
+CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
+  CostModel model;
+  model.members = key.members;
+  fill_matrices(model, profile, topology, key);
+  model.awaited = profile.awaited_ns;
+  model.reader = profile.reader_ns;
+  if (!profile.word_add_ns.empty()) {
+    const std::size_t k = std::clamp<std::size_t>(static_cast<std::size_t>(key.members), 1, profile.word_add_ns.size());
+    model.word_add = profile.word_add_ns[k - 1];
+  }
+  model.word_read = profile.word_read_ns;
+  fill_layouts(model, profile);
+  // Auto yields while a yield is the cheaper switch, else parks.
+  const double yield = profile.yield_ns, futex = profile.futex_ns;
+  model.switch_ns = yield > 0 && futex > 0 ? std::min(yield, futex) : std::max(yield, futex);
+  if (model.switch_ns <= 0) model.switch_ns = kUnknownSwitch;
+  model.members_per_cpu = crowding(topology, key);
+  return model;
+}
+
+}  // namespace fermata

@@ -1,0 +1,124 @@
+#include "plan/layout.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "base/line.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
+
+class Placer {
+ public:
+  Placer(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload)
+      : schedule_(schedule), layout_(layout), slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
+
+  Placed run() {
+    placed_.edges.resize(schedule_.stages.size());
+    for (std::size_t t = 0; t < schedule_.stages.size(); ++t) {
+      placed_.edges[t].resize(schedule_.stages[t].transfers.size());
+      switch (layout_.layout) {
+        case Layout::kPrivate: place_private(t, false); break;
+        case Layout::kPublished: place_private(t, true); break;
+        case Layout::kPacked: place_packed(t); break;
+      }
+    }
+    for (std::size_t w = 0; w < schedule_.words.size(); ++w) placed_.words.push_back(take_lines(1));
+    return std::move(placed_);
+  }
+
+  std::uint64_t bytes() const { return at_; }
+
+ private:
+  std::uint32_t line() const { return static_cast<std::uint32_t>(layout_.line); }
+
+  std::uint32_t take_lines(std::uint64_t lines) {
+    const std::uint64_t start = at_;
+    at_ += lines * line();
+    return static_cast<std::uint32_t>(start);
+  }
+
+  bool between_members(const Transfer& x) const { return !schedule_.is_word(x.from) && !schedule_.is_word(x.to); }
+
+  // One slot after the other, each on its own line; edges in the receivers' order, so that a receiver's lines are
+  // neighbours. Published: one run of slots for all the receivers that get the same from a sender in this stage.
+  void place_private(std::size_t stage, bool publish) {
+    const auto& transfers = schedule_.stages[stage].transfers;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < transfers.size(); ++i)
+      if (between_members(transfers[i])) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
+    const auto stride = static_cast<std::uint32_t>(layout_.stride) * line();
+    std::map<std::pair<std::int32_t, int>, EdgePlace> publications;
+    std::map<std::pair<std::int32_t, int>, int> readers;
+    const auto key = [&](const Transfer& x) { return std::pair{x.from, x.chunk * 256 + x.src_reg}; };
+    if (publish)
+      for (const std::size_t i : order) ++readers[key(transfers[i])];
+    for (const std::size_t i : order) {
+      EdgePlace& edge = placed_.edges[stage][i];
+      if (publish && readers[key(transfers[i])] > 1) {
+        auto [found, fresh] = publications.try_emplace(key(transfers[i]));
+        if (fresh) found->second = publication(stride);
+        edge = found->second;
+        continue;
+      }
+      edge.stride = stride;
+      edge.offset = take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
+    }
+  }
+
+  EdgePlace publication(std::uint32_t stride) {
+    EdgePlace edge;
+    edge.published = true;
+    edge.stride = stride;
+    edge.offset = take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
+    edge.door = take_lines(1);
+    return edge;
+  }
+
+  // Edges around one member (the lower rank of the two ends) share lines: an exchanging pair has both its flags in one,
+  // a parent has its children's side by side. Slots of one parity lie together.
+  void place_packed(std::size_t stage) {
+    const auto& transfers = schedule_.stages[stage].transfers;
+    std::map<std::int32_t, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < transfers.size(); ++i)
+      if (between_members(transfers[i])) groups[std::min(transfers[i].from, transfers[i].to)].push_back(i);
+    const std::uint32_t unit = std::bit_ceil(slot_);
+    for (const auto& [low, members] : groups) {
+      const auto count = static_cast<std::uint32_t>(members.size());
+      const std::uint32_t run = count * unit;
+      const std::uint64_t bytes = static_cast<std::uint64_t>(run) * static_cast<std::uint32_t>(layout_.slots);
+      const std::uint32_t base = take_lines((bytes + line() - 1) / line());
+      for (std::uint32_t k = 0; k < count; ++k) placed_.edges[stage][members[k]] = {base + k * unit, run, 0, false};
+    }
+  }
+
+  const Schedule& schedule_;
+  const LayoutChoice& layout_;
+  const std::uint32_t slot_;
+  Placed placed_;
+  std::uint64_t at_ = 0;
+};
+
+}  // namespace
+
+Result<Placed> place_edges(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload) {
+  const bool power = layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
+  if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
+  if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
+  if (layout.line != 64 && layout.line != 128) return Error{Status::kArgument, "line must be 64 or 128 bytes"};
+  if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload))
+    return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
+  Placer placer(schedule, layout, payload);
+  Placed placed = placer.run();
+  if (placer.bytes() > kMostBytes) return Error{Status::kUnsupported, "the plan's slots would exceed 2 GiB"};
+  placed.bytes = static_cast<std::uint32_t>(placer.bytes());
+  return placed;
+}
+
+}  // namespace fermata

@@ -1,0 +1,312 @@
+// make_plan: drafts, scores, proofs, timing, choice.
+#include "plan/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "plan/choices.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr std::int32_t kMostMembers = 4096;
+constexpr std::int32_t kPeriodForAll = 64;     // members up to which every entry's period is predicted, not its latency alone
+constexpr std::size_t kPeriodsOtherwise = 12;  // entries whose period is predicted beyond that
+constexpr std::size_t kListed = 40;            // runners-up that a plan records
+constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines
+
+Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
+  if (key.members < 1 || key.members > kMostMembers)
+    return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " + std::to_string(key.members));
+  if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
+    return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+  if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
+    return argument("payload must be 0.." + std::to_string(kLinePayload) + " bytes");
+  const std::string own = fingerprint(topology);
+  if (key.fingerprint.empty()) key.fingerprint = own;
+  if (key.fingerprint != own) return argument("the key's fingerprint is of another machine");
+  key.payload = payload_class(key.kind, key.payload);
+  return key;
+}
+
+bool only_words(const Schedule& s) {
+  for (const Stage& stage : s.stages)
+    for (const Transfer& t : stage.transfers)
+      if (!s.is_word(t.from) && !s.is_word(t.to)) return false;
+  return true;
+}
+
+// Credits come back over the same edges: a slot is free again after a signal and its credit, `slots` episodes overlap, and
+// each credit is a signal more every `batch` episodes.
+double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry) {
+  if (entry.credit_batch == 0) return period;
+  double longest = 0, each = 0;
+  for (const Stage& stage : schedule.stages)
+    for (const Transfer& t : stage.transfers) {
+      if (schedule.is_word(t.from) || schedule.is_word(t.to)) continue;
+      longest = std::max(longest, distance(model, t.from, t.to));
+      each = std::max(each, model.l_at(t.to, t.from));
+    }
+  return std::max(period, 2 * longest / entry.layout.slots) + each / entry.credit_batch;
+}
+
+std::string overwritten(const Hazard& hazard, std::int32_t slots) {
+  return "refused: stage " + std::to_string(hazard.stage) + " overwrites a slot before it is read, with " +
+         std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " per edge";
+}
+
+class Search {
+ public:
+  Search(const Topology& topology, const Profile& profile, PlanOptions options)
+      : topology_(topology), profile_(profile), options_(std::move(options)),
+        model_(cost_model(profile, topology, options_.key)) {}
+
+  Result<Plan> run(const Measure& measure) {
+    if (auto error = find_drafts()) return *error;
+    if (auto error = find_entries()) return *error;
+    score();
+    choose_finalists();
+    if (finalists_.empty()) return nothing_stands();
+    const bool timed = measure && options_.measure_best > 0;
+    if (timed) time_entries(options_.key, drafts_, finalists_, entries_, options_, measure);
+    const std::size_t best = pick(drafts_, entries_, finalists_);
+    if (!entries_[best].refusal.empty()) return Error{Status::kUnsupported, entries_[best].refusal};
+    return plan_of(best);
+  }
+
+ private:
+  std::optional<Error> find_drafts() {
+    if (!options_.algorithm.empty()) {
+      auto draft = named_draft(options_.key, options_.algorithm);
+      if (!draft) return draft.error();
+      drafts_.push_back(std::move(draft.value()));
+      return std::nullopt;
+    }
+    drafts_ = flat_drafts(options_.key, refused_);
+    if (options_.key.members > 2)
+      for (Draft& d : composed_drafts(options_.key, model_, trees_to_try(topology_, model_, options_)))
+        drafts_.push_back(std::move(d));
+    if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm of the table serves this"};
+    return std::nullopt;
+  }
+
+  std::optional<Error> find_entries() {
+    std::vector<LayoutChoice> layouts = layouts_to_try(model_, topology_, options_.key);
+    if (!options_.layout.empty()) {
+      auto given = parse_layout(options_.layout);
+      if (!given) return given.error();
+      layouts = {given.value()};
+    }
+    for (std::size_t d = 0; d < drafts_.size(); ++d)
+      for (const LayoutChoice& layout : layouts) {
+        entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
+        if (only_words(drafts_[d].schedule)) break;  // words lie where words lie
+      }
+    return std::nullopt;
+  }
+
+  void score() {
+    for (Entry& e : entries_) {
+      e.latency_ns = cost(drafts_[e.draft].schedule, model_, e.layout).critical_path_ns;
+      e.predicted_ns = e.latency_ns;
+    }
+    sort_entries(0);
+    std::size_t exact = entries_.size();
+    if (options_.key.members > kPeriodForAll) exact = std::min(exact, kPeriodsOtherwise);
+    double ratio = 1;  // of period to latency: the least seen stands for those that are not unrolled
+    for (std::size_t k = 0; k < exact; ++k) {
+      Entry& e = entries_[k];
+      e.predicted_ns = period_cost(drafts_[e.draft].schedule, model_, e.layout);
+      if (e.latency_ns > 0) ratio = std::min(ratio, e.predicted_ns / e.latency_ns);
+    }
+    for (std::size_t k = exact; k < entries_.size(); ++k) entries_[k].predicted_ns *= ratio;
+    sort_entries(0);
+  }
+
+  void sort_entries(std::size_t from) {
+    std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(from), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
+  }
+
+  // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
+  std::vector<Entry> proved_variants(const Entry& base) {
+    std::vector<Entry> variants;
+    const std::vector<LayoutChoice> layouts =
+        options_.layout.empty() ? slot_and_line_variants(base.layout, topology_) : std::vector{base.layout};
+    for (const LayoutChoice& layout : layouts) {
+      Entry e = base;
+      e.layout = layout;
+      prove(drafts_[e.draft], e);
+      last_refusal_ = e.refusal.empty() ? last_refusal_ : e.refusal;
+      e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
+      if (e.refusal.empty()) variants.push_back(std::move(e));
+    }
+    std::stable_sort(variants.begin(), variants.end(),
+                     [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
+    return variants;
+  }
+
+  // Best per (family, layout), then variants of the first few. Proofs are made here and only for these.
+  void choose_finalists() {
+    const auto wanted = static_cast<std::size_t>(std::max(1, options_.measure_best));
+    const std::size_t bases = (2 * wanted + 2) / 3;  // the rest are variants
+    std::set<std::pair<std::string, int>> seen;
+    std::vector<Entry> first, further;
+    for (const Entry& base : entries_) {
+      if (first.size() >= bases) break;
+      const auto group = std::pair(drafts_[base.draft].family, static_cast<int>(base.layout.layout));
+      if (seen.contains(group)) continue;
+      std::vector<Entry> variants = proved_variants(base);
+      if (variants.empty()) {
+        note_refused(base);
+        continue;
+      }
+      seen.insert(group);
+      first.push_back(variants.front());
+      if (seen.size() <= kVariedBases) further.insert(further.end(), variants.begin() + 1, variants.end());
+    }
+    for (Entry& e : first) add_finalist(std::move(e));
+    for (Entry& e : further)
+      if (finalists_.size() < wanted) add_finalist(std::move(e));
+  }
+
+  void add_finalist(Entry e) {
+    finalists_.push_back(entries_.size());
+    entries_.push_back(std::move(e));
+  }
+
+  void note_refused(const Entry& base) {
+    refused_.push_back({.algorithm = drafts_[base.draft].schedule.algorithm, .layout = base.layout,
+                        .predicted_ns = base.predicted_ns, .verdict = last_refusal_});
+  }
+
+  Error nothing_stands() const {
+    return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_};
+  }
+
+  Plan plan_of(std::size_t best) const {
+    const Entry& e = entries_[best];
+    const Draft& draft = drafts_[e.draft];
+    Plan plan;
+    plan.key = options_.key;
+    plan.origin = e.measured_ns > 0 ? "measured" : profile_.origin == "measured" ? "predicted" : "estimated";
+    plan.levels = draft.levels;
+    plan.schedule = draft.schedule;
+    plan.layout = e.layout;
+    plan.credit_batch = e.credit_batch;
+    plan.predicted_latency_ns = e.latency_ns;
+    plan.predicted_period_ns = e.predicted_ns;
+    plan.measured_period_ns = e.measured_ns;
+    plan.bound_ns = static_cast<double>(draft.schedule.stages.size()) * profile_.one_way_ns;
+    plan.candidates = runners_up(best);
+    plan.date = utc_now();
+    return plan;
+  }
+
+  std::vector<Candidate> runners_up(std::size_t best) const;
+
+  const Topology& topology_;
+  const Profile& profile_;
+  PlanOptions options_;
+  CostModel model_;
+  std::vector<Draft> drafts_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> finalists_;
+  std::vector<Candidate> refused_;
+  std::string last_refusal_;
+};
+
+std::string times_slower(const char* how, double ratio) {
+  char text[48];
+  if (ratio < 1.005) std::snprintf(text, sizeof text, "%s equal, more work", how);
+  else if (ratio < 1.1) std::snprintf(text, sizeof text, "%s %.0f%% slower", how, 100 * (ratio - 1));
+  else std::snprintf(text, sizeof text, "%s %.1fx slower", how, ratio);
+  return text;
+}
+
+std::vector<Candidate> Search::runners_up(std::size_t best) const {
+  const Entry& chosen = entries_[best];
+  std::vector<Candidate> list;
+  std::set<std::pair<std::string, std::string>> listed;
+  const auto add = [&](std::size_t k) {
+    const Entry& e = entries_[k];
+    const std::string& name = drafts_[e.draft].schedule.algorithm;
+    if (!listed.insert({name, to_string(e.layout)}).second) return;
+    Candidate c{.algorithm = name, .layout = e.layout, .predicted_ns = e.predicted_ns,
+                .measured_ns = e.measured_ns, .verdict = e.refusal};
+    if (k == best) c.verdict = "chosen";
+    else if (!e.refusal.empty()) c.verdict = e.refusal;
+    else if (e.measured_ns > 0) c.verdict = times_slower("measured", e.measured_ns / chosen.measured_ns);
+    else c.verdict = times_slower("predicted", e.predicted_ns / std::max(1e-9, chosen.predicted_ns));
+    list.push_back(std::move(c));
+  };
+  add(best);
+  std::vector<std::size_t> rest = finalists_;
+  std::stable_sort(rest.begin(), rest.end(), [&](std::size_t a, std::size_t b) {
+    return entries_[a].measured_ns < entries_[b].measured_ns;
+  });
+  for (const std::size_t k : rest) add(k);
+  std::set<std::string> families;
+  for (std::size_t k = 0; k < entries_.size() && list.size() < kListed; ++k)
+    if (families.insert(drafts_[entries_[k].draft].schedule.algorithm).second) add(k);
+  list.insert(list.end(), refused_.begin(), refused_.end());
+  return list;
+}
+
+}  // namespace
+
+std::int32_t payload_class(Kind kind, std::int32_t bytes) {
+  if (kind == Kind::kBarrier) return 0;
+  return bytes <= 8 ? 8 : static_cast<std::int32_t>(kLinePayload);
+}
+
+void prove(const Draft& draft, Entry& entry) {
+  const Schedule& s = draft.schedule;
+  if (const auto proof = verify(s, algebra_of(s.kind)); !proof) {
+    entry.refusal = "refused: " + proof.error().message;
+    return;
+  }
+  const std::vector<Hazard> hazards = reuse_hazards(s, entry.layout.slots, s.chunks > 0);
+  if (hazards.empty()) return;
+  // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
+  if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
+    entry.credit_batch = std::max(1, entry.layout.slots / 2);
+  else
+    entry.refusal = overwritten(hazards.front(), entry.layout.slots);
+}
+
+std::string prove(const Plan& plan) {
+  const Schedule& s = plan.schedule;
+  if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
+  if (plan.credit_batch > plan.layout.slots) return "credits are given back later than the slots last";
+  if (plan.credit_batch > 0) return {};
+  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, s.chunks > 0);
+  return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout.slots);
+}
+
+Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
+                       const Measure& measure) {
+  auto key = normalised(options.key, topology);
+  if (!key) return key.error();
+  PlanOptions checked = options;
+  checked.key = std::move(key.value());
+  return Search(topology, profile, std::move(checked)).run(measure);
+}
+
+}  // namespace fermata

@@ -1,0 +1,230 @@
+// Composed candidates: a schedule per cluster, cheapest first, joined level by level.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "algo/algorithm.hpp"
+#include "plan/choices.hpp"
+#include "plan/search.hpp"
+#include "schedule/compose.hpp"
+
+namespace fermata {
+namespace {
+
+// One way for one cluster to do one half (or the whole), and what it costs there.
+struct Option {
+  const Algorithm* algorithm = nullptr;
+  std::int32_t degree = 2;
+  bool transposed = false;  // the release is the arrival turned round
+  double cost_ns = std::numeric_limits<double>::infinity();
+};
+
+struct Level {
+  std::vector<std::int32_t> ranks;  // who takes part: the members of a leaf, the leaders of the children
+  std::vector<Option> arrive, release, whole;  // cheapest first
+};
+
+struct Joined {
+  Schedule arrive, release;
+  std::string name;
+};
+
+std::vector<std::int32_t> participants(const Cluster& node) {
+  if (node.children.empty()) return node.ranks;
+  std::vector<std::int32_t> leaders;
+  for (const Cluster& child : node.children) leaders.push_back(child.ranks.front());
+  return leaders;
+}
+
+CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks) {
+  CostModel part = model;
+  part.members = static_cast<std::int32_t>(ranks.size());
+  part.o.clear();
+  part.l.clear();
+  for (const std::int32_t i : ranks)
+    for (const std::int32_t j : ranks) {
+      part.o.push_back(model.o_at(i, j));
+      part.l.push_back(model.l_at(i, j));
+    }
+  return part;
+}
+
+bool arrives(Kind kind) { return kind != Kind::kBroadcast; }
+bool releases(Kind kind) { return kind != Kind::kReduce; }
+
+class Composer {
+ public:
+  Composer(const PlanKey& key, const CostModel& model) : key_(key), model_(model) {}
+
+  // `family` empty: the cheapest of all at each level; else that family wherever it is applicable.
+  Draft compose(const Cluster& tree, const std::string& family) {
+    Joined joined = join(tree, family, true);
+    Draft draft;
+    draft.schedule = arrives(key_.kind) && releases(key_.kind) ? then(joined.arrive, joined.release)
+                     : arrives(key_.kind)                      ? std::move(joined.arrive)
+                                                               : std::move(joined.release);
+    draft.schedule.algorithm = joined.name;
+    draft.levels = tree;
+    draft.family = (family.empty() ? "greedy" : family) + " along " + shape_text(tree);
+    return draft;
+  }
+
+ private:
+  // Matrices of equal clusters are equal, as are their costs: the table of options is kept by content.
+  using Content = std::vector<double>;
+
+  Request request(std::int32_t members, Half half, std::int32_t degree) const {
+    return {.kind = key_.kind, .half = half, .members = members, .root = 0, .degree = degree};
+  }
+
+  Schedule build(const Option& option, std::int32_t members, Half half) const {
+    Schedule s = option.transposed ? transpose(option.algorithm->build(request(members, Half::kArrive, option.degree)))
+                                   : option.algorithm->build(request(members, half, option.degree));
+    s.kind = key_.kind;
+    return s;
+  }
+
+  std::vector<Option> rank_options(const CostModel& part, Half half) const {
+    std::vector<Option> options;
+    for (const Algorithm& algorithm : algorithms()) {
+      if (algorithm.redundant && key_.kind != Kind::kBarrier) continue;
+      const std::vector<std::int32_t> degrees =
+          algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
+      for (const std::int32_t degree : degrees) {
+        Option option{&algorithm, degree, false, 0};
+        if (!algorithm.applicable(request(part.members, half, degree))) {
+          // Without a release of its own, an arrival without words can be turned round (and combine into copy).
+          option.transposed = half == Half::kRelease && algorithm.applicable(request(part.members, Half::kArrive, degree));
+          if (!option.transposed) continue;
+          if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
+        }
+        option.cost_ns = cost(build(option, part.members, half), part, {}).critical_path_ns;
+        options.push_back(option);
+      }
+    }
+    std::stable_sort(options.begin(), options.end(),
+                     [](const Option& a, const Option& b) { return a.cost_ns < b.cost_ns; });
+    return options;
+  }
+
+  const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
+    const CostModel part = part_of(model_, ranks);
+    Content content = part.o;
+    content.insert(content.end(), part.l.begin(), part.l.end());
+    content.push_back(root ? 1 : 0);
+    const auto [at, fresh] = levels_.try_emplace(std::move(content));
+    if (fresh) {
+      if (arrives(key_.kind)) at->second.arrive = rank_options(part, Half::kArrive);
+      if (releases(key_.kind)) at->second.release = rank_options(part, Half::kRelease);
+      if (root && arrives(key_.kind) && releases(key_.kind)) at->second.whole = rank_options(part, Half::kWhole);
+    }
+    return at->second;
+  }
+
+  static std::optional<Option> best_of(const std::vector<Option>& options, const std::string& family) {
+    for (const Option& o : options)
+      if (!family.empty() && family == o.algorithm->name) return o;
+    return options.empty() ? std::nullopt : std::optional<Option>(options.front());
+  }
+
+  Joined join_children(const Cluster& node, const std::string& family) {
+    Joined all;
+    all.arrive = all.release = nothing();
+    std::set<std::string> names;
+    for (const Cluster& child : node.children) {
+      if (child.ranks.size() < 2) continue;
+      Joined one = join(child, family, false);
+      all.arrive = beside(all.arrive, one.arrive, Align::kEarly);
+      all.release = beside(all.release, one.release, Align::kLate);
+      names.insert(one.name);
+    }
+    for (const std::string& name : names) all.name += (all.name.empty() ? "" : "|") + name;
+    return all;
+  }
+
+  Joined join(const Cluster& node, const std::string& family, bool root) {
+    const std::vector<std::int32_t> ranks = participants(node);
+    const auto members = static_cast<std::int32_t>(ranks.size());
+    Joined below = join_children(node, family);
+    const Level& level = level_of(ranks, root);
+    const auto arrive = best_of(level.arrive, family);
+    const auto release = best_of(level.release, family);
+    const auto whole = best_of(level.whole, family);
+    const double halves = (arrive ? arrive->cost_ns : 0) + (release ? release->cost_ns : 0);
+    std::string own;
+    // The root level counts once where its members all know all without a departure.
+    if (root && whole && whole->cost_ns < halves) {
+      Schedule s = build(*whole, members, Half::kWhole);
+      own = s.algorithm;
+      below.arrive = then(below.arrive, lift(s, ranks, key_.members));
+    } else {
+      if (arrive) {
+        Schedule s = build(*arrive, members, Half::kArrive);
+        own = s.algorithm;
+        below.arrive = then(below.arrive, lift(s, ranks, key_.members));
+      }
+      if (release) {
+        Schedule s = build(*release, members, Half::kRelease);
+        if (own.empty()) own = s.algorithm;
+        if (own != s.algorithm) own += "-" + s.algorithm;
+        below.release = then(lift(s, ranks, key_.members), below.release);
+      }
+    }
+    below.name = own + (below.name.empty() ? "" : "/" + below.name);
+    return below;
+  }
+
+  Schedule nothing() const {
+    Schedule s;
+    s.kind = key_.kind;
+    s.members = key_.members;
+    s.chunks = key_.kind == Kind::kBarrier ? 0 : 1;
+    return s;
+  }
+
+  const PlanKey& key_;
+  const CostModel& model_;
+  std::map<Content, Level> levels_;
+};
+
+}  // namespace
+
+std::vector<Draft> composed_drafts(const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees) {
+  std::vector<Draft> drafts;
+  Composer composer(key, model);
+  const auto add = [&](Draft draft) {
+    const bool known = std::any_of(drafts.begin(), drafts.end(),
+                                   [&](const Draft& d) { return d.schedule.stages == draft.schedule.stages; });
+    if (!known) drafts.push_back(std::move(draft));
+  };
+  for (const Cluster& tree : trees) {
+    if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;  // the flat drafts have these
+    add(composer.compose(tree, ""));
+    if (tree.children.empty()) continue;
+    for (const Algorithm& algorithm : algorithms())
+      if (!algorithm.redundant || key.kind == Kind::kBarrier) add(composer.compose(tree, algorithm.name));
+  }
+  return drafts;
+}
+
+std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options) {
+  std::vector<Cluster> trees;
+  const auto add = [&](Cluster tree) {
+    if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
+  };
+  const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
+  const Cluster measured =
+      options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
+  for (const Cluster& tree : {measured, declared}) {
+    add(tree);
+    for (int depth = 1; depth < depth_of(tree); ++depth) add(cut_below(tree, depth));
+    add(innermost(tree));
+    if (options.clusters_from_topology) break;
+  }
+  return trees;
+}
+
+}  // namespace fermata

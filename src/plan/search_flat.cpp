@@ -1,0 +1,73 @@
+// Flat candidates: each line of the algorithm table over all members.
+#include <algorithm>
+#include <string>
+
+#include "algo/algorithm.hpp"
+#include "plan/choices.hpp"
+#include "plan/search.hpp"
+
+namespace fermata {
+namespace {
+
+// Above this many members everybody-to-everybody is not even built: a quarter of a million signals an episode.
+constexpr std::int32_t kMostForQuadratic = 512;
+
+Cluster everyone(std::int32_t members) {
+  Cluster leaf;
+  for (std::int32_t r = 0; r < members; ++r) leaf.ranks.push_back(r);
+  return leaf;
+}
+
+std::string why_not(const Algorithm& algorithm, const Request& request) {
+  if (algorithm.redundant && request.kind != Kind::kBarrier)
+    return "refused: contributions arrive more than once";
+  if (!algorithm.applicable(request)) return std::string("refused: not for ") + name_of(request.kind) + " of this size";
+  if (std::string_view(algorithm.name) == "complete" && request.members > kMostForQuadratic)
+    return "skipped: a signal between every two members";
+  return {};
+}
+
+}  // namespace
+
+OpTraits algebra_of(Kind kind) {
+  const bool folds = kind == Kind::kReduce || kind == Kind::kAllreduce;
+  return folds ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
+}
+
+std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refused) {
+  std::vector<Draft> drafts;
+  for (const Algorithm& algorithm : algorithms()) {
+    Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
+    const std::string reason = why_not(algorithm, request);
+    if (!reason.empty()) {
+      refused.push_back({.algorithm = algorithm.name, .layout = {}, .verdict = reason});
+      continue;
+    }
+    const std::vector<std::int32_t> degrees =
+        algorithm.has_degree ? degrees_to_try(key.members) : std::vector<std::int32_t>{2};
+    for (const std::int32_t degree : degrees) {
+      request.degree = degree;
+      if (!algorithm.applicable(request)) continue;
+      Schedule schedule = algorithm.build(request);
+      const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
+        return d.schedule.stages == schedule.stages && d.schedule.words == schedule.words;
+      });
+      if (!known) drafts.push_back({std::move(schedule), everyone(key.members), algorithm.name});
+    }
+  }
+  return drafts;
+}
+
+Result<Draft> named_draft(const PlanKey& key, const std::string& spelled) {
+  const auto name = parse_algorithm(spelled);
+  if (!name) return name.error();
+  const Algorithm& algorithm = *name->algorithm;
+  const Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0,
+                        .degree = name->degree};
+  if (!algorithm.applicable(request))
+    return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " +
+                                           std::to_string(key.members) + " members"};
+  return Draft{algorithm.build(request), everyone(key.members), algorithm.name};
+}
+
+}  // namespace fermata

@@ -1,0 +1,104 @@
+// Timing the finalists: interleaved repeats, so that drift of the machine meets all of them alike; medians; ties to the simpler.
+#include <algorithm>
+#include <array>
+
+#include "plan/search.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr int kFirstRounds = 3;    // all finalists
+constexpr int kFurtherRounds = 6;  // those near the best
+constexpr double kNear = 1.3;      // of the best median: how slow one may be after the first rounds to stay in
+constexpr double kLeastNoise = 0.02;
+constexpr double kMostNoise = 0.05;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+// Half the distance between the quartiles: what a repeat may differ by without meaning anything.
+double spread_of(std::vector<double> values) {
+  if (values.size() < 4) return 0;
+  std::sort(values.begin(), values.end());
+  return 0.5 * (values[3 * values.size() / 4] - values[values.size() / 4]) / std::max(1e-9, median(values));
+}
+
+struct Runner {
+  std::size_t entry = 0;
+  std::vector<std::byte> program;
+  std::vector<double> samples;
+};
+
+Plan minimal_plan(const PlanKey& key, const Draft& draft, const Entry& entry) {
+  Plan plan;
+  plan.key = key;
+  plan.schedule = draft.schedule;
+  plan.layout = entry.layout;
+  plan.credit_batch = entry.credit_batch;
+  return plan;
+}
+
+}  // namespace
+
+void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
+                  std::vector<Entry>& entries, const PlanOptions& options, const Measure& measure) {
+  std::vector<Runner> runners;
+  for (const std::size_t f : finalists) {
+    auto program = compile(minimal_plan(key, drafts[entries[f].draft], entries[f]));
+    if (program) runners.push_back({f, std::move(program.value()), {}});
+    else entries[f].refusal = "refused: " + program.error().message;
+  }
+  for (int round = 0; round < kFirstRounds + kFurtherRounds; ++round) {
+    double best = 0;
+    for (Runner& r : runners) {
+      if (options.progress)
+        options.progress(static_cast<double>(round) / (kFirstRounds + kFurtherRounds),
+                         drafts[entries[r.entry].draft].schedule.algorithm + " " + to_string(entries[r.entry].layout));
+      const Result<double> period = measure(r.program, key, round);
+      if (period) r.samples.push_back(*period);
+      else entries[r.entry].refusal = "not timed: " + period.error().message;
+      entries[r.entry].measured_ns = median(r.samples);
+      entries[r.entry].spread = spread_of(r.samples);
+    }
+    std::erase_if(runners, [&](const Runner& r) { return !entries[r.entry].refusal.empty(); });
+    for (const Runner& r : runners)
+      best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
+    if (round + 1 == kFirstRounds)
+      std::erase_if(runners, [&](const Runner& r) { return entries[r.entry].measured_ns > kNear * best; });
+  }
+  if (options.progress) options.progress(1, "timed");
+}
+
+std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
+                 const std::vector<std::size_t>& finalists) {
+  const auto time_of = [&](std::size_t f) {
+    return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns;
+  };
+  const bool timed = std::any_of(finalists.begin(), finalists.end(),
+                                 [&](std::size_t f) { return entries[f].measured_ns > 0; });
+  std::size_t best = finalists.front();
+  const auto stands = [&](std::size_t f) {
+    return entries[f].refusal.empty() && (!timed || entries[f].measured_ns > 0);
+  };
+  for (const std::size_t f : finalists)
+    if (stands(f) && (!stands(best) || time_of(f) < time_of(best))) best = f;
+  const double noise = timed ? std::clamp(entries[best].spread, kLeastNoise, kMostNoise) : 1e-6;
+  const auto effort = [&](std::size_t f) {
+    const Entry& e = entries[f];
+    const Schedule& s = drafts[e.draft].schedule;
+    return std::array<std::size_t, 5>{s.transfer_count() + s.stages.size(), e.credit_batch > 0 ? 1u : 0u,
+                                      static_cast<std::size_t>(e.layout.slots),
+                                      static_cast<std::size_t>(e.layout.stride),
+                                      static_cast<std::size_t>(e.layout.line)};
+  };
+  const double limit = time_of(best) * (1 + noise);
+  for (const std::size_t f : finalists)
+    if (stands(f) && time_of(f) <= limit && effort(f) < effort(best)) best = f;
+  return best;
+}
+
+}  // namespace fermata

@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include "plan/choices.hpp"
+#include "plan/plan.hpp"
+
+namespace fermata {
+namespace {
+
+// Two packages of two cores: o 100 * (1 + distance), l a tenth of it.
+Profile profile_of(const Topology& topology) {
+  Profile p;
+  p.topology = topology;
+  const auto n = static_cast<std::int32_t>(topology.cpus.size());
+  p.o = Matrix(n);
+  p.l = Matrix(n);
+  for (std::int32_t i = 0; i < n; ++i)
+    for (std::int32_t j = 0; j < n; ++j) {
+      p.o.at(i, j) = i == j ? 5 : i / 2 == j / 2 ? 40 : 200 + i;
+      p.l.at(i, j) = i == j ? 0 : p.o.at(i, j) / 10;
+    }
+  p.one_way_ns = 44;
+  p.awaited_ns = 3;
+  p.reader_ns = 4;
+  p.word_add_ns = {5, 20, 30};
+  p.word_read_ns = 25;
+  p.layouts = {{"private", 60}, {"packed", 36}, {"counter", 27}, {"private+stride5", 48}};
+  p.yield_ns = 400;
+  p.futex_ns = 2500;
+  return p;
+}
+
+class CostModelOf : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto t = topology_from_regular({.packages = 2, .cores = 2});
+    ASSERT_TRUE(t.ok());
+    topology_ = *t;
+    profile_ = profile_of(topology_);
+  }
+  CostModel model(std::vector<std::int32_t> cpus, std::int32_t members) const {
+    PlanKey key;
+    key.members = members;
+    key.cpus = std::move(cpus);
+    return cost_model(profile_, topology_, key);
+  }
+  Topology topology_;
+  Profile profile_;
+};
+
+TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
+  const CostModel m = model({3, 0, 2}, 3);
+  EXPECT_DOUBLE_EQ(m.o_at(0, 1), 203);
+  EXPECT_DOUBLE_EQ(m.o_at(1, 0), 200);
+  EXPECT_DOUBLE_EQ(m.o_at(0, 2), 40);
+  EXPECT_DOUBLE_EQ(m.l_at(0, 2), 4);
+  EXPECT_DOUBLE_EQ(m.o_at(1, 1), 5);
+  EXPECT_DOUBLE_EQ(m.awaited, 3);
+  EXPECT_DOUBLE_EQ(m.reader, 4);
+  EXPECT_DOUBLE_EQ(m.word_add, 30);
+  EXPECT_DOUBLE_EQ(m.word_read, 25);
+  EXPECT_DOUBLE_EQ(m.members_per_cpu, 1);
+}
+
+TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
+  const CostModel m = model({0, 1}, 2);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPacked)], 0.6);
+  EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPublished)], 1);
+  EXPECT_DOUBLE_EQ(m.stride_factor[5], 0.8);
+  EXPECT_DOUBLE_EQ(m.stride_factor[2], 1);
+  EXPECT_DOUBLE_EQ(m.word_add, 20);
+}
+
+TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {
+  const CostModel m = model({}, 3);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      if (i != j) EXPECT_GT(m.o_at(i, j), 40);  // 8 of 12 pairs are between packages
+  EXPECT_DOUBLE_EQ(m.o_at(0, 1), m.o_at(2, 1));
+}
+
+TEST_F(CostModelOf, SharedCpusAreCrowded) {
+  EXPECT_DOUBLE_EQ(model({0, 0, 0, 1}, 4).members_per_cpu, 3);
+  EXPECT_DOUBLE_EQ(model({}, 16).members_per_cpu, 4);
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).o_at(0, 1), 5);
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).switch_ns, 400);
+  profile_.yield_ns = 0;
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).switch_ns, 2500);
+}
+
+TEST_F(CostModelOf, CpusWithoutARowGetTheirLevelsMedian) {
+  profile_.topology.cpus.pop_back();
+  profile_.o = Matrix(3);
+  profile_.l = Matrix(3);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) profile_.o.at(i, j) = i == j ? 5 : i / 2 == j / 2 ? 40 : 200;
+  const CostModel m = model({0, 3}, 2);
+  EXPECT_DOUBLE_EQ(m.o_at(0, 1), 200);
+}
+
+TEST(Degrees, AllOfASmallTeamAndStepsOfALargeOne) {
+  EXPECT_EQ(degrees_to_try(2), std::vector<std::int32_t>{2});
+  EXPECT_EQ(degrees_to_try(24).size(), 22u);
+  EXPECT_EQ(degrees_to_try(24).back(), 23);
+  const auto many = degrees_to_try(1024);
+  EXPECT_LT(many.size(), 40u);
+  for (std::size_t i = 1; i < many.size(); ++i) EXPECT_GT(many[i], many[i - 1]);
+}
+
+TEST(LayoutText, RoundTripsAndRefuses) {
+  for (const char* text : {"private", "packed+2slots", "private+stride5+line128", "published+4slots+line128"}) {
+    const auto choice = parse_layout(text);
+    ASSERT_TRUE(choice.ok()) << text;
+    EXPECT_EQ(to_string(*choice), text);
+  }
+  for (const char* text : {"", "shared", "packed+3slots", "private+stride9", "private+line96", "packed+", "packed+x",
+                           "private+0slots", "private+-1slots", "private+2slots+"})
+    EXPECT_FALSE(parse_layout(text).ok()) << text;
+}
+
+TEST(LayoutChoices, PackedNeedsTwoSlotsToALine) {
+  const auto topology = topology_from_regular({.cores = 4});
+  ASSERT_TRUE(topology.ok());
+  CostModel m;
+  const auto has = [&](std::int32_t payload, Layout layout) {
+    PlanKey key;
+    key.payload = payload;
+    for (const LayoutChoice& c : layouts_to_try(m, *topology, key))
+      if (c.layout == layout) return true;
+    return false;
+  };
+  EXPECT_TRUE(has(0, Layout::kPacked));
+  EXPECT_TRUE(has(8, Layout::kPacked));
+  EXPECT_FALSE(has(56, Layout::kPacked));
+  EXPECT_TRUE(has(56, Layout::kPublished));
+}
+
+}  // namespace
+}  // namespace fermata
