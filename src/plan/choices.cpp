@@ -1,8 +1,6 @@
 #include "plan/choices.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <string>
 
 namespace fermata {
 namespace {
@@ -21,28 +19,6 @@ bool one_host(const Topology& topology, const PlanKey& key) {
     const Cpu* cpu = topology.find(os_index);
     return cpu == nullptr || first == nullptr || cpu->host == first->host;
   });
-}
-
-bool parse_number(std::string_view text, std::int32_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-bool apply_part(std::string_view part, LayoutChoice& choice) {
-  std::int32_t n = 0;
-  if (part.ends_with("slots") && parse_number(part.substr(0, part.size() - 5), n)) {
-    choice.slots = n;
-    return n >= 1 && n <= 64 && (n & (n - 1)) == 0;
-  }
-  if (part.starts_with("stride") && parse_number(part.substr(6), n)) {
-    choice.stride = n;
-    return n >= 1 && n <= 8;
-  }
-  if (part.starts_with("line") && parse_number(part.substr(4), n)) {
-    choice.line = n;
-    return n == 64 || n == 128;
-  }
-  return false;
 }
 
 }  // namespace
@@ -78,28 +54,6 @@ std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, con
     variants.push_back(choice);
   }
   return variants;
-}
-
-Result<LayoutChoice> parse_layout(std::string_view text) {
-  const auto bad = [&](const std::string& why) {
-    return Error{Status::kParse, "layout '" + std::string(text) + "': " + why +
-                                     "; expected private, published or packed, then +Nslots, +strideN, +lineN"};
-  };
-  LayoutChoice choice;
-  std::size_t at = text.find('+');
-  const std::string_view name = text.substr(0, at);
-  int found = -1;
-  for (int k = 0; k < kLayoutCount; ++k)
-    if (name == name_of(static_cast<Layout>(k))) found = k;
-  if (found < 0) return bad("no such layout");
-  choice.layout = static_cast<Layout>(found);
-  while (at != std::string_view::npos) {
-    const std::size_t next = text.find('+', at + 1);
-    const std::string_view part = text.substr(at + 1, next == std::string_view::npos ? next : next - at - 1);
-    if (!apply_part(part, choice)) return bad("bad part '" + std::string(part) + "'");
-    at = next;
-  }
-  return choice;
 }
 
 }  // namespace fermata

@@ -2,10 +2,8 @@
 #ifndef FERMATA_PLAN_CHOICES_HPP
 #define FERMATA_PLAN_CHOICES_HPP
 
-#include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
 #include "plan/plan.hpp"
 #include "schedule/cost.hpp"
 

@@ -109,7 +109,7 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   if (reader.ok() && !key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     reader.complain(node, std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
   if (reader.ok() && key.payload != payload_class(key.kind, key.payload))
-    reader.complain(node, "'payload' must be 0 for a barrier, else 8 or 56");
+    reader.complain(node, "'payload' must be 8 or 56, or 0 for a barrier");
   outer.take_over(reader);
   return key;
 }
@@ -223,7 +223,7 @@ Result<Plan> plan_from_json(std::string_view text) {
     reader.complain(*root, "'origin' must be estimated, predicted or measured");
   plan.date = reader.text("date", {});
   plan.layout = read_layout(*root, reader);
-  plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, 64));
+  plan.credit_batch = static_cast<std::int32_t>(reader.integer("credit_batch", 0, 1024));
   plan.predicted_latency_ns = reader.number("predicted_latency_ns", 0, kMostNs);
   plan.predicted_period_ns = reader.number("predicted_period_ns", 0, kMostNs);
   plan.measured_period_ns = reader.number("measured_period_ns", 0, kMostNs, 0);

@@ -86,13 +86,10 @@ struct PlanOptions {
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
                        const Measure& measure);
 
-// "packed+2slots+line128", as to_string(LayoutChoice) prints it. Error: kParse.
-Result<LayoutChoice> parse_layout(std::string_view text);
-
 // Why this plan may not run, from its schedule, slots and credits; empty: proved.
 std::string prove(const Plan& plan);
 
-// 0 for a barrier, else 8 or 56: the classes that plans are kept for.
+// The classes that plans are kept for: 0, 8 or 56. A barrier has 8 where it carries tags; other kinds have 8 at least.
 std::int32_t payload_class(Kind kind, std::int32_t bytes);
 
 // Cost model of a placement out of a profile (rows by OS index; repeats where members share CPUs).

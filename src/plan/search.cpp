@@ -67,7 +67,7 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
 }
 
 std::string overwritten(const Hazard& hazard, std::int32_t slots) {
-  return "refused: stage " + std::to_string(hazard.stage) + " overwrites a slot before it is read, with " +
+  return "stage " + std::to_string(hazard.stage) + " overwrites a slot before it is read, with " +
          std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " per edge";
 }
 
@@ -152,7 +152,7 @@ class Search {
     for (const LayoutChoice& layout : layouts) {
       Entry e = base;
       e.layout = layout;
-      prove(drafts_[e.draft], e);
+      prove(options_.key, drafts_[e.draft], e);
       last_refusal_ = e.refusal.empty() ? last_refusal_ : e.refusal;
       e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
       if (e.refusal.empty()) variants.push_back(std::move(e));
@@ -272,31 +272,32 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
 }  // namespace
 
 std::int32_t payload_class(Kind kind, std::int32_t bytes) {
-  if (kind == Kind::kBarrier) return 0;
+  if (bytes <= 0 && kind == Kind::kBarrier) return 0;
   return bytes <= 8 ? 8 : static_cast<std::int32_t>(kLinePayload);
 }
 
-void prove(const Draft& draft, Entry& entry) {
+void prove(const PlanKey& key, const Draft& draft, Entry& entry) {
   const Schedule& s = draft.schedule;
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) {
     entry.refusal = "refused: " + proof.error().message;
     return;
   }
-  const std::vector<Hazard> hazards = reuse_hazards(s, entry.layout.slots, s.chunks > 0);
+  const std::vector<Hazard> hazards = reuse_hazards(s, entry.layout.slots, key.payload > 0);
   if (hazards.empty()) return;
   // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
   if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
     entry.credit_batch = std::max(1, entry.layout.slots / 2);
   else
-    entry.refusal = overwritten(hazards.front(), entry.layout.slots);
+    entry.refusal = "refused: " + overwritten(hazards.front(), entry.layout.slots);
 }
 
 std::string prove(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
+  if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
   if (plan.credit_batch > plan.layout.slots) return "credits are given back later than the slots last";
   if (plan.credit_batch > 0) return {};
-  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, s.chunks > 0);
+  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, plan.key.payload > 0);
   return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout.slots);
 }
 

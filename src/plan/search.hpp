@@ -49,7 +49,7 @@ std::vector<Draft> composed_drafts(const PlanKey& key, const CostModel& model, c
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);
 
 // Proves the entry's draft and its reuse; sets credit_batch or refusal.
-void prove(const Draft& draft, Entry& entry);
+void prove(const PlanKey& key, const Draft& draft, Entry& entry);
 
 // Interleaved repeats through the callback: medians and spreads into the entries; the slowest are dropped after a first round. Entries that
 // cannot be compiled or timed get a refusal.

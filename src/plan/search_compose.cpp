@@ -101,7 +101,9 @@ class Composer {
           if (!option.transposed) continue;
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
-        option.cost_ns = cost(build(option, part.members, half), part, {}).critical_path_ns;
+        const Schedule s = build(option, part.members, half);
+        if (key_.payload > 0 && !s.words.empty()) continue;  // words carry no data
+        option.cost_ns = cost(s, part, {}).critical_path_ns;
         options.push_back(option);
       }
     }

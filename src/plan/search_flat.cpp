@@ -52,6 +52,10 @@ std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refus
       const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
         return d.schedule.stages == schedule.stages && d.schedule.words == schedule.words;
       });
+      if (key.payload > 0 && !schedule.words.empty()) {
+        refused.push_back({.algorithm = schedule.algorithm, .layout = {}, .verdict = "refused: words carry no data"});
+        break;
+      }
       if (!known) drafts.push_back({std::move(schedule), everyone(key.members), algorithm.name});
     }
   }
