@@ -8,6 +8,7 @@
 #ifndef FERMATA_EXEC_PROGRAM_HPP
 #define FERMATA_EXEC_PROGRAM_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -76,6 +77,11 @@ static_assert(std::is_trivially_copyable_v<ProgramHeader>);
 
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
+
+// FNV-1a over a compiled blob behind its hash field; what the compiler writes there.
+std::uint64_t program_hash(const ProgramHeader& program);
+// A blob that may come from a file: every offset, count and index within bounds, every jump forwards. False: refuse it.
+bool program_is_sound(const void* blob, std::size_t available_bytes);
 
 }  // namespace fermata
 #endif

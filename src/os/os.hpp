@@ -59,7 +59,10 @@ bool byte_is_locked(std::int32_t fd, std::uint32_t byte);
 
 // ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
 void install_fork_hook();
-std::uint32_t fork_generation();
+extern std::atomic<std::uint32_t> fork_count;
+inline std::uint32_t fork_generation() {
+  return fork_count.load(std::memory_order_relaxed);  // order: written only while the process has one thread
+}
 
 // ---- The stall report's way out: best effort, no formatting.
 void write_stderr(const char* text, std::size_t length);

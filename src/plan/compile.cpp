@@ -81,12 +81,17 @@ class Compiler {
   void send(std::size_t t, std::size_t i) {
     const Transfer& x = schedule_.stages[t].transfers[i];
     Program& program = of(x.from);
-    const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
-    if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, credit->second, x.from, x.to));
     const Step step = on_slot(Code::kSend, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
-    // A published line is written once for all its readers.
+    // A published line is written once for all its readers, when all of them have given credit.
     const auto same = [&](const Step& s) { return s.code == Code::kSend && s.offset == step.offset; };
     if (placed_.edges[t][i].published && std::any_of(program.begin(), program.end(), same)) return;
+    const auto& edges = placed_.edges[t];
+    for (std::size_t k = i; k < edges.size(); ++k) {
+      if (edges[k].offset != step.offset || (k != i && !edges[k].published)) continue;
+      const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(k)});
+      const std::int32_t reader = schedule_.stages[t].transfers[k].to;
+      if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, credit->second, x.from, reader));
+    }
     program.push_back(step);
   }
 

@@ -159,21 +159,18 @@ double cgroup_quota() {
   return best;
 }
 
+std::atomic<std::uint32_t> fork_count{1};
+
 namespace {
-std::atomic<std::uint32_t> generation{1};
 std::atomic<std::uint32_t> hook_installed{0};
 void in_child() {
-  generation.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
+  fork_count.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
 }
 }  // namespace
 
 void install_fork_hook() {
   // order: relaxed; who comes second needs nothing from who came first
   if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(nullptr, nullptr, in_child);
-}
-
-std::uint32_t fork_generation() {
-  return generation.load(std::memory_order_relaxed);  // order: written only while the process has one thread
 }
 
 void write_stderr(const char* text, std::size_t length) {

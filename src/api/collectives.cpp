@@ -1,0 +1,102 @@
+// The collectives of the C ABI: argument checks, then one call into exec/.
+#include "api/handles.hpp"
+
+using fermata::Op;
+using fermata::Status;
+using fermata::Type;
+namespace api = fermata::api;
+
+namespace {
+
+// Not inlined: a successful call does not pay for its frame.
+[[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
+  return api::member_status(member, status);
+}
+[[gnu::noinline, gnu::cold]] int null_handle() { return api::fail(Status::kArgument, "%s", api::kNullHandle); }
+
+inline int answer(const fermata_member* member, Status status) {
+  return status == Status::kOk ? FERMATA_OK : failed(member, status);
+}
+
+[[gnu::noinline, gnu::cold]] int bad_data(size_t count, int type, int op) {
+  if (type < 0 || type >= fermata::kTypeCount) return api::fail(Status::kArgument, "type %d is none of fermata_type", type);
+  if (op < 0 || op >= fermata::kOpCount) return api::fail(Status::kArgument, "op %d is none of fermata_op", op);
+  if (fermata::fold_of(static_cast<Op>(op), static_cast<Type>(type)) == nullptr)
+    return api::fail(Status::kArgument, "bitwise operators are for integer types");
+  return api::fail(Status::kUnsupported, "%zu elements exceed %d bytes: split the call", count, FERMATA_MAX_PAYLOAD);
+}
+
+inline bool data_ok(size_t count, int type, int op) {
+  if (static_cast<unsigned>(type) >= fermata::kTypeCount || static_cast<unsigned>(op) >= fermata::kOpCount) return false;
+  const bool bitwise = op >= FERMATA_AND && op <= FERMATA_XOR;
+  if (bitwise && fermata::is_floating(static_cast<Type>(type))) return false;
+  return count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(type));
+}
+
+[[gnu::noinline, gnu::cold]] int bad_root(const fermata_member* member, int root) {
+  return api::fail(Status::kArgument, "root %d is not in 0..%u", root, member->member->team().members() - 1);
+}
+
+inline bool root_ok(const fermata_member* member, int root) {
+  return static_cast<unsigned>(root) < member->member->team().members();
+}
+
+}  // namespace
+
+extern "C" {
+
+int fermata_barrier(fermata_member* member) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  return answer(member, member->member->barrier());
+}
+
+int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  return answer(member, member->member->barrier_tagged(tag));
+}
+
+int fermata_arrive(fermata_member* member) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  return answer(member, member->member->arrive());
+}
+
+int fermata_depart(fermata_member* member) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  return answer(member, member->member->depart());
+}
+
+int fermata_test(fermata_member* member) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  const Status status = member->member->test();
+  return status == Status::kPending ? FERMATA_PENDING : answer(member, status);
+}
+
+int fermata_resume(fermata_member* member) {
+  if (member == nullptr) [[unlikely]] return null_handle();
+  return answer(member, member->member->resume());
+}
+
+int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
+  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
+  return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
+                                                  static_cast<Op>(op)));
+}
+
+int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root) {
+  if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]] return null_handle();
+  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
+  if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  if (static_cast<unsigned>(root) == member->member->rank() && out == nullptr && count != 0) [[unlikely]] return null_handle();
+  return answer(member, member->member->reduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
+                                               static_cast<Op>(op), static_cast<std::uint32_t>(root)));
+}
+
+int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
+  if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]] return null_handle();
+  if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]] return bad_data(bytes, 0, 0);
+  if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  return answer(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(root)));
+}
+
+}  // extern "C"

@@ -1,0 +1,87 @@
+// The C ABI's handles and the way errors cross it. Exceptions stop here.
+#ifndef FERMATA_API_HANDLES_HPP
+#define FERMATA_API_HANDLES_HPP
+
+#include <cstdarg>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "exec/member.hpp"
+#include "exec/team.hpp"
+#include "fermata/fermata.h"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+#include "topo/topology.hpp"
+
+struct fermata_topology {
+  fermata::Topology value;
+};
+struct fermata_profile {
+  fermata::Profile value;
+};
+struct fermata_plan {
+  fermata::Plan value;
+};
+struct fermata_team {
+  fermata::exec::Team* team;
+  std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
+  fermata::Engine engine;
+};
+// Its own type so that the hook gets the public handle.
+struct fermata_member {
+  fermata::exec::Member* member;
+  fermata_team* team;       // the handle to free with it, for sub-teams; else null
+  fermata_team* origin;     // the handle that it was joined from
+  fermata_idle_hook hook;
+  void* hook_user;
+  std::uint32_t splits;
+};
+
+namespace fermata::api {
+
+// Records this thread's detail and returns the status as the C ABI's number.
+int fail(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+int fail(const Error& error);
+// The member's own detail, recorded for this thread.
+int member_status(const fermata_member* member, Status status);
+
+inline constexpr const char* kNullHandle = "a required pointer is NULL";
+
+// Runs a function that may throw; what it throws becomes a status.
+template <class F>
+int guarded(F&& f) noexcept {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return fail(Status::kMemory, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(Status::kSystem, "%s", e.what());
+  }
+}
+
+// The plan for a request: the cache's, else an estimated one. Never measures.
+Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
+                      const std::string& layout);
+// This machine's topology, discovered once per process.
+Result<const Topology*> this_machine();
+// This machine's measured profile from the cache if there is one, else estimates; read once per process and engine.
+const Profile& this_profile(Engine engine);
+
+// Makes a team of the C ABI's kind out of plans found by plan_for; used by create and split.
+struct TeamRequest {
+  std::int32_t members = 1;
+  Engine engine = Engine::kThreads;
+  bool tagged = false;
+  WaitKind wait = WaitKind::kAuto;
+  std::int64_t stall_ns = 0;
+  std::vector<std::int32_t> cpus;
+  std::vector<const Plan*> plans;
+};
+int make_team(const TeamRequest& request, fermata_team** out);
+
+}  // namespace fermata::api
+#endif

@@ -1,0 +1,154 @@
+#include "api/measure.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "exec/member.hpp"
+
+namespace fermata {
+namespace {
+
+using exec::Member;
+using exec::PlanSlot;
+using exec::Team;
+
+PlanSlot slot_of(const ProgramHeader& program) {
+  const bool wide = program.payload > 8;
+  switch (static_cast<Kind>(program.kind)) {
+    case Kind::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
+    case Kind::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
+    case Kind::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
+    case Kind::kBarrier: break;
+  }
+  return PlanSlot::kBarrier;
+}
+
+// Shared by the members of one repeat: between processes it is an anonymous shared page.
+struct Timing {
+  std::atomic<std::int32_t> failed{0};  // -Status of a member
+  std::atomic<std::int64_t> episodes{0};
+  std::atomic<std::int64_t> ns{0};
+};
+
+Status one_episode(Member& m, const ProgramHeader& program) {
+  double values[7] = {1, 2, 3, 4, 5, 6, 7};
+  const std::uint32_t count = program.payload > 8 ? 7 : 1;
+  switch (static_cast<Kind>(program.kind)) {
+    case Kind::kBarrier: return m.barrier();
+    case Kind::kBroadcast: return m.broadcast(values, count * 8, 0);
+    case Kind::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
+    case Kind::kAllreduce: return m.allreduce(values, values, count, Type::kDouble, Op::kMax);
+  }
+  return Status::kArgument;
+}
+
+// Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
+// the batch's number, and rank 0 says before each batch, through a plain store ordered by the episodes, whether to go on.
+void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
+  const char* detail = "";
+  Member* member = nullptr;
+  if (cpu >= 0) os::pin_thread(cpu);
+  Status status = Member::join(team, rank, &member, &detail);
+  if (status == Status::kOk) {
+    member->set_timeout(5'000'000'000);
+    constexpr std::int64_t kMost = 1 << 20;
+    for (std::int64_t batch = 64; batch <= kMost && status == Status::kOk; batch *= 4) {
+      const std::int64_t start = os::now_ns();
+      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) status = one_episode(*member, program);
+      if (status != Status::kOk) break;
+      if (rank == 0) {
+        const std::int64_t took = os::now_ns() - start;
+        timing.ns.store(took, std::memory_order_relaxed);  // order: read after all have ended
+        timing.episodes.store(took >= 2'000'000 ? -batch : batch, std::memory_order_release);  // order: pairs below
+      } else {
+        // order: acquire: pairs with rank 0's store for this batch; a negative number says that it was the last
+        std::int64_t said;
+        while ((said = timing.episodes.load(std::memory_order_acquire)) != batch && said != -batch) {
+          // order: relaxed: only whether to give up
+          if (timing.failed.load(std::memory_order_relaxed) != 0) break;
+          os::yield();
+        }
+      }
+      // Nobody may start the next batch's store before all have read this one: one more episode would do it for a
+      // barrier but not for a broadcast, so batches never repeat a length and rank 0 cannot be two ahead.
+      if (timing.episodes.load(std::memory_order_acquire) < 0) break;  // order: acquire: see above
+    }
+  }
+  if (status != Status::kOk) {
+    timing.failed.store(-static_cast<std::int32_t>(status), std::memory_order_relaxed);  // order: read after the end
+    if (member != nullptr) team->break_with(status, rank);
+  }
+  if (member != nullptr) member->leave();
+}
+
+Status run_threads(Team* team, const ProgramHeader& program, const PlanKey& key, Timing& timing) {
+  std::vector<std::thread> crew;
+  for (std::uint32_t r = 0; r < program.members; ++r) {
+    const std::int32_t cpu = key.cpus.empty() ? -1 : key.cpus[r];
+    crew.emplace_back([&, r, cpu] { work(team, program, r, cpu, timing); });
+  }
+  for (std::thread& t : crew) t.join();
+  return Status::kOk;
+}
+
+Status run_processes(Team* team, const ProgramHeader& program, const PlanKey& key, Timing& timing) {
+  std::vector<pid_t> crew;
+  Status status = Status::kOk;
+  for (std::uint32_t r = 0; r < program.members; ++r) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      work(team, program, r, key.cpus.empty() ? -1 : key.cpus[r], timing);
+      _exit(0);
+    }
+    if (pid < 0) {
+      status = Status::kSystem;
+      team->break_with(Status::kBroken, 0);
+      break;
+    }
+    crew.push_back(pid);
+  }
+  for (const pid_t pid : crew) waitpid(pid, nullptr, 0);
+  return status;
+}
+
+Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
+  const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
+  if (!key.cpus.empty() && key.cpus.size() != program.members)
+    return Error{Status::kArgument, "one CPU per member is needed to measure"};
+  exec::TeamOptions options;
+  options.members = program.members;
+  options.shared = key.engine == Engine::kProcesses;
+  options.programs[static_cast<int>(slot_of(program))] = blob.data();
+  Team* team = nullptr;
+  const char* detail = "";
+  const Status made = Team::create(options, &team, &detail);
+  if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
+  void* page = mmap(nullptr, sizeof(Timing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    team->release();
+    return Error{Status::kMemory, "measuring: mmap failed"};
+  }
+  auto& timing = *new (page) Timing;
+  const Status ran = options.shared ? run_processes(team, program, key, timing) : run_threads(team, program, key, timing);
+  // order: relaxed: all members have ended
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);
+  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);
+  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));
+  munmap(page, sizeof(Timing));
+  team->release();
+  if (ran != Status::kOk) return Error{ran, "measuring: fork failed"};
+  if (failed != 0) return Error{static_cast<Status>(-failed), std::string("measuring ") + program.algorithm + ": a member failed"};
+  return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);
+}
+
+}  // namespace
+
+Measure measure_on_this_machine() { return measure; }
+
+}  // namespace fermata

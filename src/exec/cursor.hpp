@@ -1,0 +1,182 @@
+// Cursor: one member's place in its program of one episode. advance() does what can be done and returns; everything that
+// waits, blocking or not, is built on it. No decisions are left here: no system call (but the wake-up of somebody who
+// parked), no allocation, no branch on the number of members.
+//
+// A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
+//   Atomic<u64>& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
+#ifndef FERMATA_EXEC_CURSOR_HPP
+#define FERMATA_EXEC_CURSOR_HPP
+
+#include <cstdint>
+
+#include "base/kind.hpp"
+#include "base/status.hpp"
+#include "exec/program.hpp"
+#include "sync/atomics.hpp"
+
+namespace fermata {
+
+inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
+
+// acc = in op acc if in_left, else acc op in; count elements.
+using FoldFn = void (*)(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool in_left);
+
+// What one call carries: words of 8 bytes per register, and how to fold two registers.
+struct Carried {
+  std::uint32_t words = 0;
+  std::uint32_t count = 0;
+  FoldFn fold = nullptr;
+};
+
+template <class A, class M>
+class Cursor {
+ public:
+  void start(const Step* program, std::uint64_t episode) {
+    program_ = program;
+    step_ = program;
+    episode_ = episode;
+    status_ = Status::kOk;
+  }
+
+  // True when the episode is over for this member (or status() is an error). Looks up to `spins` times at each thing awaited.
+  // Carries: whether registers move; a barrier's cursor has none of that code.
+  template <bool Carries>
+  bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords], std::uint32_t spins) {
+    for (const Step* step = step_;;) {
+      switch (step->code) {
+        case Code::kSend: {
+          const std::uint32_t slot = slot_of(*step);
+          if constexpr (Carries) {
+            for (std::uint32_t i = 0; i < carried.words; ++i)
+              A::plain_store(memory.payload(slot, i), regs[step->reg][i]);
+          }
+          // order: release, so that who reads this header sees the payload, and all that this member knew. Pairs with
+          // kSlotAwait.
+          A::template store_release<Site::kSlotPublish>(memory.header(slot), episode_);
+          memory.ring(*step);
+          ++step;
+          break;
+        }
+        case Code::kAwait: {
+          const std::uint32_t slot = slot_of(*step);
+          auto& header = memory.header(slot);
+          std::uint64_t seen;
+          // order: acquire, before the payload is read. Pairs with kSlotPublish.
+          for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode_;) {
+            if (++n > spins) return pend(step);
+            A::pause();
+          }
+          if constexpr (Carries) {
+            if (seen != episode_) [[unlikely]] return fail(step, Status::kMismatch);
+            take(memory, carried, *step, slot, regs);
+          }
+          ++step;
+          break;
+        }
+        case Code::kAdd: {
+          // order: acq_rel: releases what this member knew, and the one who completes the word acquires what all knew. Pairs
+          // with itself and with kWordPoll.
+          const std::uint64_t before = A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
+          if (before + 1 == episode_ * step->threshold) {
+            memory.ring(*step);
+            step = program_ + step->target;
+          } else {
+            ++step;
+          }
+          break;
+        }
+        case Code::kPoll: {
+          auto& word = memory.word(step->offset);
+          // order: acquire: sees all that those who added, or flipped, knew. Pairs with kWordAdd and kWordFlip.
+          for (std::uint32_t n = 0;
+               A::template load_acquire<Site::kWordPoll>(word) < episode_ * step->threshold;) {
+            if (++n > spins) return pend(step);
+            A::pause();
+          }
+          ++step;
+          break;
+        }
+        case Code::kFlip:
+          // order: release: hands on what the completer acquired. Pairs with kWordPoll.
+          A::template store_release<Site::kWordFlip>(memory.word(step->offset), episode_);
+          memory.ring(*step);
+          ++step;
+          break;
+        case Code::kCreditAwait: {
+          auto& credit = memory.credit(step->offset);
+          // order: acquire: the receiver's reads of the slot happened before our overwriting it. Pairs with kCreditGive.
+          for (std::uint32_t n = 0;
+               A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode_;) {
+            if (++n > spins) return pend(step);
+            A::pause();
+          }
+          ++step;
+          break;
+        }
+        case Code::kCreditGive:
+          if (episode_ % step->threshold == 0) {
+            // order: release: after the reads of the slot. Pairs with kCreditAwait.
+            A::template store_release<Site::kCreditGive>(memory.credit(step->offset), episode_);
+            memory.ring(*step);
+          }
+          ++step;
+          break;
+        case Code::kJump: step = program_ + step->target; break;
+        case Code::kEnd: step_ = step; return true;
+      }
+    }
+  }
+
+  // The step that this cursor waits at, for parking and reports.
+  const Step& at() const { return *step_; }
+  std::uint64_t episode() const { return episode_; }
+  Status status() const { return status_; }
+
+  // Would the step that this cursor waits at go on now?
+  bool ready(M& memory) const {
+    const Step& s = *step_;
+    switch (s.code) {
+      // order: acquire at each, as in advance(); what follows reads again
+      case Code::kAwait: return A::template load_acquire<Site::kSlotAwait>(memory.header(slot_of(s))) >= episode_;
+      case Code::kPoll:
+        return A::template load_acquire<Site::kWordPoll>(memory.word(s.offset)) >= episode_ * s.threshold;
+      case Code::kCreditAwait:
+        return A::template load_acquire<Site::kCreditAwait>(memory.credit(s.offset)) + s.threshold >= episode_;
+      default: return true;
+    }
+  }
+
+ private:
+  std::uint32_t slot_of(const Step& s) const {
+    return s.offset + (static_cast<std::uint32_t>(episode_) & s.mask) * s.stride;
+  }
+  bool pend(const Step* step) {
+    step_ = step;
+    return false;
+  }
+  bool fail(const Step* step, Status status) {
+    step_ = step;
+    status_ = status;
+    return true;
+  }
+
+  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
+            std::uint64_t (*regs)[kPayloadWords]) {
+    if (s.fold == Fold::kNone) return;
+    if (s.fold == Fold::kCopy) {
+      for (std::uint32_t i = 0; i < carried.words; ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
+      return;
+    }
+    std::uint64_t in[kPayloadWords];
+    for (std::uint32_t i = 0; i < carried.words; ++i) in[i] = A::plain_load(memory.payload(slot, i));
+    carried.fold(regs[s.reg], in, carried.count, s.fold == Fold::kCombineLeft);
+  }
+
+  const Step* program_ = nullptr;
+  const Step* step_ = nullptr;
+  std::uint64_t episode_ = 0;
+  Status status_ = Status::kOk;
+};
+
+}  // namespace fermata
+#endif

@@ -1,0 +1,100 @@
+#include "exec/fold.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace fermata {
+namespace {
+
+// Wrap-around for signed sums and products is the two's complement one, computed unsigned: no undefined behaviour.
+template <Op O, class T>
+T apply(T a, T b) {
+  if constexpr (O == Op::kSum || O == Op::kProd) {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      const U x = static_cast<U>(a);
+      const U y = static_cast<U>(b);
+      return static_cast<T>(O == Op::kSum ? x + y : x * y);
+    } else {
+      return O == Op::kSum ? a + b : a * b;
+    }
+  } else if constexpr (O == Op::kMin) {
+    return b < a ? b : a;
+  } else if constexpr (O == Op::kMax) {
+    return a < b ? b : a;
+  } else if constexpr (O == Op::kLand) {
+    return static_cast<T>(a != T{} && b != T{});
+  } else if constexpr (O == Op::kLor) {
+    return static_cast<T>(a != T{} || b != T{});
+  } else if constexpr (O == Op::kAnd) {
+    return static_cast<T>(a & b);
+  } else if constexpr (O == Op::kOr) {
+    return static_cast<T>(a | b);
+  } else {
+    return static_cast<T>(a ^ b);
+  }
+}
+
+template <Op O, class T>
+void fold(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool in_left) {
+  auto* to = reinterpret_cast<unsigned char*>(acc);
+  const auto* from = reinterpret_cast<const unsigned char*>(in);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    T mine;
+    T theirs;
+    std::memcpy(&mine, to + i * sizeof(T), sizeof(T));
+    std::memcpy(&theirs, from + i * sizeof(T), sizeof(T));
+    const T result = in_left ? apply<O, T>(theirs, mine) : apply<O, T>(mine, theirs);
+    std::memcpy(to + i * sizeof(T), &result, sizeof(T));
+  }
+}
+
+template <Op O>
+FoldFn typed(Type type) {
+  constexpr bool kBitwise = O == Op::kAnd || O == Op::kOr || O == Op::kXor;
+  switch (type) {
+    case Type::kInt32: return fold<O, std::int32_t>;
+    case Type::kInt64: return fold<O, std::int64_t>;
+    case Type::kUint32: return fold<O, std::uint32_t>;
+    case Type::kUint64: return fold<O, std::uint64_t>;
+    case Type::kFloat:
+      if constexpr (!kBitwise) return fold<O, float>;
+      break;
+    case Type::kDouble:
+      if constexpr (!kBitwise) return fold<O, double>;
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+FoldFn fold_of(Op op, Type type) {
+  switch (op) {
+    case Op::kSum: return typed<Op::kSum>(type);
+    case Op::kProd: return typed<Op::kProd>(type);
+    case Op::kMin: return typed<Op::kMin>(type);
+    case Op::kMax: return typed<Op::kMax>(type);
+    case Op::kAnd: return typed<Op::kAnd>(type);
+    case Op::kOr: return typed<Op::kOr>(type);
+    case Op::kXor: return typed<Op::kXor>(type);
+    case Op::kLand: return typed<Op::kLand>(type);
+    case Op::kLor: return typed<Op::kLor>(type);
+  }
+  return nullptr;
+}
+
+std::uint64_t tag_register(std::uint32_t tag) { return std::uint64_t{tag} | std::uint64_t{~tag} << 32; }
+
+void fold_tags(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t, bool) {
+  const auto larger = [](std::uint64_t a, std::uint64_t b) { return a < b ? b : a; };
+  constexpr std::uint64_t kLow = 0xffffffffu;
+  *acc = larger(*acc & kLow, *in & kLow) | larger(*acc & ~kLow, *in & ~kLow);
+}
+
+bool tags_agree(std::uint64_t folded) {
+  // max(tag) and max(~tag) are complements exactly if all tags were equal; {0, 0} comes from no tag at all.
+  return folded == 0 || static_cast<std::uint32_t>(folded) == ~static_cast<std::uint32_t>(folded >> 32);
+}
+
+}  // namespace fermata

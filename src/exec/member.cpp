@@ -1,0 +1,250 @@
+// Calls: from arguments to a started cursor, and from a finished cursor to a result.
+#include "exec/member.hpp"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace fermata::exec {
+namespace {
+
+bool crowded(const Team& team) {
+  double cpus = os::affinity_count();
+  const double quota = os::cgroup_quota();
+  if (quota > 0 && quota < cpus) cpus = quota;
+  return team.members() > cpus;
+}
+
+std::int64_t turns(const Team& team) {
+  const auto cpus = static_cast<std::uint32_t>(os::affinity_count());
+  return (team.members() + cpus - 1) / cpus;
+}
+
+}  // namespace
+
+Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** detail) {
+  if (team->forked()) {
+    *detail = "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES";
+    return Status::kForked;
+  }
+  if (rank >= team->members()) {
+    *detail = "rank must be 0..members-1";
+    return Status::kArgument;
+  }
+  TeamHeader& header = team->header();
+  std::uint64_t hash = header.members;
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
+    if (p == nullptr) continue;
+    hash = (hash ^ program_hash(*p)) * 1099511628211u;
+  }
+  if (hash != header.hash) {
+    *detail = "this member sees other plans than the team was made with";
+    return Status::kMismatch;
+  }
+  StatusLine& status = team->status(rank);
+  std::uint32_t absent = static_cast<std::uint32_t>(MemberState::kAbsent);
+  // order: acquire/relaxed: a claim; nothing else is handed over by it
+  if (!status.state.compare_exchange_strong(absent, static_cast<std::uint32_t>(MemberState::kJoined),
+                                            std::memory_order_acquire, std::memory_order_relaxed)) {
+    *detail = "this rank was joined before";
+    return Status::kBusy;
+  }
+  if (team->shared()) {
+    const Status locked = os::lock_byte(team->fd(), rank);
+    if (locked != Status::kOk) {
+      *detail = "the record lock of this rank is held by another process";
+      return locked;
+    }
+    // order: relaxed: the one who could not register fences in full from now on, and parkers always do at least that;
+    // a park of its own that another process's sender misses until it sees this store is bounded by the park's time.
+    if (!os::register_fence(true)) header.full_fence.store(1, std::memory_order_relaxed);
+  }
+  std::size_t episodes = 0;
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
+    if (p != nullptr) episodes += p->regions;
+  }
+  const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t), kMaxLine);
+  void* memory = aligned_alloc(kMaxLine, bytes);
+  if (memory == nullptr) {
+    *detail = "aligned_alloc failed";
+    return Status::kMemory;
+  }
+  memset(memory, 0, bytes);
+  Member* m = new (memory) Member;
+  team->retain();
+  m->team_ = team;
+  m->rank_ = rank;
+  m->generation_ = os::fork_generation();
+  m->status_ = &status;
+  // order: relaxed: reports only
+  status.process.store(os::process_id(), std::memory_order_relaxed);
+  status.thread.store(os::thread_id(), std::memory_order_relaxed);
+  m->memory_.team = team;
+  m->memory_.calls.shared = team->shared();
+  auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
+    if (p == nullptr) continue;
+    m->steps_[i] = team->steps(static_cast<PlanSlot>(i), rank);
+    m->episodes_[i] = next;
+    next += p->regions;
+  }
+  m->auto_ = AutoWait(crowded(*team), turns(*team));
+  switch (team->wait()) {
+    case WaitKind::kAuto: m->spins_ = m->auto_.spins(); break;
+    case WaitKind::kSpin: m->spins_ = SpinWait{}.spins(); break;
+    case WaitKind::kYield: m->spins_ = YieldWait{}.spins(); break;
+    case WaitKind::kPark: m->spins_ = ParkWait{}.spins(); break;
+  }
+  *out = m;
+  return Status::kOk;
+}
+
+void Member::leave() {
+  Team* team = team_;
+  if (usable() != Status::kForked) {
+    // order: release: who sees us gone sees which call we had finished
+    status_->state.store(static_cast<std::uint32_t>(MemberState::kLeft), std::memory_order_release);
+    if (team->shared()) os::unlock_byte(team->fd(), rank_);
+    if (outstanding_) team->wake_everybody();
+  }
+  this->~Member();
+  free(this);
+  team->release();
+}
+
+Status Member::begin(PlanSlot slot, const Call& call, std::uint32_t words) {
+  const Status usable_now = usable();
+  if (usable_now != Status::kOk) [[unlikely]] return usable_now;
+  if (outstanding_) [[unlikely]] return Status::kBusy;
+  const auto index = static_cast<std::uint32_t>(slot);
+  if (steps_[index] == nullptr) [[unlikely]] return Status::kUnsupported;
+  outstanding_ = true;
+  slot_ = slot;
+  // order: release at both: a reader that sees the number sees the descriptor, and one that sees the next descriptor
+  // sees that this call was over. Pairs with look_around().
+  status_->call.store(call.packed(), std::memory_order_release);
+  status_->sequence.store(++sequence_ * 2, std::memory_order_release);  // order: see above
+  const bool rooted = call.kind == Kind::kBroadcast || call.kind == Kind::kReduce;
+  const std::uint32_t root = rooted ? call.root : 0;
+  memory_.region = team_->region(slot, root);
+  memory_.root = root;
+  const bool tagged_barrier = call.kind == Kind::kBarrier && team_->header().tagged != 0;
+  carries_ = words > 0 || tagged_barrier;
+  if (tagged_barrier && words == 0) {
+    regs_[0][0] = 0;
+    carried_ = {.words = 1, .count = 1, .fold = fold_tags};
+    tag_check_ = true;
+  } else {
+    carried_.words = words;
+  }
+  const Step* program = rooted && root != 0 ? team_->steps(slot, memory_.swapped(rank_)) : steps_[index];
+  cursor_.start(program, ++episodes_[index][rooted ? root : 0]);
+  return Status::kOk;
+}
+
+Status Member::finish() {
+  if (cursor_.status() != Status::kOk) [[unlikely]] {
+    snprintf(detail_, sizeof detail_, "rank %u found data of a later call in a slot: the members' calls differ", rank_);
+    team_->break_with(cursor_.status(), rank_);
+    broken_ = cursor_.status();
+    return broken_;
+  }
+  outstanding_ = false;
+  if (out_ != nullptr) {
+    memcpy(out_, regs_[0], out_bytes_);
+    out_ = nullptr;
+  }
+  // order: release: a reader that sees the call over needs nothing else; release keeps it behind the call's stores
+  status_->sequence.store(sequence_ * 2 + 1, std::memory_order_release);
+  if (tag_check_) [[unlikely]] {
+    tag_check_ = false;
+    if (!tags_agree(regs_[0][0])) {
+      snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u",
+               static_cast<std::uint32_t>(regs_[0][0]), ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
+      return Status::kMismatch;
+    }
+  }
+  return Status::kOk;
+}
+
+Status Member::barrier_tagged(std::uint32_t tag) {
+  if (team_->header().tagged == 0) return Status::kUnsupported;
+  const Status ready = begin(PlanSlot::kBarrier, Call{}, 1);
+  if (ready != Status::kOk) return ready;
+  status_->tag.store(tag, std::memory_order_relaxed);  // order: reports only
+  regs_[0][0] = tag_register(tag);
+  carried_ = {.words = 1, .count = 1, .fold = fold_tags};
+  tag_check_ = true;
+  return run();
+}
+
+Status Member::arrive() {
+  const Status ready = begin(PlanSlot::kBarrier, Call{}, 0);
+  if (ready != Status::kOk) return ready;
+  advance(0);
+  return Status::kOk;
+}
+
+Status Member::test() {
+  const Status now = usable();
+  if (now != Status::kOk) return now;
+  if (!outstanding_) return Status::kOk;
+  return advance(0) ? Status::kOk : Status::kPending;
+}
+
+Status Member::depart() {
+  const Status now = usable();
+  if (now != Status::kOk) return now;
+  return outstanding_ ? run() : Status::kArgument;
+}
+
+Status Member::resume() { return depart(); }
+
+Status Member::start_data(PlanSlot small, const Call& call, std::uint32_t bytes, Op op, Type type) {
+  const auto wide = static_cast<PlanSlot>(static_cast<int>(small) + 1);
+  const PlanSlot slot = bytes <= 8 && steps_[static_cast<int>(small)] != nullptr ? small : wide;
+  const std::uint32_t words = (bytes + 7) / 8;
+  const Status ready = begin(slot, call, words);
+  if (ready != Status::kOk) return ready;
+  carried_.count = static_cast<std::uint32_t>(bytes / size_of(type));
+  carried_.fold = fold_of(op, type);
+  if (words > 0) regs_[0][words - 1] = 0;
+  return Status::kOk;
+}
+
+Status Member::allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
+  const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
+  const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
+  const Status ready = start_data(PlanSlot::kAllreduce8, call, bytes, op, type);
+  if (ready != Status::kOk) return ready;
+  memcpy(regs_[0], in, bytes);
+  out_ = out;
+  out_bytes_ = bytes;
+  return run();
+}
+
+Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
+  const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
+  const Call call{Kind::kReduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), root, bytes};
+  const Status ready = start_data(PlanSlot::kReduce8, call, bytes, op, type);
+  if (ready != Status::kOk) return ready;
+  memcpy(regs_[0], in, bytes);
+  out_ = rank_ == root ? out : nullptr;
+  out_bytes_ = bytes;
+  return run();
+}
+
+Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
+  const Call call{Kind::kBroadcast, 0, 0, root, bytes};
+  const Status ready = start_data(PlanSlot::kBroadcast8, call, bytes, Op::kSum, Type::kInt32);
+  if (ready != Status::kOk) return ready;
+  if (rank_ == root) memcpy(regs_[0], data, bytes);
+  out_ = rank_ == root ? nullptr : data;
+  out_bytes_ = bytes;
+  return run();
+}
+
+}  // namespace fermata::exec

@@ -1,0 +1,171 @@
+// Member: one rank's handle. One thread uses it at a time.
+#ifndef FERMATA_EXEC_MEMBER_HPP
+#define FERMATA_EXEC_MEMBER_HPP
+
+#include <cstdint>
+
+#include "exec/cursor.hpp"
+#include "exec/fold.hpp"
+#include "exec/team.hpp"
+
+namespace fermata::exec {
+
+// What blocking needs of the operating system, for doorbells.
+struct OsCalls {
+  bool shared = false;
+  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
+    os::futex_sleep(bell, seen, ns, shared);
+  }
+  template <Site S>
+  void heavy_fence(bool full) const {
+    if (full) {
+      RealAtomics::full_fence<S>();
+    } else {
+      os::heavy_fence(shared);
+    }
+  }
+};
+
+// The memory that a program's offsets refer to: one region of a team's segment, and its doors.
+struct TeamMemory {
+  std::byte* region = nullptr;
+  Team* team = nullptr;
+  std::uint32_t root = 0;
+  OsCalls calls;
+
+  using Counter = std::atomic<std::uint64_t>;
+  Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
+  Counter& word(std::uint32_t offset) const { return header(offset); }
+  Counter& credit(std::uint32_t offset) const { return header(offset); }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
+    return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
+  }
+  // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
+  std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
+  Door<RealAtomics>& door(const Step& step) const {
+    if (step.rings == 1) return team->door(swapped(step.door));
+    return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
+  }
+  bool full_fence() const {
+    return team->header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
+  }
+  void ring(const Step& step) {
+    if (step.rings != 0) fermata::ring<RealAtomics>(door(step), full_fence(), calls);
+  }
+};
+
+// What a status line says of a call: enough to name it, and to see that two members made different ones.
+struct Call {
+  Kind kind = Kind::kBarrier;
+  std::uint8_t type = 0;
+  std::uint8_t op = 0;
+  std::uint32_t root = 0;
+  std::uint32_t bytes = 0;
+  std::uint64_t packed() const {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
+           std::uint64_t{bytes} << 24 | std::uint64_t{root} << 40;
+  }
+  static Call unpack(std::uint64_t v) {
+    return {static_cast<Kind>(v & 0xff), static_cast<std::uint8_t>(v >> 8), static_cast<std::uint8_t>(v >> 16),
+            static_cast<std::uint32_t>(v >> 40), static_cast<std::uint32_t>(v >> 24 & 0xffff)};
+  }
+};
+
+class Member;
+using IdleHook = int (*)(void* context);
+
+class Member {
+ public:
+  static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
+  void leave();  // and free
+
+  Status barrier() {
+    const Status ready = begin(PlanSlot::kBarrier, Call{}, 0);
+    if (ready != Status::kOk) [[unlikely]] return ready;
+    return run();
+  }
+  Status barrier_tagged(std::uint32_t tag);
+  Status arrive();
+  Status depart();
+  Status test();
+  Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op);
+  Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
+  Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
+  Status resume();
+
+  std::uint32_t rank() const { return rank_; }
+  Team& team() const { return *team_; }
+  void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
+  void set_idle_hook(IdleHook hook, void* context) {
+    hook_ = hook;
+    hook_context_ = context;
+  }
+  bool busy() const { return outstanding_; }
+  Status usable() const {
+    if (generation_ != os::fork_generation()) [[unlikely]] return Status::kForked;
+    return broken_;
+  }
+  // Ranks that this member's wait may be for: text for errors and reports.
+  const char* detail() const { return detail_; }
+
+ private:
+  friend struct Waiting;
+  using TeamCursor = Cursor<RealAtomics, TeamMemory>;
+
+  Status begin(PlanSlot slot, const Call& call, std::uint32_t words);
+  Status run() {
+    const bool over = carries_ ? cursor_.advance<true>(memory_, carried_, regs_, spins_)
+                               : cursor_.advance<false>(memory_, carried_, regs_, spins_);
+    if (over) [[likely]] return finish();
+    return wait();
+  }
+  bool advance(std::uint32_t spins) {
+    return carries_ ? cursor_.advance<true>(memory_, carried_, regs_, spins)
+                    : cursor_.advance<false>(memory_, carried_, regs_, spins);
+  }
+  Status finish();
+  Status wait();
+  template <class Policy>
+  Status wait_with(Policy& policy);
+  Status look_around(std::int64_t waited_ns);
+  Status broken_status();
+  void report_stall(std::int64_t waited_ns);
+  Status start_data(PlanSlot small, const Call& call, std::uint32_t bytes, Op op, Type type);
+
+  Team* team_ = nullptr;
+  std::uint32_t rank_ = 0;
+  std::uint32_t generation_ = 0;
+  std::uint32_t spins_ = 0;
+  Status broken_ = Status::kOk;
+  bool outstanding_ = false;
+  bool carries_ = false;
+  PlanSlot slot_ = PlanSlot::kBarrier;
+  TeamCursor cursor_;
+  TeamMemory memory_;
+  Carried carried_;
+  std::uint64_t sequence_ = 0;
+  StatusLine* status_ = nullptr;
+  const Step* steps_[kPlanSlots] = {};          // of this rank, where there is one region
+  std::uint64_t* episodes_[kPlanSlots] = {};    // one per region
+  alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
+
+  void* out_ = nullptr;  // where the result goes when the operation is over
+  std::uint32_t out_bytes_ = 0;
+  bool tag_check_ = false;
+
+  AutoWait auto_;
+  std::int64_t timeout_ns_ = 0;
+  IdleHook hook_ = nullptr;
+  void* hook_context_ = nullptr;
+  char detail_[240] = {};
+};
+
+// Writes one line per member into text; returns the length needed.
+std::size_t report(const Team& team, char* text, std::size_t capacity);
+
+// The library's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
+void describe(const Call& call, char* text, std::size_t capacity);
+
+}  // namespace fermata::exec
+#endif

@@ -1,0 +1,81 @@
+// Reports: who is in which call. Read from the status lines, by those who have waited long.
+#include <stdio.h>
+
+#include "exec/member.hpp"
+
+namespace fermata::exec {
+
+void describe(const Call& call, char* text, std::size_t capacity) {
+  static constexpr const char* kTypes[kTypeCount] = {"int32", "int64", "uint32", "uint64", "float", "double"};
+  static constexpr const char* kOps[kOpCount] = {"sum", "prod", "min", "max", "and", "or", "xor", "land", "lor"};
+  if (static_cast<int>(call.kind) >= kKindCount) {
+    snprintf(text, capacity, "an unknown call");
+    return;
+  }
+  const char* kind = name_of(call.kind);
+  const char* type = call.type < kTypeCount ? kTypes[call.type] : "?";
+  const char* op = call.op < kOpCount ? kOps[call.op] : "?";
+  switch (call.kind) {
+    case Kind::kBarrier: snprintf(text, capacity, "%s", kind); break;
+    case Kind::kBroadcast: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;
+    case Kind::kReduce:
+      snprintf(text, capacity, "%s(%s, %s, %u bytes, root %u)", kind, type, op, call.bytes, call.root);
+      break;
+    case Kind::kAllreduce: snprintf(text, capacity, "%s(%s, %s, %u bytes)", kind, type, op, call.bytes); break;
+  }
+}
+
+std::size_t report(const Team& team, char* text, std::size_t capacity) {
+  std::size_t at = 0;
+  const auto room = [&](std::size_t used) { return used < capacity ? capacity - used : 0; };
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    const StatusLine& s = team.status(r);
+    // order: acquire at both: a descriptor at least as new as the number; text needs no more
+    const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
+    char call[96];
+    describe(Call::unpack(s.call.load(std::memory_order_acquire)), call, sizeof call);  // order: see above
+    // order: relaxed: text
+    const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
+    const char* where = state == MemberState::kAbsent ? "has not joined"
+                        : state == MemberState::kLeft ? "has left"
+                        : sequence == 0               ? "has called nothing yet"
+                        : (sequence & 1) != 0         ? "is outside, after"
+                                                      : "is in";
+    const bool named = state == MemberState::kJoined && sequence != 0;
+    char* to = room(at) > 0 ? text + at : nullptr;
+    // order: relaxed: text
+    const unsigned process = s.process.load(std::memory_order_relaxed);
+    const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: text
+    const int n = named ? snprintf(to, room(at), "rank %u (process %u, thread %u) %s call %llu, %s\n", r, process, thread,
+                                   where, static_cast<unsigned long long>(sequence / 2), call)
+                        : snprintf(to, room(at), "rank %u (process %u, thread %u) %s\n", r, process, thread, where);
+    if (n > 0) at += static_cast<std::size_t>(n);
+  }
+  return at + 1;
+}
+
+void Member::report_stall(std::int64_t waited_ns) {
+  char text[4096];
+  int at = snprintf(text, sizeof text, "fermata: rank %u has waited %.1f s in call %llu for:\n", rank_,
+                    static_cast<double>(waited_ns) * 1e-9, static_cast<unsigned long long>(sequence_));
+  int missing = 0;
+  for (std::uint32_t r = 0; r < team_->members() && at < static_cast<int>(sizeof text) - 200; ++r) {
+    const StatusLine& s = team_->status(r);
+    // order: acquire: as in report()
+    const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
+    if (sequence >= sequence_ * 2) continue;
+    ++missing;
+    // order: relaxed: text
+    const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
+    at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "  rank %u (process %u, thread %u): %s, %llu calls made\n", r,
+                   s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed),  // order: text
+                   state == MemberState::kAbsent ? "has not joined" : state == MemberState::kLeft ? "has left" : "elsewhere",
+                   static_cast<unsigned long long>((sequence + 1) / 2));
+  }
+  if (missing == 0) {
+    at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "  nobody: all members are in this call\n");
+  }
+  os::write_stderr(text, static_cast<std::size_t>(at));
+}
+
+}  // namespace fermata::exec

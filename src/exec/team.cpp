@@ -1,0 +1,205 @@
+#include "exec/team.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace fermata::exec {
+namespace {
+
+constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
+constexpr std::uint32_t kTeamVersion = 1;
+
+std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
+std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
+std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
+
+const ProgramHeader& blob(const void* p) { return *static_cast<const ProgramHeader*>(p); }
+
+// Where each plan's blob and regions go. Regions start on a page of their own: they are what members write.
+std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) {
+  std::size_t at = plans_offset(options.members);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    if (options.programs[i] == nullptr) continue;
+    plans[i].program = at;
+    at += round_up(blob(options.programs[i]).bytes, kMaxLine);
+  }
+  at = round_up(at, 4096);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    if (options.programs[i] == nullptr) continue;
+    plans[i].regions = at;
+    const ProgramHeader& program = blob(options.programs[i]);
+    at += std::size_t{program.region_bytes} * program.regions;
+  }
+  return round_up(at, 4096);
+}
+
+// More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
+// than it saves.
+bool crowded(std::uint32_t members) {
+  double cpus = os::affinity_count();
+  const double quota = os::cgroup_quota();
+  if (quota > 0 && quota < cpus) cpus = quota;
+  return members > cpus;
+}
+
+}  // namespace
+
+StatusLine* Team::statuses() const { return reinterpret_cast<StatusLine*>(segment_.base + statuses_offset()); }
+DoorLine* Team::doors() const { return reinterpret_cast<DoorLine*>(segment_.base + doors_offset(members_)); }
+
+const ProgramHeader* Team::program(PlanSlot slot) const {
+  const PlanEntry& entry = header().plans[static_cast<int>(slot)];
+  return entry.program == 0 ? nullptr : reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
+}
+
+const Step* Team::steps(PlanSlot slot, std::uint32_t rank) const {
+  const ProgramHeader* p = program(slot);
+  const auto* base = reinterpret_cast<const std::byte*>(p);
+  const auto* programs = reinterpret_cast<const MemberProgram*>(base + p->programs_offset);
+  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[rank].first;
+}
+
+std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
+  const ProgramHeader* p = program(slot);
+  const std::uint64_t index = p->regions == 1 ? 0 : root;
+  return segment_.base + header().plans[static_cast<int>(slot)].regions + index * p->region_bytes;
+}
+
+Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns) {
+  void* memory = malloc(sizeof(Team));
+  if (memory == nullptr) return nullptr;
+  Team* team = new (memory) Team;
+  team->segment_ = segment;
+  team->wait_ = wait;
+  team->stall_ns_ = stall_ns;
+  os::install_fork_hook();
+  team->generation_ = os::fork_generation();
+  return team;
+}
+
+Status Team::create(const TeamOptions& options, Team** out, const char** detail) {
+  if (options.members < 1 || options.members > kMaxMembers) {
+    *detail = "members must be 1..4096";
+    return Status::kArgument;
+  }
+  for (const void* program : options.programs) {
+    if (program == nullptr) continue;
+    if (!program_is_sound(program, blob(program).bytes) || blob(program).members != options.members) {
+      *detail = "a compiled plan is malformed or for another number of members";
+      return Status::kArgument;
+    }
+  }
+  PlanEntry plans[kPlanSlots] = {};
+  const std::size_t bytes = lay_out(options, plans);
+  os::Segment segment;
+  const Status status =
+      options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
+  if (status != Status::kOk) {
+    *detail = options.shared ? "memfd_create, ftruncate or mmap failed" : "mmap failed";
+    return status;
+  }
+  auto* header = reinterpret_cast<TeamHeader*>(segment.base);
+  header->magic = kTeamMagic;
+  header->version = kTeamVersion;
+  header->members = options.members;
+  header->shared = options.shared;
+  header->tagged = options.tagged;
+  header->bytes = bytes;
+  // order: nobody else has the segment yet
+  header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
+  std::uint64_t hash = options.members;
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    header->plans[i] = plans[i];
+    if (options.programs[i] == nullptr) continue;
+    memcpy(segment.base + plans[i].program, options.programs[i], blob(options.programs[i]).bytes);
+    hash = (hash ^ blob(options.programs[i]).hash) * 1099511628211u;
+  }
+  header->hash = hash;
+  Team* team = adopt(segment, options.wait, options.stall_ns);
+  if (team == nullptr) {
+    os::unmap(&segment);
+    *detail = "malloc failed";
+    return Status::kMemory;
+  }
+  team->members_ = options.members;
+  team->shared_ = options.shared;
+  *out = team;
+  return Status::kOk;
+}
+
+Status Team::check_segment(const char** detail) const {
+  const TeamHeader& h = header();
+  *detail = "the offered segment is not a team's, or from another version of the library";
+  if (segment_.bytes < sizeof(TeamHeader) || h.magic != kTeamMagic || h.version != kTeamVersion) return Status::kMismatch;
+  if (h.bytes != segment_.bytes || h.members < 1 || h.members > kMaxMembers) return Status::kMismatch;
+  if (plans_offset(h.members) > segment_.bytes) return Status::kMismatch;
+  std::uint64_t hash = h.members;
+  for (const PlanEntry& entry : h.plans) {
+    if (entry.program == 0) continue;
+    if (entry.program > segment_.bytes - sizeof(ProgramHeader) || entry.regions > segment_.bytes) return Status::kMismatch;
+    const auto* program = reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
+    if (!program_is_sound(program, segment_.bytes - entry.program)) return Status::kMismatch;
+    if (std::uint64_t{program->region_bytes} * program->regions > segment_.bytes - entry.regions) return Status::kMismatch;
+    hash = (hash ^ program_hash(*program)) * 1099511628211u;
+  }
+  if (hash != h.hash) return Status::kMismatch;
+  *detail = "";
+  return Status::kOk;
+}
+
+Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
+  os::Segment segment;
+  Status status = os::map_shared(fd, &segment);
+  if (status != Status::kOk) {
+    *detail = "mapping the team's segment failed";
+    return status;
+  }
+  Team* team = adopt(segment, wait, stall_ns);
+  if (team == nullptr) {
+    os::unmap(&segment);
+    *detail = "malloc failed";
+    return Status::kMemory;
+  }
+  status = team->check_segment(detail);
+  if (status != Status::kOk) {
+    team->release();
+    return status;
+  }
+  team->members_ = team->header().members;
+  team->shared_ = true;
+  *out = team;
+  return Status::kOk;
+}
+
+void Team::retain() {
+  references_.fetch_add(1, std::memory_order_relaxed);  // order: who retains already has a reference
+}
+
+void Team::release() {
+  // order: acq_rel: the last one sees all uses before it unmaps. Pairs with itself.
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  os::unmap(&segment_);
+  this->~Team();
+  free(this);
+}
+
+void Team::break_with(Status status, std::uint32_t culprit) {
+  TeamHeader& h = header();
+  std::uint32_t whole = 0;
+  h.culprit.store(culprit + 1, std::memory_order_relaxed);  // order: a hint for messages
+  // order: release: who sees the team broken sees the culprit. Pairs with the look in Member::wait.
+  h.broken.compare_exchange_strong(whole, static_cast<std::uint32_t>(-static_cast<std::int32_t>(status)),
+                                   std::memory_order_release, std::memory_order_relaxed);
+  wake_everybody();
+}
+
+void Team::wake_everybody() {
+  // Pollers of words park on doors in the regions, which are not listed here: their parks are timed.
+  for (std::uint32_t r = 0; r < members_; ++r) {
+    // order: release; pairs with kBellRead
+    door(r).bell.fetch_add(1, std::memory_order_release);
+    os::futex_wake_all(door(r).bell, shared_);
+  }
+}
+
+}  // namespace fermata::exec

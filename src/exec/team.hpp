@@ -1,0 +1,121 @@
+// Team: the shared segment of one team, and this process's handle on it.
+//
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | regions of slots. All local members
+// share one segment: anonymous memory for threads, a memfd for processes.
+#ifndef FERMATA_EXEC_TEAM_HPP
+#define FERMATA_EXEC_TEAM_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "base/kind.hpp"
+#include "base/line.hpp"
+#include "base/status.hpp"
+#include "exec/program.hpp"
+#include "os/os.hpp"
+#include "sync/doorbell.hpp"
+#include "sync/wait.hpp"
+
+namespace fermata::exec {
+
+// Which compiled plan a call uses: its kind, and for data whether 8 bytes do.
+enum class PlanSlot : std::uint8_t { kBarrier = 0, kBroadcast8, kBroadcast56, kReduce8, kReduce56, kAllreduce8, kAllreduce56 };
+inline constexpr std::uint32_t kPlanSlots = 7;
+
+enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2 };
+
+// Written by its member alone (but state, claimed at join), read by those who have waited long and by reports.
+struct alignas(kMaxLine) StatusLine {
+  std::atomic<std::uint64_t> sequence;  // 2 x (number of the call), + 1 once it is over
+  std::atomic<std::uint64_t> call;      // descriptor: kind, type, operator, root, count (exec/member.hpp)
+  std::atomic<std::uint64_t> scratch;   // team_split: colour and key
+  std::atomic<std::uint64_t> handoff;   // team_split: where the new team is
+  std::atomic<std::uint32_t> state;     // MemberState
+  std::atomic<std::uint32_t> process;
+  std::atomic<std::uint32_t> thread;
+  std::atomic<std::uint32_t> tag;
+};
+static_assert(sizeof(StatusLine) == kMaxLine);
+
+struct alignas(kMaxLine) DoorLine {
+  Door<RealAtomics> door;
+};
+static_assert(sizeof(DoorLine) == kMaxLine);
+
+struct PlanEntry {
+  std::uint64_t program = 0;  // offset of the blob in the segment; 0: this team has no such plan
+  std::uint64_t regions = 0;  // offset of region 0
+};
+
+struct alignas(kMaxLine) TeamHeader {
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint32_t members;
+  std::uint32_t shared;      // between processes
+  std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell fence in full
+  std::uint32_t tagged;      // the barrier's plan carries tags
+  std::uint64_t bytes;
+  std::uint64_t hash;        // over the plans' hashes
+  PlanEntry plans[kPlanSlots];
+  alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
+  std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
+};
+
+struct TeamOptions {
+  std::uint32_t members = 1;
+  bool shared = false;
+  bool tagged = false;
+  WaitKind wait = WaitKind::kAuto;
+  std::int64_t stall_ns = 0;
+  const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
+};
+
+class Team {
+ public:
+  // Lays the segment out and copies the programs in. detail: static text on error.
+  static Status create(const TeamOptions& options, Team** out, const char** detail);
+  // Takes over a descriptor of a segment that another process laid out.
+  static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
+
+  void retain();
+  void release();  // frees this process's mapping with the last reference
+
+  TeamHeader& header() const { return *reinterpret_cast<TeamHeader*>(segment_.base); }
+  StatusLine& status(std::uint32_t rank) const { return statuses()[rank]; }
+  Door<RealAtomics>& door(std::uint32_t rank) const { return doors()[rank].door; }
+  std::uint32_t members() const { return members_; }
+  bool shared() const { return shared_; }
+  std::int32_t fd() const { return segment_.fd; }
+  WaitKind wait() const { return wait_; }
+  std::int64_t stall_ns() const { return stall_ns_; }
+  std::byte* base() const { return segment_.base; }
+  bool forked() const { return !shared_ && generation_ != os::fork_generation(); }
+
+  // Null if this team has no such plan.
+  const ProgramHeader* program(PlanSlot slot) const;
+  const Step* steps(PlanSlot slot, std::uint32_t rank) const;
+  std::byte* region(PlanSlot slot, std::uint32_t root) const;
+
+  // First cause wins; everybody who waits, or parks, is told. Async-signal-safe.
+  void break_with(Status status, std::uint32_t culprit);
+  void wake_everybody();
+
+ private:
+  StatusLine* statuses() const;
+  DoorLine* doors() const;
+  static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
+  Status check_segment(const char** detail) const;
+
+  os::Segment segment_;
+  std::uint32_t members_ = 0;
+  bool shared_ = false;
+  WaitKind wait_ = WaitKind::kAuto;
+  std::int64_t stall_ns_ = 0;
+  std::uint32_t generation_ = 0;
+  std::atomic<std::uint32_t> references_{1};
+};
+
+}  // namespace fermata::exec
+#endif
