@@ -8,8 +8,8 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
 CROSS ?= aarch64 ppc64le
 
-# $(1): preset, $(2): further cache entries
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) $(2) --log-level=WARNING
+# $(1): preset
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 

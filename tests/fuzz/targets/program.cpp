@@ -1,0 +1,78 @@
+// Compiled programs, which members map from a file. What is called sound must be walkable: no offset leaves the region, no
+// target the program, and every walk between two waits ends.
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "../target.hpp"
+#include "exec/cursor.hpp"
+#include "exec/program.hpp"
+
+namespace {
+
+using namespace fermata;
+
+constexpr std::uint32_t kMaxRegion = 1 << 20;
+constexpr std::uint32_t kMaxWalked = 64;
+
+// A region whose every access is checked.
+struct CheckedMemory {
+  using Counter = std::atomic<std::uint64_t>;
+  std::vector<std::uint64_t> words;
+  const ProgramHeader* program;
+
+  std::uint64_t* at(std::uint64_t offset) {
+    if (offset % 8 != 0 || offset / 8 >= words.size()) fuzz::fail("a sound program leaves its region", std::to_string(offset));
+    return &words[offset / 8];
+  }
+  Counter& header(std::uint32_t offset) { return *reinterpret_cast<Counter*>(at(offset)); }
+  Counter& word(std::uint32_t offset) { return header(offset); }
+  Counter& credit(std::uint32_t offset) { return header(offset); }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) { return *at(std::uint64_t{slot} + 8 + std::uint64_t{i} * 8); }
+  void ring(const Step& step) {
+    if (step.rings == 1 && step.door >= program->members) fuzz::fail("rings a member that is not", "");
+    if (step.rings == 2) (void)at(step.door);
+  }
+};
+
+void add(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool) {
+  for (std::uint32_t i = 0; i < count; ++i) acc[i] += in[i];
+}
+
+// Members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
+void walk(const unsigned char* blob, const ProgramHeader& program) {
+  CheckedMemory memory{std::vector<std::uint64_t>(program.region_bytes / 8), &program};
+  const auto* members = reinterpret_cast<const MemberProgram*>(blob + program.programs_offset);
+  const auto* steps = reinterpret_cast<const Step*>(blob + program.steps_offset);
+  const Carried carried{(program.payload + 7) / 8, program.payload / 8, add};
+  std::uint64_t registers[kMaxRegisters][kPayloadWords] = {};
+  std::vector<Cursor<RealAtomics, CheckedMemory>> cursors(program.members);
+  for (std::uint64_t episode = 1; episode <= 3; ++episode) {
+    std::vector<const Step*> last(program.members, nullptr);
+    for (std::uint32_t r = 0; r < program.members; ++r) cursors[r].start(steps + members[r].first, episode);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t r = 0; r < program.members; ++r) {
+        const bool done = program.payload > 0 ? cursors[r].advance<true>(memory, carried, registers, 0)
+                                              : cursors[r].advance<false>(memory, carried, registers, 0);
+        const Step* now = done ? steps + members[r].first + members[r].count : &cursors[r].at();
+        moved |= now != last[r] && !done;
+        last[r] = now;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::vector<std::uint64_t> aligned((size + 31) / 8 + 4);
+  auto* blob = reinterpret_cast<unsigned char*>(aligned.data());
+  while (reinterpret_cast<std::uintptr_t>(blob) % 32 != 0) blob += 8;
+  if (size > 0) std::memcpy(blob, data, size);
+  if (!program_is_sound(blob, size)) return -1;
+  const auto& program = *reinterpret_cast<const ProgramHeader*>(blob);
+  (void)program_hash(program);
+  if (program.region_bytes <= kMaxRegion && program.members <= kMaxWalked) walk(blob, program);
+  return 0;
+}
