@@ -1,5 +1,6 @@
 #include "topo/json.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -86,6 +87,7 @@ Result<Topology> topology_from_node(const JsonNode& node) {
     if (reader.array("cpus") != nullptr) reader.complain(node, "'regular' and 'cpus' exclude each other");
   } else if (const JsonNode* rows = reader.array("cpus")) {
     for (const JsonNode& row : rows->items) t.cpus.push_back(cpu_of_row(row, reader));
+    t.cpus_total = static_cast<std::int32_t>(std::max<std::size_t>(t.cpus.size(), 1));  // where the file doesn't say
   } else {
     reader.complain(node, "'cpus' or 'regular' is missing");
   }
