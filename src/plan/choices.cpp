@@ -1,6 +1,7 @@
 #include "plan/choices.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace fermata {
 namespace {
@@ -54,6 +55,21 @@ std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, con
     variants.push_back(choice);
   }
   return variants;
+}
+
+std::int32_t packed_sharers(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload) {
+  const auto slot = static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(kHeader + payload)));
+  const std::int32_t most = std::max(1, layout.line / slot);
+  std::int32_t widest = 1;
+  std::vector<std::int32_t> edges(static_cast<std::size_t>(schedule.members), 0);
+  for (const Stage& stage : schedule.stages) {
+    for (const Transfer& t : stage.transfers)
+      if (!schedule.is_word(t.from) && !schedule.is_word(t.to))
+        widest = std::max(widest, ++edges[static_cast<std::size_t>(std::min(t.from, t.to))]);
+    std::fill(edges.begin(), edges.end(), 0);
+    if (widest >= most) break;
+  }
+  return std::min(widest, most);
 }
 
 }  // namespace fermata

@@ -20,5 +20,9 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 // pairs of them. Cheapest to keep first: fewer slots, shorter lines.
 std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology);
 
+// How many edges of the schedule share one line at most when it is packed as src/plan/layout.cpp does: the edges around the
+// lower rank of their ends, slot beside slot.
+std::int32_t packed_sharers(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload);
+
 }  // namespace fermata
 #endif

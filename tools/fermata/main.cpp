@@ -8,6 +8,8 @@
 namespace {
 constexpr fermata::tool::AddCommand kCommands[] = {
     fermata::tool::add_verify,
+    fermata::tool::add_plan,
+    fermata::tool::add_explain,
 };
 }  // namespace
 

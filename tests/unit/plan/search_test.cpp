@@ -1,0 +1,259 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "algo/algorithm.hpp"
+#include "exec/program.hpp"
+#include "matrices.hpp"
+#include "plan/search.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+Topology machine(const RegularShape& shape) {
+  auto topology = topology_from_regular(shape);
+  EXPECT_TRUE(topology.ok());
+  return *topology;
+}
+
+PlanOptions options_for(const Topology& topology, Kind kind, std::int32_t members, std::int32_t payload = 0) {
+  PlanOptions o;
+  o.key.kind = kind;
+  o.key.members = members;
+  o.key.payload = kind == Kind::kBarrier ? payload : std::max(8, payload);
+  o.key.cpus = place(topology, members, Placement::kCore);
+  return o;
+}
+
+void expect_sound(const Plan& plan) {
+  EXPECT_EQ(prove(plan), "");
+  const auto program = compile(plan);
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  EXPECT_FALSE(plan.candidates.empty());
+  EXPECT_EQ(plan.candidates.front().verdict, "chosen");
+  EXPECT_EQ(plan.levels.ranks.size(), static_cast<std::size_t>(plan.key.members));
+}
+
+TEST(Search, EveryKindAndSizeGivesAProvedPlan) {
+  const Topology t = machine({.packages = 2, .l3 = 2, .cores = 4, .smt = 2});
+  const Profile p = estimate_profile(t);
+  for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce})
+    for (const std::int32_t payload : {0, 8, 56})
+      for (const std::int32_t n : {1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 33}) {
+        if (kind == Kind::kBarrier && payload == 56) continue;
+        const auto plan = make_plan(t, p, options_for(t, kind, n, payload), nullptr);
+        ASSERT_TRUE(plan.ok()) << name_of(kind) << " " << n << ": " << plan.error().message;
+        SCOPED_TRACE(plan->schedule.algorithm + " " + std::to_string(n));
+        expect_sound(*plan);
+        EXPECT_EQ(plan->origin, "estimated");
+      }
+}
+
+TEST(Search, UnpinnedTeamsGetAPlacementFreePlan) {
+  const Topology t = machine({.packages = 2, .cores = 8});
+  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  o.key.cpus.clear();
+  const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
+  ASSERT_TRUE(plan.ok());
+  expect_sound(*plan);
+  EXPECT_TRUE(plan->levels.children.empty());
+}
+
+TEST(Search, FarPackagesAreCrossedOnceEachWay) {
+  const Topology t = machine({.hosts = 4, .cores = 8});
+  const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kReduce, 32), nullptr);
+  ASSERT_TRUE(plan.ok());
+  std::size_t far = 0;
+  for (const Stage& stage : plan->schedule.stages)
+    for (const Transfer& x : stage.transfers)
+      far += t.find(plan->key.cpus[static_cast<std::size_t>(x.from)])->host !=
+             t.find(plan->key.cpus[static_cast<std::size_t>(x.to)])->host;
+  EXPECT_EQ(far, 3u) << plan->schedule.algorithm;
+}
+
+TEST(Search, RootedKindsWithoutEnoughSlotsUseCredits) {
+  const Topology t = machine({.cores = 8});
+  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
+    const auto plan = make_plan(t, estimate_profile(t), options_for(t, kind, 8), nullptr);
+    ASSERT_TRUE(plan.ok());
+    EXPECT_GE(plan->credit_batch, 1);
+    EXPECT_LE(plan->credit_batch, plan->layout.slots);
+  }
+  const auto all = make_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, 8), nullptr);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->credit_batch, 0);
+  EXPECT_GE(all->layout.slots, 2);
+}
+
+TEST(Search, DataPlansStandFloatingPointSums) {
+  const Topology t = machine({.packages = 2, .cores = 4});
+  for (const std::int32_t n : {3, 5, 8}) {
+    const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, n), nullptr);
+    ASSERT_TRUE(plan.ok());
+    EXPECT_TRUE(verify(plan->schedule, traits_of(Op::kSum, Type::kDouble)).ok());
+    for (const Candidate& c : plan->candidates) EXPECT_NE(c.algorithm.substr(0, 13), c.measured_ns > 0 ? "dissemination" : "");
+  }
+  PlanOptions o = options_for(t, Kind::kAllreduce, 4);
+  o.algorithm = "dissemination";
+  EXPECT_FALSE(make_plan(t, estimate_profile(t), o, nullptr).ok());
+}
+
+TEST(Search, GivenAlgorithmAndLayoutAreKept) {
+  const Topology t = machine({.cores = 8});
+  PlanOptions o = options_for(t, Kind::kBarrier, 8);
+  o.algorithm = "kary(3)";
+  o.layout = "private+2slots+stride2";
+  const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->schedule.algorithm, "kary(3)");
+  EXPECT_EQ(to_string(plan->layout), o.layout);
+  o.algorithm = "no_such";
+  EXPECT_EQ(make_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kNotFound);
+  o.algorithm.clear();
+  o.layout = "heap";
+  EXPECT_EQ(make_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kParse);
+}
+
+TEST(Search, BadKeysAreArguments) {
+  const Topology t = machine({.cores = 4});
+  const Profile p = estimate_profile(t);
+  const auto status = [&](const std::function<void(PlanKey&)>& spoil) {
+    PlanOptions o = options_for(t, Kind::kBarrier, 4);
+    spoil(o.key);
+    const auto plan = make_plan(t, p, o, nullptr);
+    return plan.ok() ? Status::kOk : plan.error().status;
+  };
+  EXPECT_EQ(status([](PlanKey& k) { k.members = 0; }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& k) { k.members = 5000; k.cpus.clear(); }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& k) { k.cpus.pop_back(); }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& k) { k.payload = 57; }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& k) { k.fingerprint = "0123456789abcdef"; }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey&) {}), Status::kOk);
+}
+
+// ---- Measuring, with a machine made up of a table.
+
+const ProgramHeader& header(const std::vector<std::byte>& program) {
+  return *reinterpret_cast<const ProgramHeader*>(program.data());
+}
+
+TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
+  const Topology t = machine({.cores = 4});
+  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  o.measure_best = 20;
+  std::map<std::string, int> calls;
+  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int repeat) -> Result<double> {
+    const std::string name = header(program).algorithm;
+    ++calls[name + header(program).layout];
+    if (name == "linear") return repeat == 1 ? 10.0 : 300.0;  // one lucky shot
+    if (name == "kary(2)") return 100.0 + repeat % 2;
+    return 200.0 + repeat;
+  };
+  o.algorithm.clear();
+  const auto plan = make_plan(t, estimate_profile(t), o, measure);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->origin, "measured");
+  EXPECT_NE(plan->schedule.algorithm, "linear");
+  EXPECT_GT(plan->measured_period_ns, 0);
+  EXPECT_LE(calls.size(), 20u);
+  int most = 0;
+  for (const auto& [name, count] : calls) most = std::max(most, count);
+  EXPECT_GE(most, 5);
+  expect_sound(*plan);
+}
+
+TEST(Measuring, FinalistsDifferInAlgorithmAndLayout) {
+  const Topology t = machine({.packages = 2, .cores = 8});
+  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  o.measure_best = 16;
+  std::set<std::string> algorithms, layouts;
+  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
+    algorithms.insert(header(program).algorithm);
+    layouts.insert(header(program).layout);
+    return 100.0;
+  };
+  ASSERT_TRUE(make_plan(t, estimate_profile(t), o, measure).ok());
+  EXPECT_GE(algorithms.size(), 4u);
+  EXPECT_GE(layouts.size(), 3u);
+}
+
+TEST(Measuring, TiesGoToTheSimpler) {
+  const Topology t = machine({.cores = 4});
+  PlanOptions o = options_for(t, Kind::kBarrier, 2);
+  o.measure_best = 20;
+  const Measure equal = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> { return 50.0; };
+  const auto plan = make_plan(t, estimate_profile(t), o, equal);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->layout.slots, 1);
+  EXPECT_LE(plan->schedule.transfer_count() + plan->schedule.stages.size(), 3u);
+}
+
+TEST(Measuring, WhoCannotBeTimedIsNotChosen) {
+  const Topology t = machine({.cores = 4});
+  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  o.measure_best = 12;
+  std::string spared;
+  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
+    const std::string name = std::string(header(program).algorithm) + header(program).layout;
+    if (spared.empty()) spared = name;
+    if (name == spared) return 500.0;
+    return Error{Status::kTimeout, "never came back"};
+  };
+  const auto plan = make_plan(t, estimate_profile(t), o, measure);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->schedule.algorithm + to_string(plan->layout), spared);
+  const Measure never = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> {
+    return Error{Status::kSystem, "no threads"};
+  };
+  EXPECT_FALSE(make_plan(t, estimate_profile(t), o, never).ok());
+}
+
+// ---- Oversubscription
+
+TEST(Search, CrowdedTeamsPreferFewWaits) {
+  const Topology t = machine({.cores = 2});
+  PlanOptions o = options_for(t, Kind::kBarrier, 16);
+  const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
+  ASSERT_TRUE(plan.ok());
+  // A member that waits gives its CPU away, so members wait once or twice, never once per stage of a log2 scheme.
+  EXPECT_LE(plan->schedule.stages.size(), 4u) << plan->schedule.algorithm;
+}
+
+// ---- Speed: the whole search, and one given schedule, for 1,024 ranks.
+
+TEST(Speed, WholeSearchOf1024Ranks) {
+  const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = 16});
+  const Profile p = estimate_profile(t);
+  for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
+    PlanOptions o = options_for(t, kind, 1024);
+    const auto start = std::chrono::steady_clock::now();
+    const auto plan = make_plan(t, p, o, nullptr);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    std::printf("%s of 1024: %s, %.2f s\n", name_of(kind), plan->schedule.algorithm.c_str(), seconds);
+    RecordProperty(name_of(kind), std::to_string(seconds));
+    EXPECT_LT(seconds, 20);  // 5 s is the aim on an idle core; tests share cores and run under sanitizers
+  }
+}
+
+TEST(Speed, OneGivenScheduleOf1024Ranks) {
+  const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = 16});
+  const Profile p = estimate_profile(t);
+  for (const char* name : {"kary(4)", "dissemination", "binomial"}) {
+    PlanOptions o = options_for(t, Kind::kBarrier, 1024);
+    o.algorithm = name;
+    o.layout = "private";
+    const auto start = std::chrono::steady_clock::now();
+    const auto plan = make_plan(t, p, o, nullptr);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ASSERT_TRUE(plan.ok());
+    std::printf("%s of 1024: %.3f s\n", name, seconds);
+    EXPECT_LT(seconds, 5);
+  }
+}
+
+}  // namespace
+}  // namespace fermata

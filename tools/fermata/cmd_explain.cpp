@@ -1,0 +1,54 @@
+// fermata explain: prints the plan that the cache holds for a team, or what would be estimated.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "plan_request.hpp"
+
+namespace fermata::tool {
+namespace {
+
+struct Arguments {
+  PlanArguments which;
+  std::string file;
+  bool matrices = false, json = false;
+};
+
+Plan find(const Arguments& a) {
+  if (!a.file.empty()) {
+    auto plan = load_plan_file(a.file);
+    if (!plan) throw CommandError(plan.error().message);
+    return std::move(plan.value());
+  }
+  const PlanRequest request = resolve(a.which);
+  if (!request.chosen_profile) {
+    auto cached = load_plan(request.key);
+    if (cached) return std::move(cached.value());
+    if (cached.error().status != Status::kNotFound) throw CommandError(cached.error().message);
+  }
+  if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
+  fmt::print(stderr, "note: no such plan in the cache: this is an estimate; `fermata plan` makes one\n");
+  PlanOptions options;
+  options.key = request.key;
+  auto plan = make_plan(request.topology, request.profile, options, nullptr);
+  if (!plan) throw CommandError(plan.error().message);
+  return std::move(plan.value());
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("explain", "show a plan: levels, stages, layout, costs, and why others lost");
+  add_plan_selectors(*command, a->which);
+  command->add_option("--plan", a->file, "a plan's file instead of the cache");
+  command->add_flag("--matrices", a->matrices, "also print the stages as boolean matrices");
+  command->add_flag("--json", a->json, "print the plan's file");
+  command->callback([a] {
+    const Plan plan = find(*a);
+    fmt::print("{}", a->json ? to_json(plan) : explain(plan, a->matrices));
+  });
+}
+
+}  // namespace fermata::tool

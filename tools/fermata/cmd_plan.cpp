@@ -1,0 +1,109 @@
+// fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here, and keeps the plan.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "plan/cluster.hpp"
+#include "plan_request.hpp"
+#include "profile/store.hpp"
+#if __has_include("api/measure.hpp")
+#include "api/measure.hpp"
+#define FERMATA_CAN_MEASURE 1
+#endif
+
+namespace fermata::tool {
+namespace {
+
+constexpr int kTimedByDefault = 24;
+constexpr std::size_t kRunnersUp = 6;
+
+struct Arguments {
+  PlanArguments which;
+  std::string algorithm, layout, json, emit;
+  bool estimate = false, no_save = false, declared = false;
+  double sparseness = 0;
+  int best = kTimedByDefault;
+};
+
+Measure measure_here([[maybe_unused]] const PlanRequest& request) {
+#ifdef FERMATA_CAN_MEASURE
+  if (request.here) return measure_on_this_machine();
+#endif
+  return nullptr;
+}
+
+void show_progress(double done, const std::string& what) {
+  constexpr int kWidth = 30;
+  std::string bar(static_cast<std::size_t>(done * kWidth), '#');
+  bar.resize(kWidth, '.');
+  fmt::print(stderr, "\r[{}] {:3.0f} % {:<44.44}", bar, 100 * done, what);
+  if (done >= 1) fmt::print(stderr, "\r{:80}\r", "");
+  std::fflush(stderr);
+}
+
+std::string ns(double value) {
+  if (value <= 0) return "-";
+  return value < 10000 ? fmt::format("{:.1f} ns", value) : fmt::format("{:.2f} us", value / 1e3);
+}
+
+void print_summary(const Plan& plan) {
+  fmt::print("{} of {} {}: {} in {}\n", name_of(plan.key.kind), plan.key.members,
+             plan.key.engine == Engine::kThreads ? "threads" : "processes", plan.schedule.algorithm, to_string(plan.layout));
+  if (!plan.levels.children.empty()) fmt::print("  levels     {}\n", shape_text(plan.levels));
+  fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns), ns(plan.predicted_latency_ns));
+  if (plan.measured_period_ns > 0) fmt::print("  measured   {} per episode\n", ns(plan.measured_period_ns));
+  fmt::print("  bound      {} ({} stages)\n", ns(plan.bound_ns), plan.schedule.stages.size());
+  if (plan.credit_batch > 0) fmt::print("  credits    every {} episodes\n", plan.credit_batch);
+  for (std::size_t i = 1; i < std::min(plan.candidates.size(), kRunnersUp + 1); ++i) {
+    const Candidate& c = plan.candidates[i];
+    fmt::print("  {:<10} {} in {}: {}\n", i == 1 ? "others" : "", c.algorithm, to_string(c.layout), c.verdict);
+  }
+}
+
+void run(const Arguments& a) {
+  const PlanRequest request = resolve(a.which);
+  PlanOptions options;
+  options.key = request.key;
+  options.algorithm = a.algorithm;
+  options.layout = a.layout;
+  options.clusters_from_topology = a.declared;
+  options.sparseness = a.sparseness;
+  const Measure measure = a.estimate ? nullptr : measure_here(request);
+  options.measure_best = measure ? a.best : 0;
+  if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
+  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  if (!measure && !a.estimate) fmt::print("note: this team can't run here: predictions only\n");
+  const auto plan = make_plan(request.topology, request.profile, options, measure);
+  if (!plan) throw CommandError(plan.error().message);
+  print_summary(*plan);
+  if (!a.json.empty()) {
+    const auto written = write_file_atomically(a.json, to_json(*plan));
+    if (!written) throw CommandError(written.error().message);
+  }
+  if (a.no_save) return;
+  const auto path = save_plan(*plan);
+  if (!path) throw CommandError(path.error().message);
+  fmt::print("  saved      {}\n", *path);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and keep it");
+  add_plan_selectors(*command, a->which);
+  command->add_option("--algorithm", a->algorithm, "this one instead of a search, e.g. 'kary(4)'");
+  command->add_option("--layout", a->layout, "this one instead of a search, e.g. packed+2slots");
+  command->add_flag("--estimate", a->estimate, "predict only, time nothing");
+  command->add_option("--best", a->best, "how many of the predicted best to time")->check(CLI::Range(1, 200))->capture_default_str();
+  command->add_flag("--declared-levels", a->declared, "levels from the topology instead of the profile");
+  command->add_option("--sparseness", a->sparseness, "of the clustering, as a share of the diameter (default: from the distances)")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--json", a->json, "also write the plan to this file");
+  command->add_flag("--no-save", a->no_save, "don't keep the plan in the cache");
+  command->callback([a] { run(*a); });
+}
+
+}  // namespace fermata::tool

@@ -1,0 +1,33 @@
+// What `fermata plan` and `fermata explain` share: which plan is meant, on which machine, by which profile.
+#ifndef FERMATA_TOOLS_PLAN_REQUEST_HPP
+#define FERMATA_TOOLS_PLAN_REQUEST_HPP
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "plan/plan.hpp"
+
+namespace fermata::tool {
+
+struct PlanArguments {
+  int members = 0;
+  std::string cpus, collective = "barrier", engine = "threads", place, profile, topology;
+  int bytes = -1;
+};
+
+void add_plan_selectors(CLI::App& command, PlanArguments& arguments);
+
+struct PlanRequest {
+  Topology topology;
+  Profile profile;
+  PlanKey key;
+  bool here = false;       // the team can run on this machine, from this process
+  bool chosen_profile = false;  // the profile was named: the cache is not asked
+  std::string notice;      // what had to be assumed; empty: nothing
+};
+
+// Throws CommandError.
+PlanRequest resolve(const PlanArguments& arguments);
+
+}  // namespace fermata::tool
+#endif
