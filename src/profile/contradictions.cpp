@@ -1,0 +1,89 @@
+// Virtual machines lie about topology: where measured costs and declared domains disagree, the profile says
+// so.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "profile/measure.hpp"
+#include "profile/statistics.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr double kSpread = 2.0;        // pairs of one level that differ by more are not of one level
+constexpr double kAlike = 1.15;        // medians of levels within this are the same distance
+constexpr double kInverted = 0.85;     // a farther level this much nearer than a nearer one
+constexpr double kFarForACache = 150;  // ns; no server's shared L3 answers that late, other packages do
+
+struct Measured {
+  std::vector<double> costs;
+  double low = 0, high = 0;
+  std::pair<std::int32_t, std::int32_t> low_pair, high_pair;
+};
+
+std::string text(const char* format, auto... values) {
+  char buffer[240];
+  std::snprintf(buffer, sizeof buffer, format, values...);
+  return buffer;
+}
+
+std::map<Level, Measured> by_level(const Profile& p) {
+  std::map<Level, Measured> out;
+  for (std::int32_t i = 0; i < p.o.n; ++i) {
+    for (std::int32_t j = i + 1; j < p.o.n; ++j) {
+      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)],
+                &b = p.topology.cpus[static_cast<std::size_t>(j)];
+      const double cost = p.o.at(i, j) + p.l.at(i, j);
+      Measured& m = out[common_level(a, b)];
+      if (m.costs.empty() || cost < m.low) m.low = cost, m.low_pair = {a.os_index, b.os_index};
+      if (m.costs.empty() || cost > m.high) m.high = cost, m.high_pair = {a.os_index, b.os_index};
+      m.costs.push_back(cost);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> contradictions(const Profile& p) {
+  std::vector<std::string> out;
+  const auto levels = by_level(p);
+  const char* guest = p.topology.virtual_machine ? " (a virtual machine's word)" : "";
+  double least = 0, most = 0;
+  Level before = Level::kSelf;
+  double before_cost = 0;
+  for (const auto& [level, m] : levels) {
+    const double middle = median(m.costs);
+    if (m.low > 0 && m.high > kSpread * m.low)
+      out.push_back(
+          text("the topology%s puts all pairs of level %s at one distance, but CPUs %d,%d measure %.0f ns "
+               "and %d,%d "
+               "%.0f ns: the profile wins",
+               guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first,
+               m.high_pair.second, m.high));
+    if (before_cost > 0 && middle < kInverted * before_cost)
+      out.push_back(text(
+          "the topology%s puts level %s farther than %s, but it measures nearer (%.0f against %.0f ns): the "
+          "profile wins",
+          guest, name_of(level), name_of(before), middle, before_cost));
+    if (p.topology.virtual_machine && level <= Level::kL3 && middle > kFarForACache)
+      out.push_back(
+          text("the virtual machine declares a shared %s, but a signal across it takes %.0f ns, as between "
+               "packages: "
+               "the profile wins",
+               name_of(level), middle));
+    least = least == 0 ? middle : std::min(least, middle);
+    most = std::max(most, middle);
+    before = level;
+    before_cost = middle;
+  }
+  if (levels.size() > 1 && most < kAlike * least)
+    out.push_back(text(
+        "the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile sees one "
+        "domain",
+        guest, levels.size(), least, most));
+  return out;
+}
+
+}  // namespace fermata

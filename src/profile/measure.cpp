@@ -1,0 +1,267 @@
+// The whole profile: what to measure, in which order, with what share of the time.
+#include "profile/measure.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+
+#include "profile/statistics.hpp"
+
+namespace fermata {
+
+namespace {
+
+constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
+constexpr std::size_t kPairsPerLevel = 3;  // with --sample
+constexpr std::size_t kMaxAdders = 128;
+
+struct Pair {
+  std::int32_t a = 0, b = 0;  // rows
+};
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char buffer[32];
+  std::strftime(buffer, sizeof buffer, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return buffer;
+}
+
+// Hundredths of a ns: more would only be noise in the file.
+double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
+
+class Measurement {
+ public:
+  Measurement(const Topology& topology, const ProfileOptions& options) : options_(options) {
+    p_.machine = topology.model;
+    p_.fingerprint = fingerprint(topology);
+    p_.origin = "measured";
+    p_.engine = options.processes ? "processes" : "threads";
+    p_.date = utc_now();
+    p_.topology = topology;
+  }
+
+  Result<Profile> run() {
+    if (Error e = select_cpus(); !e.message.empty()) return e;
+    plan_pairs();
+    if (!measure_selves() || !measure_pairs())
+      return Error{Status::kSystem,
+                   "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
+    if (rows() > 1) {
+      measure_groups();
+      measure_nearest();
+    }
+    measure_scheduler();
+    note_load();
+    for (std::string& remark : contradictions(p_)) p_.remarks.push_back(std::move(remark));
+    report(total_, "done");
+    return std::move(p_);
+  }
+
+ private:
+  std::int32_t rows() const { return static_cast<std::int32_t>(p_.topology.cpus.size()); }
+  const Cpu& cpu(std::int32_t row) const { return p_.topology.cpus[static_cast<std::size_t>(row)]; }
+  std::int32_t os(std::int32_t row) const { return cpu(row).os_index; }
+  std::string names(const Pair& pair) const {
+    return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b));
+  }
+
+  Error select_cpus() {
+    if (options_.cpus.empty()) return {};
+    std::vector<Cpu> chosen;
+    for (const std::int32_t index : options_.cpus) {
+      const Cpu* found = p_.topology.find(index);
+      if (found == nullptr)
+        return {Status::kArgument,
+                "CPU " + std::to_string(index) + " is not among those this process may use"};
+      if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end()) chosen.push_back(*found);
+    }
+    p_.topology.cpus = std::move(chosen);
+    return {};
+  }
+
+  void plan_pairs() {
+    std::map<Level, std::vector<Pair>> levels;
+    for (std::int32_t i = 0; i < rows(); ++i)
+      for (std::int32_t j = i + 1; j < rows(); ++j) levels[common_level(cpu(i), cpu(j))].push_back({i, j});
+    for (auto& [level, pairs] : levels) {
+      if (options_.sample && pairs.size() > kPairsPerLevel)
+        pairs = {pairs.front(), pairs[pairs.size() / 2], pairs.back()};
+      pairs_.insert(pairs_.end(), pairs.begin(), pairs.end());
+      representatives_.push_back(pairs.front());
+    }
+    const double count = std::max<double>(1, static_cast<double>(pairs_.size()));
+    each_ = std::min(options_.seconds_per_pair, kPairsBudget / count);
+    const double extras = rows() > 1 ? 8 + 3 * static_cast<double>(representatives_.size()) : 1;
+    total_ = each_ * count + options_.seconds_per_pair * extras + self_seconds() * rows();
+  }
+  double self_seconds() const { return std::min(0.02, each_); }
+
+  void report(double done, const std::string& what) {
+    done_ = done;
+    if (options_.progress) options_.progress(std::min(1.0, total_ > 0 ? done / total_ : 1.0), what);
+  }
+  void advance(double seconds, const std::string& what) { report(done_ + seconds, what); }
+
+  bool measure_selves() {
+    p_.o = Matrix(rows());
+    p_.l = Matrix(rows());
+    for (std::int32_t i = 0; i < rows(); ++i) {
+      const auto cost = measure_self(os(i), self_seconds());
+      if (!cost) {
+        failed_ = std::to_string(os(i));
+        return false;
+      }
+      p_.o.at(i, i) = rounded(cost->o);
+      p_.l.at(i, i) = rounded(cost->l);
+      advance(self_seconds(), "CPU " + std::to_string(os(i)) + " alone");
+    }
+    return true;
+  }
+
+  bool measure_pairs() {
+    std::map<Level, std::vector<PairCost>> sampled;
+    for (const Pair& pair : pairs_) {
+      const auto cost = measure_pair(os(pair.a), os(pair.b), options_.processes, each_);
+      if (!cost) {
+        failed_ = names(pair);
+        return false;
+      }
+      set(pair, *cost);
+      sampled[common_level(cpu(pair.a), cpu(pair.b))].push_back(*cost);
+      if (p_.one_way_ns == 0 || cost->one_way < p_.one_way_ns) {
+        p_.one_way_ns = rounded(cost->one_way);
+        nearest_ = pair;
+      }
+      advance(each_, "CPUs " + names(pair));
+    }
+    if (options_.sample) replicate(sampled);
+    return true;
+  }
+
+  void set(const Pair& pair, const PairCost& cost) {
+    p_.o.at(pair.a, pair.b) = p_.o.at(pair.b, pair.a) = rounded(cost.o);
+    p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
+  }
+
+  // Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices.
+  void replicate(const std::map<Level, std::vector<PairCost>>& sampled) {
+    for (std::int32_t i = 0; i < rows(); ++i) {
+      for (std::int32_t j = i + 1; j < rows(); ++j) {
+        if (p_.o.at(i, j) + p_.l.at(i, j) > 0) continue;
+        std::vector<double> o, l;
+        for (const PairCost& cost : sampled.at(common_level(cpu(i), cpu(j)))) {
+          o.push_back(cost.o);
+          l.push_back(cost.l);
+        }
+        set({i, j}, {median(o), median(l), 0});
+      }
+    }
+    p_.remarks.push_back(
+        "sampled: at most three pairs of each level were measured, their medians stand for the others");
+  }
+
+  // The first CPU of each core before siblings, starting where the nearest pair is.
+  std::vector<std::int32_t> team(std::size_t most) const {
+    Topology all = p_.topology;
+    all.quota_cpus = 0;
+    std::vector<std::int32_t> order = place(all, rows(), Placement::kCore);
+    order.resize(std::min(order.size(), most));
+    return order;
+  }
+
+  void measure_groups() {
+    const double seconds = options_.seconds_per_pair;
+    if (const auto many = measure_many(team(9), options_.processes, 2 * seconds)) {
+      p_.awaited_ns = rounded(many->awaited);
+      p_.reader_ns = rounded(many->reader);
+      if (many->estimated)
+        p_.remarks.push_back(
+            "awaited_ns and reader_ns are estimates: with two CPUs, further lines of one sender stand for "
+            "further members");
+    }
+    advance(2 * seconds, "several members");
+    for (const double ns : measure_word_add(team(kMaxAdders), options_.processes, seconds))
+      p_.word_add_ns.push_back(rounded(ns));
+    advance(seconds, "adds on a word");
+  }
+
+  void measure_nearest() {
+    const double seconds = options_.seconds_per_pair;
+    const std::int32_t a = os(nearest_.a), b = os(nearest_.b);
+    const bool processes = options_.processes;
+    const double add = p_.word_add_ns.size() > 1 ? p_.word_add_ns[1] : 0;
+    p_.word_read_ns = rounded(std::max(0.0, measure_word_read(a, b, processes, seconds) - add));
+    advance(seconds, "reads of a word");
+    p_.layouts = measure_layouts(a, b, p_.topology.line_bytes, processes, 2 * seconds);
+    for (LayoutCost& layout : p_.layouts) layout.period_ns = rounded(layout.period_ns);
+    advance(2 * seconds, "layouts");
+    measure_tears();
+    if (const auto again = measure_pair(a, b, processes, seconds)) {
+      const double ratio = again->one_way / std::max(p_.one_way_ns, 0.01);
+      char text[200];
+      std::snprintf(text, sizeof text,
+                    "CPUs %d,%d drifted while measuring: one way %.0f ns at first, %.0f ns at the end", a, b,
+                    p_.one_way_ns, again->one_way);
+      if (ratio > 1.5 || ratio < 0.67) p_.remarks.push_back(text);
+    }
+  }
+
+  void measure_tears() {
+    bool any = false;
+    for (const Pair& pair : representatives_) {
+      for (const std::int32_t bytes : {16, 32, 64}) {
+        const auto tearing =
+            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, options_.seconds_per_pair);
+        advance(options_.seconds_per_pair, "stores of " + std::to_string(bytes) + " bytes");
+        if (!tearing) continue;
+        any = true;
+        p_.tearing.push_back(*tearing);
+        p_.tearing.back().level = common_level(cpu(pair.a), cpu(pair.b));
+      }
+    }
+    if (!any) p_.remarks.push_back("tearing of SIMD stores: not available on this architecture");
+  }
+
+  void measure_scheduler() {
+    const double seconds = options_.seconds_per_pair;
+    p_.yield_ns = rounded(measure_yield(os(nearest_.a), options_.processes, seconds));
+    advance(seconds, "switch by yield");
+    p_.futex_ns = rounded(
+        measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
+    advance(seconds, "wake through a futex");
+    if (rows() == 1) p_.remarks.push_back("one CPU: nothing between CPUs could be measured");
+  }
+
+  // Medians survive some company, not much.
+  void note_load() {
+    double load = 0;
+    if (getloadavg(&load, 1) != 1 || load < p_.topology.cpus_total + 0.5) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "others were running: load average %.1f on %d CPUs; measure again when they aren't",
+                  load, p_.topology.cpus_total);
+    p_.remarks.push_back(text);
+  }
+
+  const ProfileOptions& options_;
+  Profile p_;
+  std::vector<Pair> pairs_, representatives_;  // one representative per level
+  Pair nearest_;
+  double each_ = 0, total_ = 0, done_ = 0;
+  std::string failed_;
+};
+
+}  // namespace
+
+Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options) {
+  if (topology.source != "this machine")
+    return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
+  if (topology.cpus.size() > 4096)
+    return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
+  return Measurement(topology, options).run();
+}
+
+}  // namespace fermata

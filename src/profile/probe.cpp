@@ -1,0 +1,196 @@
+#include "profile/probe.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <thread>
+
+#include "os/os.hpp"
+#include "profile/statistics.hpp"
+
+namespace fermata::probe {
+
+namespace {
+
+constexpr std::int32_t kMaxPoints = 40;
+// Many short samples: a preemption spoils one of them, not the median.
+constexpr std::int32_t kMinRepeats = 5;
+constexpr std::int32_t kMaxRepeats = 301;
+constexpr std::int32_t kAimedRepeats = 101;
+constexpr std::int32_t kStop = -1;
+
+struct Sampling {
+  Control control;
+  Command command;
+  Flag done;  // members' completed commands, summed
+  std::int32_t repeats = 0;
+  double samples[kMaxPoints][kMaxRepeats];
+};
+
+void abort(Control& control) {
+  control.aborted.value.store(1, std::memory_order_relaxed);  // order: none needed; it only ends loops early
+}
+
+bool is_aborted(Control& control) {
+  return control.aborted.value.load(std::memory_order_relaxed) != 0;  // order: none needed; seen soon enough
+}
+
+class Leader {
+ public:
+  Leader(Sampling& shared, std::int32_t others, const Role& role)
+      : s_(shared), others_(others), role_(role) {}
+
+  // Returns ns per round, negative if aborted.
+  double run(std::int32_t point, std::uint32_t rounds) {
+    Command& c = s_.command;
+    c.point = point;
+    c.rounds = rounds;
+    c.base = base_;
+    c.point_base = point == kStop ? 0 : point_base_[point];
+    signal(c.number.value, ++number_);
+    if (point == kStop) return 0;
+    const std::int64_t start = os::now_ns();
+    role_(0, c, s_.control);
+    const std::int64_t end = os::now_ns();
+    base_ += rounds;
+    point_base_[point] += rounds;
+    // The next command overwrites this one's fields, so everybody must have left it.
+    if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) ||
+        is_aborted(s_.control))
+      return -1;
+    return static_cast<double>(end - start) / rounds;
+  }
+
+  void lead(std::int32_t points, double seconds) {
+    constexpr std::uint32_t kFirst = 32;
+    std::uint32_t rounds[kMaxPoints];
+    const std::int64_t end = os::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+    for (std::int32_t p = 0; p < points; ++p) {
+      run(p, kFirst);  // pages and caches
+      const double each = run(p, kFirst);
+      const double share = seconds * 1e9 / points / kAimedRepeats;
+      rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), 16.0, 50000.0));
+    }
+    while (s_.repeats < kMaxRepeats && (s_.repeats < kMinRepeats || os::now_ns() < end)) {
+      for (std::int32_t p = 0; p < points; ++p) {
+        const double ns = run(p, rounds[p]);
+        if (ns < 0) return;
+        s_.samples[p][s_.repeats] = ns;
+      }
+      ++s_.repeats;
+    }
+    run(kStop, 0);
+  }
+
+ private:
+  Sampling& s_;
+  std::int32_t others_;
+  const Role& role_;
+  std::uint64_t number_ = 0, base_ = 0;
+  std::uint64_t point_base_[kMaxPoints] = {};
+};
+
+void follow(Sampling& s, int member, const Role& role) {
+  for (std::uint64_t number = 1;; ++number) {
+    if (!await(s.command.number.value, number, s.control) || s.command.point == kStop) return;
+    role(member, s.command, s.control);
+    s.done.value.fetch_add(
+        1, std::memory_order_release);  // order: after the last read of the command; pairs with await
+  }
+}
+
+// In each member: pin, meet, work, leave.
+void member_main(const Setting& setting, Control& control, int member, const std::function<void(int)>& body) {
+  if (os::pin_thread(setting.cpus[static_cast<std::size_t>(member)]) != Status::kOk) abort(control);
+  control.arrived.value.fetch_add(1, std::memory_order_relaxed);  // order: none needed; a start line, no data
+  // order: none needed; as above
+  while (control.arrived.value.load(std::memory_order_relaxed) < setting.cpus.size()) {
+    if (control.expired()) return;
+    os::yield();  // members may share a CPU
+  }
+  if (!is_aborted(control)) body(member);
+  control.finished.value.fetch_add(
+      1, std::memory_order_release);  // order: after its results; pairs with run_members
+}
+
+void run_threads(const Setting& setting, Control& control, const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  try {
+    for (std::size_t m = 0; m < setting.cpus.size(); ++m)
+      threads.emplace_back([&, m] { member_main(setting, control, static_cast<int>(m), body); });
+  } catch (const std::system_error&) {
+    abort(control);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void run_processes(const Setting& setting, Control& control, const std::function<void(int)>& body) {
+  std::vector<pid_t> children;
+  for (std::size_t m = 0; m < setting.cpus.size(); ++m) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      member_main(setting, control, static_cast<int>(m), body);
+      ::_exit(0);
+    }
+    if (child < 0) {
+      abort(control);
+      break;
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children)
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+}  // namespace
+
+bool Control::expired() {
+  if (!is_aborted(*this) && os::now_ns() > deadline_ns) abort(*this);
+  return is_aborted(*this);
+}
+
+SharedMemory::SharedMemory(std::size_t bytes) : bytes_(bytes) {
+  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  base_ = p == MAP_FAILED ? nullptr : static_cast<std::byte*>(p);
+}
+
+SharedMemory::~SharedMemory() {
+  if (base_ != nullptr) ::munmap(base_, bytes_);
+}
+
+bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body) {
+  // A co-tenant may hold a CPU for many milliseconds of each sample; a probe that needs 20 times its budget
+  // is hopeless.
+  control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
+  if (setting.processes)
+    run_processes(setting, control, body);
+  else
+    run_threads(setting, control, body);
+  // order: acquire; pairs with each member's finishing add
+  return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() && !is_aborted(control);
+}
+
+std::vector<double> sample(const Setting& setting, std::int32_t points, const Role& role) {
+  SharedMemory memory(sizeof(Sampling));
+  if (!memory || points > kMaxPoints) return {};
+  Sampling& s = *memory.at<Sampling>(0);
+  const auto others = static_cast<std::int32_t>(setting.cpus.size()) - 1;
+  const bool whole = run_members(setting, s.control, [&](int member) {
+    if (member == 0)
+      Leader(s, others, role).lead(points, setting.seconds);
+    else
+      follow(s, member, role);
+  });
+  if (!whole || s.repeats < kMinRepeats) return {};
+  std::vector<double> out;
+  for (std::int32_t p = 0; p < points; ++p)
+    out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));
+  return out;
+}
+
+}  // namespace fermata::probe

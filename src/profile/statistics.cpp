@@ -1,0 +1,34 @@
+#include "profile/statistics.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace fermata {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y) {
+  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 0;
+    w += weight;
+    wx += weight * x[i];
+    wy += weight * y[i];
+    wxx += weight * x[i] * x[i];
+    wxy += weight * x[i] * y[i];
+  }
+  if (w <= 0) return {};
+  const double determinant = w * wxx - wx * wx;
+  if (determinant <= 1e-12 * w * wxx) return {wy / w, 0};
+  const LineFit fit{(wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
+  if (fit.slope < 0) return {wy / w, 0};
+  if (fit.intercept < 0) return {0, wxy / wxx};
+  return fit;
+}
+
+}  // namespace fermata
