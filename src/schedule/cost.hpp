@@ -42,6 +42,16 @@ struct Cost {
   std::vector<CostStep> critical_path;  // first to last
 };
 
+// The model, per stage (DESIGN.md, "Cost"). Precondition: the schedule passed verify, or is an algorithm's half;
+// model.members >= schedule.members.
+//  slots: a member's signals leave one after the other: all are out after max(O) + sum(L), the k-th reaches a receiver
+//         that awaits nothing else O + L after the k - 1 before it were paid for. A receiver pays max(O) + sum(L) over what
+//         comes at once; with `awaited` known, a further slot costs awaited x L / (the smallest L), for awaited is
+//         measured between nearest members. O and L are scaled by the layout's and the stride's factor. On a published
+//         line there is one store, and the k-th reader comes k - 1 times `reader` later. A slot to oneself is free.
+//  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without reading. Others
+//         read it word_read after its completion, the k-th of them k - 1 times `reader` later.
+//  shared CPUs: whoever has to wait gets its CPU back after the other members' turns: members_per_cpu x switch_ns.
 // One-shot latency when all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
 

@@ -27,6 +27,7 @@ Result<Verified> verify(const Schedule& schedule, OpTraits op);
 struct Hazard {
   std::int32_t stage = 0;
   std::int32_t transfer = 0;  // index in the stage
+  bool operator==(const Hazard&) const = default;
 };
 // All hazards of running the schedule back to back with `slots` slots per edge and no credits. `carries_data` false: headers
 // are monotonic and compared with >=, so overwriting an unread header is harmless and the answer is empty, except

@@ -1,0 +1,87 @@
+// combining_tree(k): a tree of counters with members at its leaves; the last arriver of a node climbs, release retraces.
+//
+// Source: reduction-with-barrier, section II.B, Figure 1.
+// Steps:
+//   1. Members k i ... k i + k - 1 add to the counter of leaf i. The members that do not complete it poll the leaf's phase.
+//   2. Whoever completes a counter adds to its parent's; those that do not complete that wait for the parent's phase.
+//   3. Whoever completes the root's counter flips the root's phase.
+//   4. Level by level, whoever completed a node sees the parent's phase and flips the node's own.
+//   5. A leaf's phase releases its members.
+// Cost: P adds and P polls spread over about P / (k - 1) nodes, none with more than k adders; 2 ceil(log_k P) + 1 stages. Who
+//   climbs is decided by who comes last, so a late member meets complete nodes only.
+// Why right: a counter is complete after all members below have added, the root's after all; a phase is flipped only after the
+//   parent's. Canonical form, for the compiler of plans: counters of all nodes first, leaves to root, then the phases in the
+//   same order, each with its node's counter as agent; members appear at the leaves only.
+// Limits: barriers only: a word carries no data. No halves: who ends up at the root is not known before.
+// Tried: nothing rejected yet.
+#include <algorithm>
+
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+struct Level {
+  std::int32_t first = 0, count = 0;  // node numbers
+};
+
+std::vector<Level> levels_of(std::int32_t members, std::int32_t degree) {
+  std::vector<Level> levels;
+  std::int32_t first = 0, below = members;
+  do {
+    const std::int32_t count = (below + degree - 1) / degree;
+    levels.push_back({first, count});
+    first += count;
+    below = count;
+  } while (below > 1);
+  return levels;
+}
+
+Schedule build(const Request& r) {
+  Schedule schedule = frame_of(r, spelled("combining_tree", r.degree));
+  if (r.members == 1) return schedule;
+  const std::vector<Level> levels = levels_of(r.members, r.degree);
+  const auto depth = static_cast<std::int32_t>(levels.size());
+  const std::int32_t nodes = levels.back().first + 1;
+  for (std::int32_t l = 0; l < depth; ++l) {
+    const std::int32_t below = l == 0 ? r.members : levels[l - 1].count;
+    for (std::int32_t i = 0; i < levels[l].count; ++i) {
+      schedule.words.push_back({.threshold = std::min(r.degree, below - i * r.degree)});
+    }
+  }
+  for (std::int32_t n = 0; n < nodes; ++n) schedule.words.push_back({.threshold = 1, .agent = n});
+  const auto counter = [&](std::int32_t l, std::int32_t i) { return schedule.word_vertex(levels[l].first + i); };
+  const auto phase = [&](std::int32_t l, std::int32_t i) { return counter(l, i) + nodes; };
+
+  schedule.stages.resize(static_cast<std::size_t>(2) * depth + 1);
+  const auto edge = [&](std::int32_t stage, std::int32_t from, std::int32_t to) {
+    schedule.stages[stage].transfers.push_back({.from = from, .to = to});
+  };
+  for (std::int32_t m = 0; m < r.members; ++m) {
+    edge(0, m, counter(0, m / r.degree));        // 1.
+    edge(2 * depth, phase(0, m / r.degree), m);  // 5.
+  }
+  for (std::int32_t l = 1; l < depth; ++l) {
+    for (std::int32_t i = 0; i < levels[l - 1].count; ++i) {
+      edge(l, counter(l - 1, i), counter(l, i / r.degree));            // 2.
+      edge(2 * depth - l, phase(l, i / r.degree), phase(l - 1, i));  // 4.
+    }
+  }
+  edge(depth, counter(depth - 1, 0), phase(depth - 1, 0));  // 3.
+  return schedule;
+}
+
+bool applicable(const Request& r) { return sane(r, 2) && r.kind == Kind::kBarrier && r.half == Half::kWhole; }
+
+}  // namespace
+
+Algorithm combining_tree() {
+  return {.name = "combining_tree",
+          .has_degree = true,
+          .source = "reduction-with-barrier II.B, Figure 1",
+          .applicable = applicable,
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

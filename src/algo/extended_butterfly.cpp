@@ -1,0 +1,56 @@
+// extended_butterfly: a butterfly among masters, with at most one more member behind each, for any P.
+//
+// Source: reduction-with-barrier, section III, Figure 5; Algorithms 5 to 7.
+// Steps:
+//   1. G = 2^floor(log2 P) groups: the first P - G groups are two neighbouring ranks each, the others one. The lower rank is
+//      the group's master. The other member of a pair signals its master.
+//   2. The G masters run a butterfly over their groups' numbers.
+//   3. Masters of pairs signal the other member.
+// Cost: G log2 G + 2 (P - G) signals; floor(log2 P) + 2 stages, log2 P where P is a power of two.
+// Why right: after 1 the masters speak for all, after 2 each master knows of all, after 3 so does everybody. Groups are
+//   intervals of ranks in rank order, so folding is as in butterfly: no repetition, the same tree everywhere, rank order.
+// Limits: barrier and allreduce only.
+// Tried: pairing i with i + G leaves the masters 0 ... G - 1, which is simpler, but breaks rank order and pairs distant
+//   members. The paper prints the number of groups and stages with ceilings, against its own Figure 5 (7 members, 4 groups).
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  const std::int32_t log_groups = log2_floor(r.members), groups = 1 << log_groups, pairs = r.members - groups;
+  const auto master = [pairs](std::int32_t group) { return group < pairs ? 2 * group : group + pairs; };
+  std::vector<Edge> gather, spread;
+  for (std::int32_t g = 0; g < pairs; ++g) {
+    gather.push_back({2 * g + 1, 2 * g, Side::kRight});
+    spread.push_back({2 * g, 2 * g + 1});
+  }
+  EdgeStages stages;
+  if (pairs > 0) stages.push_back(gather);  // 1.
+  for (std::int32_t bit = 1; bit < groups; bit *= 2) {  // 2.
+    std::vector<Edge>& stage = stages.emplace_back();
+    for (std::int32_t g = 0; g < groups; ++g) {
+      stage.push_back({master(g), master(g ^ bit), g < (g ^ bit) ? Side::kLeft : Side::kRight});
+    }
+  }
+  Schedule schedule = from_exchange(r, "extended_butterfly", stages);
+  if (pairs == 0) return schedule;
+  Request release = r;  // 3. The release copies, where the exchange folds.
+  release.half = Half::kRelease;
+  const Schedule last = from_halves(release, "", {}, {spread});
+  schedule.stages.push_back(last.stages.front());
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm extended_butterfly() {
+  return {.name = "extended_butterfly",
+          .has_degree = false,
+          .source = "reduction-with-barrier III, Figure 5",
+          .applicable = exchange_applicable,
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

@@ -1,0 +1,52 @@
+// kary(k): a tree of degree k; the children of rank r are k r + 1 ... k r + k.
+//
+// Source: power8-barriers, section V (k-ary tree; "centralized" there is kary(P - 1)).
+// Steps:
+//   1. From the deepest level up, the members of a level signal their parents, (r - 1) / k, one level a stage.
+//   2. The same edges backwards, from the top level down.
+// Cost: 2 (P - 1) signals in 2 ceil(log_k P) stages or so (the depth of the tree twice); a parent awaits and writes up to k
+//   slots a stage. kary(1) is a chain.
+// Why right: a member signals its parent a stage after all its children signalled it, so what reaches member 0 speaks for
+//   everybody; the release is the transposed arrival.
+// Limits: the level numbering is not rank order for trees deeper than one level with k > 1: operators that do not commute
+//   are refused there.
+// Tried: nothing rejected yet.
+#include <algorithm>
+
+#include "algo/build.hpp"
+
+namespace fermata {
+
+EdgeStages kary_arrival(std::int32_t members, std::int32_t degree) {
+  EdgeStages levels;  // from the root's children down
+  for (std::int64_t begin = 1; begin < members; begin = begin * degree + 1) {
+    std::vector<Edge>& level = levels.emplace_back();
+    const std::int64_t end = std::min<std::int64_t>(begin * degree + 1, members);
+    for (std::int64_t i = begin; i < end; ++i) {
+      level.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>((i - 1) / degree)});
+    }
+  }
+  return EdgeStages(levels.rbegin(), levels.rend());
+}
+
+namespace algo {
+namespace {
+
+Schedule build(const Request& r) {
+  const EdgeStages arrival = kary_arrival(r.members, r.degree);                         // 1.
+  return from_halves(r, spelled("kary", r.degree), arrival, reversed(arrival));  // 2.
+}
+
+}  // namespace
+
+Algorithm kary() {
+  return {.name = "kary",
+          .has_degree = true,
+          .source = "power8-barriers V",
+          .applicable = [](const Request& r) { return rooted_applicable(r, 1); },
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace algo
+}  // namespace fermata

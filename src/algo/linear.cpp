@@ -1,0 +1,46 @@
+// linear: everybody signals member 0, member 0 signals everybody.
+//
+// Source: heterogeneous-mpi-barriers, section V.B, Figure 2; the centralized linear barrier of reduction-with-barrier, section II.C.
+// Steps:
+//   1. Every other member signals the root, in one stage.
+//   2. The root, having all signals, signals every other member, in one stage.
+// Cost: 2 (P - 1) signals, 2 stages; the root awaits P - 1 slots and writes P - 1, so the critical path grows with P.
+// Why right: after 1 the root knows of everybody, after 2 everybody knows what the root knew.
+// Limits: none. A reduce to root r folds lower ranks on the left, nearest first, and higher ones on the right: rank order
+//   holds for any root, so operators that do not commute are accepted.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  if (r.members == 1) return frame_of(r, "linear");
+  EdgeStages arrival(1), release(1);
+  const std::int32_t root = frame_of(r, "").root;
+  // 1. Nearest rank first on either side keeps the folded interval contiguous.
+  for (std::int32_t i = root - 1; i >= 0; --i) arrival[0].push_back({i, root, Side::kLeft});
+  for (std::int32_t i = root + 1; i < r.members; ++i) arrival[0].push_back({i, root, Side::kRight});
+  // 2.
+  for (std::int32_t i = 0; i < r.members; ++i) {
+    if (i != root) release[0].push_back({root, i});
+  }
+  Request at_zero = r;
+  at_zero.root = 0;  // the edges are in place already
+  Schedule schedule = from_halves(at_zero, "linear", arrival, release);
+  schedule.root = root;
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm linear() {
+  return {.name = "linear",
+          .has_degree = false,
+          .source = "heterogeneous-mpi-barriers V.B, Figure 2; reduction-with-barrier II.C",
+          .applicable = [](const Request& r) { return rooted_applicable(r); },
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

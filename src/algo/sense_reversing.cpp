@@ -1,0 +1,43 @@
+// sense_reversing: one counter word and a separate phase word; waiters poll the phase only.
+//
+// Source: reduction-with-barrier, section II.A; the sense is the episode's number, so nothing is reversed or reset.
+// Steps:
+//   1. Every member adds one to the counter.
+//   2. Whoever completes the counter flips the phase.
+//   3. Everybody polls the phase (the one that flipped it need not).
+// Cost: P adds on one line, one flip, P - 1 readers of another line. Pollers do not disturb the adds, as they do in counter,
+//   for one more line moved on the critical path.
+// Why right: the phase is flipped by a member that saw all P adds, and everybody awaits the phase.
+// Limits: barriers only: a word carries no data. No halves: who completes the counter is not known before.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  Schedule schedule = frame_of(r, "sense_reversing");
+  if (r.members == 1) return schedule;
+  const std::int32_t counter = schedule.members, phase = counter + 1;
+  schedule.words = {{.threshold = r.members}, {.threshold = 1, .agent = 0}};
+  schedule.stages.resize(3);
+  for (std::int32_t i = 0; i < r.members; ++i) {
+    schedule.stages[0].transfers.push_back({.from = i, .to = counter});  // 1.
+    schedule.stages[2].transfers.push_back({.from = phase, .to = i});    // 3.
+  }
+  schedule.stages[1].transfers.push_back({.from = counter, .to = phase});  // 2.
+  return schedule;
+}
+
+}  // namespace
+
+Algorithm sense_reversing() {
+  return {.name = "sense_reversing",
+          .has_degree = false,
+          .source = "reduction-with-barrier II.A",
+          .applicable = [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

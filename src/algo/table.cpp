@@ -1,0 +1,69 @@
+// The table. To add an algorithm: its file, and one line here (docs/adding-an-algorithm.md).
+#include <charconv>
+#include <string>
+
+#include "algo/algorithm.hpp"
+
+#define FERMATA_ALGORITHMS(X) \
+  X(linear)                   \
+  X(kary)                     \
+  X(dissemination)            \
+  X(butterfly)                \
+  X(extended_butterfly)       \
+  X(tournament)               \
+  X(binomial)                 \
+  X(binomial_high)            \
+  X(complete)                 \
+  X(counter)                  \
+  X(sense_reversing)          \
+  X(combining_tree)
+
+namespace fermata {
+
+// Each algorithm's file defines fermata::algo::NAME(), which returns its line.
+namespace algo {
+#define DECLARE(name) Algorithm name();
+FERMATA_ALGORITHMS(DECLARE)
+#undef DECLARE
+}  // namespace algo
+
+std::span<const Algorithm> algorithms() {
+#define LINE(name) algo::name(),
+  static const Algorithm kTable[] = {FERMATA_ALGORITHMS(LINE)};
+#undef LINE
+  return kTable;
+}
+
+const Algorithm* find_algorithm(std::string_view name) {
+  for (const Algorithm& a : algorithms()) {
+    if (name == a.name) return &a;
+  }
+  return nullptr;
+}
+
+Result<AlgorithmName> parse_algorithm(std::string_view text) {
+  constexpr std::int32_t kMostDegree = kMaxScheduleMembers;
+  const std::size_t open = text.find('(');
+  AlgorithmName out;
+  out.algorithm = find_algorithm(text.substr(0, open));
+  if (out.algorithm == nullptr) {
+    std::string names;
+    for (const Algorithm& a : algorithms()) names += std::string(names.empty() ? "" : ", ") + a.name + (a.has_degree ? "(k)" : "");
+    return Error{Status::kNotFound, "no algorithm '" + std::string(text.substr(0, 64)) + "'; there are " + names};
+  }
+  if (open == std::string_view::npos) return out;
+  const auto refuse = [&](const std::string& why) {
+    return Error{Status::kParse, "'" + std::string(text.substr(0, 64)) + "': " + why};
+  };
+  if (!out.algorithm->has_degree) return refuse(std::string(out.algorithm->name) + " has no degree");
+  const std::string_view digits = text.substr(open + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.degree);
+  const bool closed = end + 1 == digits.data() + digits.size() && *end == ')';
+  const Request smallest{.degree = out.degree};
+  if (error != std::errc{} || !closed || out.degree < 1 || out.degree > kMostDegree || !out.algorithm->applicable(smallest)) {
+    return refuse("expected a degree, as in " + std::string(out.algorithm->name) + "(4)");
+  }
+  return out;
+}
+
+}  // namespace fermata

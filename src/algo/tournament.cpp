@@ -1,0 +1,32 @@
+// tournament(k): losers signal winners round by round; the champion releases along kary(k).
+//
+// Source: power8-barriers, section V (tournament).
+// Steps:
+//   1. Rounds s = 0 ... ceil(log2 P) - 1: the lower rank of a pair wins; the loser signals it. (The arrival of binomial.)
+//   2. The release of kary(k).
+// Cost: 2 (P - 1) signals, ceil(log2 P) stages of one slot and then the depth of kary(k) with up to k slots a stage.
+// Why right: the champion has heard of everybody (binomial); kary(k)'s release reaches everybody.
+// Limits: none for commutative operators; rank order as in binomial.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  return from_halves(r, spelled("tournament", r.degree), binomial_arrival(r.members),  // 1.
+                     reversed(kary_arrival(r.members, r.degree)));                     // 2.
+}
+
+}  // namespace
+
+Algorithm tournament() {
+  return {.name = "tournament",
+          .has_degree = true,
+          .source = "power8-barriers V",
+          .applicable = [](const Request& r) { return rooted_applicable(r, 1); },
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

@@ -1,0 +1,125 @@
+#include "schedule/compose.hpp"
+
+#include <algorithm>
+
+namespace fermata {
+namespace {
+
+std::string joined(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return b;
+  return b.empty() ? a : a + "/" + b;
+}
+
+Kind joined(Kind a, Kind b) {
+  const bool both = (a == Kind::kReduce && b == Kind::kBroadcast) || (a == Kind::kBroadcast && b == Kind::kReduce);
+  if (both) return Kind::kAllreduce;
+  return std::max(a, b);
+}
+
+// Everything but the stages: b's words follow a's.
+Schedule frame(const Schedule& a, const Schedule& b) {
+  Schedule out;
+  out.algorithm = joined(a.algorithm, b.algorithm);
+  out.kind = joined(a.kind, b.kind);
+  out.members = std::max(a.members, b.members);
+  out.root = a.root;
+  out.chunks = std::max(a.chunks, b.chunks);
+  out.registers = std::max(a.registers, b.registers);
+  out.words = a.words;
+  for (Word w : b.words) {
+    if (w.agent >= 0) w.agent += static_cast<std::int32_t>(a.words.size());
+    out.words.push_back(w);
+  }
+  return out;
+}
+
+// Appends `from`'s stages to `out`'s from `first_stage` on; its words are those from `first_word` on.
+void place(Schedule& out, const Schedule& from, std::size_t first_stage, std::int32_t first_word) {
+  const auto vertex = [&](std::int32_t v) {
+    return from.is_word(v) ? out.word_vertex(first_word + from.word_of(v)) : v;
+  };
+  for (std::size_t a = 0; a < from.stages.size(); ++a) {
+    std::vector<Transfer>& into = out.stages[first_stage + a].transfers;
+    into.reserve(into.size() + from.stages[a].transfers.size());
+    for (Transfer t : from.stages[a].transfers) {
+      t.from = vertex(t.from);
+      t.to = vertex(t.to);
+      into.push_back(t);
+    }
+  }
+}
+
+}  // namespace
+
+Schedule lift(const Schedule& s, const std::vector<std::int32_t>& ranks, std::int32_t members) {
+  Schedule out = s;
+  out.members = members;
+  out.root = ranks[s.root];
+  const auto vertex = [&](std::int32_t v) { return s.is_word(v) ? out.word_vertex(s.word_of(v)) : ranks[v]; };
+  for (Stage& stage : out.stages) {
+    for (Transfer& t : stage.transfers) {
+      t.from = vertex(t.from);
+      t.to = vertex(t.to);
+    }
+  }
+  return out;
+}
+
+Schedule beside(const Schedule& a, const Schedule& b, Align align) {
+  Schedule out = frame(a, b);
+  const std::size_t stages = std::max(a.stages.size(), b.stages.size());
+  out.stages.resize(stages);
+  const auto first = [&](const Schedule& s) { return align == Align::kEarly ? 0 : stages - s.stages.size(); };
+  place(out, a, first(a), 0);
+  place(out, b, first(b), static_cast<std::int32_t>(a.words.size()));
+  return out;
+}
+
+Schedule then(const Schedule& a, const Schedule& b) {
+  Schedule out = frame(a, b);
+  out.stages.resize(a.stages.size() + b.stages.size());
+  place(out, a, 0, 0);
+  place(out, b, a.stages.size(), static_cast<std::int32_t>(a.words.size()));
+  return out;
+}
+
+Schedule transpose(const Schedule& arrival) {
+  if (!arrival.words.empty()) return arrival;
+  Schedule out = arrival;
+  if (out.kind == Kind::kReduce) out.kind = Kind::kBroadcast;
+  std::reverse(out.stages.begin(), out.stages.end());
+  for (Stage& stage : out.stages) {
+    std::erase_if(stage.transfers, [](const Transfer& t) { return t.from == t.to; });
+    std::reverse(stage.transfers.begin(), stage.transfers.end());
+    for (Transfer& t : stage.transfers) {
+      std::swap(t.from, t.to);
+      std::swap(t.src_reg, t.dst_reg);
+      if (t.action == Action::kCombine) t.action = Action::kCopy;
+      t.side = Side::kRight;
+    }
+  }
+  return out;
+}
+
+Schedule pipeline(const Schedule& s, std::int32_t segments) {
+  if (segments <= 1 || s.chunks == 0 || s.stages.empty()) return s;
+  Schedule out = s;
+  out.chunks = s.chunks * segments;
+  out.stages.assign(s.stages.size() + segments - 1, {});
+  for (std::size_t a = 0; a < s.stages.size(); ++a) {
+    for (const Transfer& t : s.stages[a].transfers) {
+      if (t.chunk < 0) {  // a signal speaks for all segments: it goes with the last
+        out.stages[a + segments - 1].transfers.push_back(t);
+        continue;
+      }
+      for (std::int32_t segment = 0; segment < segments; ++segment) {
+        Transfer piece = t;
+        piece.chunk = t.chunk * segments + segment;
+        out.stages[a + segment].transfers.push_back(piece);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace fermata

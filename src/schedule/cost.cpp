@@ -1,0 +1,282 @@
+#include "schedule/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "schedule/structure.hpp"
+
+namespace fermata {
+namespace {
+
+// One awaited slot of a stage.
+struct Incoming {
+  double at = 0;  // when its sender turned to it
+  double o = 0, l = 0;
+  double more = 0;  // what it costs behind another slot: l, or the measured cost of a further slot
+  std::int32_t step = -1;
+};
+
+// Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a word, when it was
+// completed. Deterministic: ties are broken by list order.
+class Simulation {
+ public:
+  Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, bool keep_path);
+  void run_episode(std::vector<double>* stage_ns);
+  double latest() const { return *std::max_element(time_.begin(), time_.begin() + s_.members); }
+  const std::vector<double>& times() const { return time_; }
+  std::vector<CostStep> critical_path() const;
+
+ private:
+  struct Adding {  // an add waiting for the word's line
+    double at = 0;
+    std::int32_t member = 0;  // who executes it
+    std::int32_t word = 0;
+    std::int32_t step = -1;
+  };
+  struct PathStep {
+    CostStep step;
+    std::int32_t before = -1;
+  };
+
+  void run_stage(const Stage& stage, std::int32_t index);
+  void send(const Transfer& t);
+  void collect(const Stage& stage);
+  void add_all(std::int32_t stage);
+  void poll(const Transfer& t, std::int32_t stage);
+  void await(std::int32_t member, std::int32_t stage);
+  // A member that has to wait while it shares its CPU gets it back only after the others had their turn.
+  double turn(double now, double until) const {
+    return until > now && model_.members_per_cpu > 1 ? model_.switch_ns * model_.members_per_cpu : 0;
+  }
+  std::int32_t push_step(std::int32_t stage, std::int32_t vertex, double at, std::int32_t before) {
+    if (!keep_path_) return -1;
+    path_.push_back({{stage, vertex, at}, before});
+    return static_cast<std::int32_t>(path_.size()) - 1;
+  }
+
+  const Schedule& s_;
+  const CostModel& model_;
+  const bool published_, keep_path_;
+  double factor_, nearest_l_;
+  std::vector<double> time_, next_;
+  std::vector<std::int32_t> step_;       // per vertex: its last step
+  std::vector<std::int32_t> completer_;  // per word: who completed it
+  std::vector<std::int32_t> readers_;    // per word: polls since its last completion
+  std::vector<std::int32_t> next_step_;
+  // Scratch of a stage, per vertex: what was sent before this signal.
+  std::vector<double> sent_l_, sent_o_;
+  std::vector<std::int32_t> sent_count_;
+  std::vector<std::vector<Incoming>> incoming_;
+  std::vector<std::int32_t> senders_, receivers_;
+  std::vector<Adding> adds_;
+  std::vector<PathStep> path_;
+};
+
+double smallest_l(const CostModel& model) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int32_t i = 0; i < model.members; ++i) {
+    for (std::int32_t j = 0; j < model.members; ++j) {
+      if (i != j && model.l_at(i, j) > 0) least = std::min(least, model.l_at(i, j));
+    }
+  }
+  return std::isfinite(least) ? least : 0;
+}
+
+Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, bool keep_path)
+    : s_(s),
+      model_(model),
+      published_(layout.layout == Layout::kPublished),
+      keep_path_(keep_path),
+      factor_(model.layout_factor[static_cast<int>(layout.layout)] *
+              model.stride_factor[std::clamp(layout.stride, 1, 8)]),
+      nearest_l_(model.awaited > 0 ? smallest_l(model) : 0),
+      time_(s.vertices(), 0),
+      next_(s.vertices(), 0),
+      step_(s.vertices(), -1),
+      completer_(s.words.size(), -1),
+      readers_(s.words.size(), 0),
+      next_step_(s.vertices(), -1),
+      sent_l_(s.vertices(), 0),
+      sent_o_(s.vertices(), 0),
+      sent_count_(s.vertices(), 0),
+      incoming_(s.members) {}
+
+// One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1, read as a
+// sequence). On a published line there is one store, and each further reader waits for its own copy of the line.
+void Simulation::send(const Transfer& t) {
+  if (t.from == t.to) {  // a line of one's own, in one's own cache
+    if (incoming_[t.to].empty()) receivers_.push_back(t.to);
+    incoming_[t.to].push_back({time_[t.from], 0, 0, 0, step_[t.from]});
+    return;
+  }
+  const double o = model_.o_at(t.from, t.to) * factor_, l = model_.l_at(t.from, t.to) * factor_;
+  if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
+  const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
+  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l) : sent_l_[t.from] + l;
+  sent_o_[t.from] = std::max(sent_o_[t.from], o);
+  double more = l;
+  if (model_.awaited > 0) more = nearest_l_ > 0 ? model_.awaited * l / nearest_l_ : model_.awaited;
+  if (incoming_[t.to].empty()) receivers_.push_back(t.to);
+  incoming_[t.to].push_back({time_[t.from] + queue, o, l, more, step_[t.from]});
+}
+
+void Simulation::collect(const Stage& stage) {
+  for (const Transfer& t : stage.transfers) {
+    const bool to_word = s_.is_word(t.to), from_word = s_.is_word(t.from);
+    if (!to_word && !from_word) {
+      send(t);
+    } else if (to_word && !from_word) {
+      adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from]});
+    } else if (to_word) {
+      // The completer of the actor waits for the source, then adds: it reads the source's line unless it completed that too.
+      const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
+      if (member < 0) continue;  // an unverified schedule
+      double at = std::max(time_[member], time_[t.from]);
+      if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
+      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from]});
+    }
+  }
+}
+
+// Adds on one word follow one another, each moving its line: they are served in the order in which they come.
+void Simulation::add_all(std::int32_t stage) {
+  std::stable_sort(adds_.begin(), adds_.end(), [](const Adding& a, const Adding& b) { return a.at < b.at; });
+  for (const Adding& add : adds_) {
+    const std::int32_t vertex = s_.word_vertex(add.word);
+    const bool queued = time_[vertex] > add.at;
+    const double done = std::max(add.at, time_[vertex]) + model_.word_add;
+    const std::int32_t step = push_step(stage, vertex, done, queued ? step_[vertex] : add.step);
+    time_[vertex] = done;
+    step_[vertex] = step;
+    completer_[add.word] = add.member;
+    readers_[add.word] = 0;
+    if (done > next_[add.member]) {
+      next_[add.member] = done;
+      next_step_[add.member] = step;
+    }
+  }
+  adds_.clear();
+}
+
+void Simulation::poll(const Transfer& t, std::int32_t stage) {
+  const std::int32_t word = s_.word_of(t.from);
+  double seen = time_[t.from];
+  if (completer_[word] != t.to) {
+    seen += model_.word_read + model_.reader * readers_[word]++;
+    seen += turn(time_[t.to], seen);
+  }
+  if (seen > next_[t.to]) {
+    next_[t.to] = seen;
+    next_step_[t.to] = push_step(stage, t.to, seen, step_[t.from]);
+  }
+}
+
+// Equation 1 over what is awaited, applied to every suffix of arrivals: slots that come at once cost max(O) + sum(L), a late
+// one only its own O + L, and none is read before it was sent.
+void Simulation::await(std::int32_t member, std::int32_t stage) {
+  std::vector<Incoming>& in = incoming_[member];
+  const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
+  if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
+  double seen = 0, most_o = 0, sum_more = 0, first_l = 0;
+  std::int32_t cause = -1;
+  for (auto i = in.rbegin(); i != in.rend(); ++i) {
+    most_o = std::max(most_o, i->o);
+    first_l = std::max(first_l, i->l - i->more);
+    sum_more += i->more;
+    const double done = i->at + most_o + sum_more + first_l;
+    if (cause < 0 || done > seen) cause = i->step;
+    seen = std::max(seen, done);
+  }
+  seen += turn(time_[member], seen);
+  if (seen > next_[member]) {
+    next_[member] = seen;
+    next_step_[member] = push_step(stage, member, seen, cause);
+  }
+  in.clear();
+}
+
+void Simulation::run_stage(const Stage& stage, std::int32_t index) {
+  senders_.clear();
+  receivers_.clear();
+  collect(stage);
+  std::copy(time_.begin(), time_.begin() + s_.members, next_.begin());
+  std::copy(step_.begin(), step_.begin() + s_.members, next_step_.begin());
+  // Polls first: they are of words completed in earlier stages.
+  for (const Transfer& t : stage.transfers) {
+    if (s_.is_word(t.from) && !s_.is_word(t.to)) poll(t, index);
+  }
+  add_all(index);
+  for (const std::int32_t m : senders_) {
+    const double sent = time_[m] + sent_o_[m] + sent_l_[m];
+    if (sent > next_[m]) {
+      next_[m] = sent;
+      next_step_[m] = push_step(index, m, sent, step_[m]);
+    }
+    sent_l_[m] = sent_o_[m] = 0;
+    sent_count_[m] = 0;
+  }
+  for (const std::int32_t m : receivers_) await(m, index);
+  std::copy(next_.begin(), next_.begin() + s_.members, time_.begin());
+  std::copy(next_step_.begin(), next_step_.begin() + s_.members, step_.begin());
+}
+
+void Simulation::run_episode(std::vector<double>* stage_ns) {
+  for (std::size_t a = 0; a < s_.stages.size(); ++a) {
+    run_stage(s_.stages[a], static_cast<std::int32_t>(a));
+    if (stage_ns != nullptr) stage_ns->push_back(latest());
+  }
+}
+
+std::vector<CostStep> Simulation::critical_path() const {
+  const auto last = std::max_element(time_.begin(), time_.begin() + s_.members) - time_.begin();
+  std::vector<CostStep> out;
+  for (std::int32_t at = step_[last]; at >= 0; at = path_[at].before) out.push_back(path_[at].step);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout) {
+  Cost out;
+  Simulation simulation(schedule, model, layout, true);
+  simulation.run_episode(&out.stage_ns);
+  out.critical_path_ns = simulation.latest();
+  out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
+  out.critical_path = simulation.critical_path();
+  return out;
+}
+
+double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout) {
+  constexpr int kWindow = 2, kWindows = 24;
+  constexpr double kSteady = 1e-3;
+  Simulation simulation(schedule, model, layout, false);
+  double before = 0, growth = -1;
+  for (int window = 0; window < kWindows; ++window) {
+    for (int episode = 0; episode < kWindow; ++episode) simulation.run_episode(nullptr);
+    const double now = simulation.latest();
+    const double grown = (now - before) / kWindow;
+    if (window > 1 && std::abs(grown - growth) <= kSteady * grown) return grown;
+    growth = grown;
+    before = now;
+  }
+  return growth;
+}
+
+double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to) {
+  double most_o = 0, sum_l = 0;
+  for (const std::int32_t j : to) {
+    most_o = std::max(most_o, model.o_at(from, j));
+    sum_l += model.l_at(from, j);
+  }
+  return most_o + sum_l;
+}
+
+double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to) {
+  double sum_l = 0;
+  for (const std::int32_t j : to) sum_l += model.l_at(from, j);
+  return model.o_at(from, from) + sum_l;
+}
+
+}  // namespace fermata

@@ -1,0 +1,28 @@
+// What must hold of a schedule before its meaning can be looked at.
+#ifndef FERMATA_SCHEDULE_STRUCTURE_HPP
+#define FERMATA_SCHEDULE_STRUCTURE_HPP
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+
+// The word whose completer sends a word -> word edge (schedule.hpp, "Who acts on an edge").
+inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
+  const std::int32_t to = s.word_of(t.to), from = s.word_of(t.from);
+  if (s.words[to].agent >= 0) return s.words[to].agent;
+  return s.words[from].agent >= 0 ? s.words[from].agent : from;
+}
+
+// "member 3" or "word 1".
+std::string vertex_name(const Schedule& schedule, std::int32_t vertex);
+
+// Error: kVerify, naming stage, transfer and reason. Linear in vertices + transfers + stages x (vertices of the stage).
+Result<Verified> check_structure(const Schedule& schedule);
+
+}  // namespace fermata
+#endif
