@@ -1,0 +1,64 @@
+// Forked members of one process team, ended and counted without leaving anything behind.
+#ifndef FERMATA_TESTS_PROCESS_CREW_HPP
+#define FERMATA_TESTS_PROCESS_CREW_HPP
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <vector>
+
+#include "fermata/fermata.h"
+
+namespace fermata::test {
+
+// Exit codes of a member: 0 .. 63 are -status, others are the test's own.
+inline int code_of(int status) { return status < 0 ? -status : status; }
+
+class Crew {
+ public:
+  // Each child runs body(rank) and exits with what it returns.
+  Crew(int members, const std::function<int(int)>& body) {
+    for (int r = 0; r < members; ++r) {
+      const pid_t pid = fork();
+      if (pid == 0) _exit(body(r));
+      pids_.push_back(pid);
+    }
+  }
+  ~Crew() {
+    for (std::size_t r = 0; r < pids_.size(); ++r) {
+      if (pids_[r] > 0) kill(pids_[r], SIGKILL);
+      wait_for(static_cast<int>(r));
+    }
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  pid_t pid(int rank) const { return pids_[static_cast<std::size_t>(rank)]; }
+  // Exit code; 1000 + signal if it was killed; -1 if it was waited for before.
+  int wait_for(int rank) {
+    pid_t& pid = pids_[static_cast<std::size_t>(rank)];
+    if (pid <= 0) return -1;
+    int how = 0;
+    waitpid(pid, &how, 0);
+    pid = -1;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 1000 + WTERMSIG(how);
+  }
+
+ private:
+  std::vector<pid_t> pids_;
+};
+
+inline fermata_team* make_team(int members, int engine, int wait = FERMATA_WAIT_AUTO, bool tagged = false) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = members;
+  config.engine = engine;
+  config.wait = wait;
+  config.tagged = tagged ? 1 : 0;
+  fermata_team* team = nullptr;
+  return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
+}
+
+}  // namespace fermata::test
+#endif

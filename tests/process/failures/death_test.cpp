@@ -1,0 +1,190 @@
+// Members that die, leave, or never come: those that wait are told who, and nothing is left behind.
+#include <dirent.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "crew.hpp"
+
+namespace fermata::test {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kKills = 40;
+#else
+constexpr int kKills = 1000;
+#endif
+
+int open_descriptors() {
+  int n = 0;
+  DIR* dir = opendir("/proc/self/fd");
+  while (dir != nullptr && readdir(dir) != nullptr) ++n;
+  if (dir != nullptr) closedir(dir);
+  return n;
+}
+
+// Barriers, and data of every kind, until something fails.
+int run_for_ever(fermata_team* team, int rank, unsigned seed) {
+  fermata_member* member = nullptr;
+  int status = fermata_team_join(team, rank, &member);
+  if (status != FERMATA_OK) return code_of(status);
+  fermata_member_set_timeout(member, 20);
+  double x = rank;
+  for (unsigned i = seed; status == FERMATA_OK; ++i) {
+    const int root = static_cast<int>(i % static_cast<unsigned>(fermata_member_count(member)));
+    switch (i % 4) {
+      case 0: status = fermata_barrier(member); break;
+      case 1: status = fermata_allreduce(member, &x, &x, 1, FERMATA_DOUBLE, FERMATA_MAX); break;
+      case 2: status = fermata_reduce(member, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM, root); break;
+      default: status = fermata_broadcast(member, &x, sizeof x, root); break;
+    }
+  }
+  // The detail must name the one who was killed: always rank 0 here.
+  const bool names = std::strstr(fermata_error_detail(), "rank 0") != nullptr;
+  fermata_member_leave(member);
+  return names ? code_of(status) : 99;
+}
+
+TEST(Death, SurvivorsReportAKilledProcess) {
+  const int descriptors = open_descriptors();
+  for (int trial = 0; trial < kKills; ++trial) {
+    const int members = 2 + trial % 3;
+    fermata_team* team = make_team(members, FERMATA_PROCESSES);
+    ASSERT_NE(team, nullptr) << fermata_error_detail();
+    {
+      Crew crew(members, [&](int rank) { return run_for_ever(team, rank, static_cast<unsigned>(trial)); });
+      usleep(static_cast<useconds_t>(500 + trial * 37 % 4000));
+      ASSERT_EQ(kill(crew.pid(0), SIGKILL), 0);
+      EXPECT_EQ(crew.wait_for(0), 1000 + SIGKILL);
+      for (int r = 1; r < members; ++r) {
+        const int code = crew.wait_for(r);
+        // Killed before it had joined: nobody can know that it will not come; the others' time-out ends it.
+        if (code != code_of(FERMATA_ERR_TIMEOUT)) {
+          EXPECT_EQ(code, code_of(FERMATA_ERR_MEMBER_LOST)) << "trial " << trial << " rank " << r;
+        }
+      }
+    }
+    fermata_team_destroy(team);
+    if (HasFailure()) break;
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+}
+
+TEST(Death, AThreadThatLeavesIsNamed) {
+  fermata_team* team = make_team(3, FERMATA_THREADS);
+  ASSERT_NE(team, nullptr);
+  int status[3] = {};
+  std::string detail[3];
+  std::thread crew[3];
+  for (int r = 0; r < 3; ++r)
+    crew[r] = std::thread([&, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
+      status[r] = fermata_barrier(m);
+      if (r != 1) {
+        status[r] = fermata_barrier(m);
+        detail[r] = fermata_error_detail();
+      }
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  for (const int r : {0, 2}) {
+    EXPECT_EQ(status[r], FERMATA_ERR_MEMBER_LOST);
+    EXPECT_NE(detail[r].find("rank 1"), std::string::npos) << detail[r];
+  }
+  fermata_team_destroy(team);
+}
+
+TEST(Death, LeavingAfterTheLastCallIsNoLoss) {
+  for (int trial = 0; trial < 50; ++trial) {
+    fermata_team* team = make_team(3, FERMATA_THREADS, FERMATA_WAIT_PARK);
+    std::thread crew[3];
+    for (int r = 0; r < 3; ++r)
+      crew[r] = std::thread([&, r] {
+        fermata_member* m = nullptr;
+        ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
+        for (int e = 0; e < 5; ++e) EXPECT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+        fermata_member_leave(m);
+      });
+    for (std::thread& t : crew) t.join();
+    fermata_team_destroy(team);
+  }
+}
+
+TEST(Death, ExitWhileOthersWait) {
+  fermata_team* team = make_team(2, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr);
+  Crew crew(2, [&](int rank) {
+    fermata_member* m = nullptr;
+    if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
+    if (fermata_barrier(m) != FERMATA_OK) return 97;
+    if (rank == 0) return 0;  // _exit without leaving
+    return code_of(fermata_barrier(m));
+  });
+  EXPECT_EQ(crew.wait_for(0), 0);
+  EXPECT_EQ(crew.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
+  fermata_team_destroy(team);
+}
+
+TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
+  fermata_team* team = make_team(2, FERMATA_PROCESSES, FERMATA_WAIT_PARK);
+  ASSERT_NE(team, nullptr);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  Crew crew(2, [&](int rank) {
+    fermata_member* m = nullptr;
+    if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
+    if (fermata_barrier(m) != FERMATA_OK) return 97;
+    if (rank == 0) {
+      if (write(ready[1], "r", 1) != 1) return 96;
+      return code_of(fermata_barrier(m));  // Ctrl-C comes here: the default action ends the process
+    }
+    usleep(300'000);
+    // Its arrival may have been made before it died, and then this barrier is complete; the next cannot be.
+    const int status = fermata_barrier(m);
+    return code_of(status != FERMATA_OK ? status : fermata_barrier(m));
+  });
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  usleep(20'000);
+  kill(crew.pid(0), SIGINT);
+  EXPECT_EQ(crew.wait_for(0), 1000 + SIGINT);
+  EXPECT_EQ(crew.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
+  close(ready[0]);
+  close(ready[1]);
+  fermata_team_destroy(team);
+}
+
+TEST(Fork, ChildCannotUseItsParentsMember) {
+  fermata_team* team = make_team(1, FERMATA_PROCESSES);
+  fermata_member* m = nullptr;
+  ASSERT_EQ(fermata_team_join(team, 0, &m), FERMATA_OK);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const int status = fermata_barrier(m);
+    fermata_member_leave(m);  // must not give the parent's rank up
+    _exit(code_of(status));
+  }
+  int how = 0;
+  waitpid(pid, &how, 0);
+  EXPECT_EQ(WEXITSTATUS(how), code_of(FERMATA_ERR_FORKED));
+  EXPECT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+  fermata_member_leave(m);
+  fermata_team_destroy(team);
+
+  fermata_team* threads = make_team(1, FERMATA_THREADS);
+  const pid_t second = fork();
+  if (second == 0) {
+    fermata_member* mine = nullptr;
+    _exit(code_of(fermata_team_join(threads, 0, &mine)));
+  }
+  waitpid(second, &how, 0);
+  EXPECT_EQ(WEXITSTATUS(how), code_of(FERMATA_ERR_FORKED));
+  fermata_team_destroy(threads);
+}
+
+}  // namespace
+}  // namespace fermata::test
