@@ -1,0 +1,21 @@
+# Sets `result` (cached) to whether `compiler` compiles and links an OpenMP program; try_compile knows only the
+# project's own compiler.
+function(check_openmp result compiler)
+  if(DEFINED CACHE{${result}})
+    return()
+  endif()
+  set(works OFF)
+  if(compiler)
+    set(probe ${CMAKE_CURRENT_BINARY_DIR}/openmp-probe.cpp)
+    file(WRITE ${probe} "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n")
+    execute_process(COMMAND ${compiler} -fopenmp ${probe} -o ${CMAKE_CURRENT_BINARY_DIR}/openmp-probe
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(failed EQUAL 0)
+      set(works ON)
+    endif()
+  endif()
+  if(NOT works)
+    message(STATUS "${result}: no (the rivals of that OpenMP run-time will be reported as not available)")
+  endif()
+  set(${result} ${works} CACHE BOOL "OpenMP works with ${compiler}")
+endfunction()

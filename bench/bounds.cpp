@@ -1,0 +1,100 @@
+// What a group's numbers are compared with: the fastest variant of each floor, the bound, the planner's choice.
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "bench/session.hpp"
+
+namespace fermata::bench {
+namespace {
+
+// Of each floor and probe, only the variant with the lowest median stays.
+void keep_fastest_variants(std::vector<Row>& rows) {
+  const auto slower = [&rows](const Row& row) {
+    return !row.variant.empty() && std::any_of(rows.begin(), rows.end(), [&row](const Row& other) {
+      return &other != &row && other.subject == row.subject && other.what.engine == row.what.engine &&
+             (other.summary.median < row.summary.median || (other.summary.median == row.summary.median && &other < &row));
+    });
+  };
+  std::vector<Row> kept;
+  for (const Row& row : rows) {
+    if (!slower(row)) kept.push_back(row);
+  }
+  rows = std::move(kept);
+}
+
+const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.subject == subject && row.what.engine == engine && row.summary.count != 0;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+const Row* best_floor(const std::vector<Row>& rows, Engine engine) {
+  const Row* best = nullptr;
+  for (const Row& row : rows) {
+    if (row.role != Role::kFloor || row.what.engine != engine || row.summary.count == 0) continue;
+    if (best == nullptr || row.summary.median < best->summary.median) best = &row;
+  }
+  return best;
+}
+
+std::string labelled(const Row& row) { return row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")"); }
+
+int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigned>(n - 1)); }
+
+// Above two members, and for latency: from the one-way latency and the scheduler's switch of the same run.
+void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches) {
+  const int n = row.what.members;
+  char text[96];
+  if (row.what.cpus.empty() && n > 1) {
+    // More members than CPUs: the last arriver on each CPU goes on without a switch, each other takes one.
+    const int cpus = static_cast<int>(allowed_cpus().size());
+    if (two_switches == nullptr || n <= cpus) return;
+    const int switches = std::max(1, (n + cpus - 1) / cpus - 1);
+    row.bound = switches * two_switches->summary.median / 2;
+    std::snprintf(text, sizeof text, "estimate: %d x switch", switches);
+  } else {
+    if (round_trip == nullptr || n < 2) return;
+    const int stages = row.stages > 0 && row.quantity == Quantity::kLatency ? row.stages : log2_ceiling(n);
+    row.bound = stages * round_trip->summary.median / 2;
+    std::snprintf(text, sizeof text, "%s%d x one-way", row.quantity == Quantity::kLatency ? "" : "estimate: ", stages);
+  }
+  row.bound_source = text;
+}
+
+}  // namespace
+
+void settle(std::vector<Row>& rows) {
+  keep_fastest_variants(rows);
+  const Row* const round_trip = find(rows, "probe_one_way", Engine::kThreads);
+  const Row* const two_switches = find(rows, "probe_switch", Engine::kThreads);
+  std::vector<Row> settled = rows;  // lookups go to `rows`, which stays as it is
+  for (Row& row : settled) {
+    if (row.role == Role::kProbe) {
+      // An episode of a probe is two of what it measures.
+      for (double& value : row.rounds) value /= 2;
+      row.summary = summarize(row.rounds);
+      continue;
+    }
+    const Row* const floor = best_floor(rows, row.what.engine);
+    if (floor != nullptr && row.quantity != Quantity::kLatency) {
+      row.bound = floor->summary.median;
+      row.bound_source = labelled(*floor);
+    } else {
+      bound_from_probes(row, round_trip, two_switches);
+    }
+    if (const Row* const planned = find(rows, "planned", row.what.engine)) {
+      row.ratio_to_plan = paired_ratio(row.rounds, planned->rounds);
+    }
+    const Row* const threads = row.what.engine == Engine::kProcesses ? find(rows, row.subject, Engine::kThreads) : nullptr;
+    if (threads != nullptr) row.ratio_to_threads = paired_ratio(row.rounds, threads->rounds);
+  }
+  std::stable_sort(settled.begin(), settled.end(), [](const Row& a, const Row& b) {
+    const auto key = [](const Row& r) { return r.role == Role::kProbe ? 2 : static_cast<int>(r.what.engine); };
+    return key(a) != key(b) ? key(a) < key(b) : a.summary.median < b.summary.median;
+  });
+  rows = std::move(settled);
+}
+
+}  // namespace fermata::bench

@@ -1,0 +1,44 @@
+// Co-tenants: child processes that burn CPU time for as long as this object lives.
+#ifndef FERMATA_BENCH_BURNERS_HPP
+#define FERMATA_BENCH_BURNERS_HPP
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace fermata::bench {
+
+class Burners {
+ public:
+  explicit Burners(int count) {
+    const pid_t parent = getpid();
+    for (int i = 0; i < count; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // also when the parent is killed
+        if (getppid() != parent) _exit(1);
+        for (volatile unsigned long spin = 0;;) spin = spin + 1;
+      }
+      if (child > 0) children_.push_back(child);
+    }
+  }
+  ~Burners() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+  Burners(const Burners&) = delete;
+  Burners& operator=(const Burners&) = delete;
+  const std::vector<pid_t>& children() const { return children_; }
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+}  // namespace fermata::bench
+#endif

@@ -1,0 +1,49 @@
+// What a subject is asked to do. Plain values: they travel on a worker's command line and into the JSON.
+#ifndef FERMATA_BENCH_CASE_HPP
+#define FERMATA_BENCH_CASE_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/kind.hpp"
+
+namespace fermata::bench {
+
+enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1 };
+// kStagger is not reported: it is the untimed check in which one member after the other comes late.
+enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3 };
+
+constexpr const char* name_of(Engine e) { return e == Engine::kThreads ? "threads" : "processes"; }
+constexpr const char* name_of(Quantity q) {
+  constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger"};
+  return kNames[static_cast<int>(q)];
+}
+
+std::optional<Kind> kind_from(std::string_view name);
+std::optional<Engine> engine_from(std::string_view name);
+std::optional<Quantity> quantity_from(std::string_view name);
+
+struct Case {
+  Kind collective = Kind::kBarrier;
+  Engine engine = Engine::kThreads;
+  int members = 2;
+  int bytes = 0;          // payload, a multiple of 8; 0 for a barrier
+  std::vector<int> cpus;  // OS index of each rank's CPU; empty: nobody is pinned
+  int doubles() const { return bytes / 8; }
+};
+
+// "1,2,8" -> {1, 2, 8}; nothing on anything else than a list of non-negative numbers.
+std::optional<std::vector<int>> numbers_from(std::string_view list);
+std::string to_string(const std::vector<int>& numbers);
+std::vector<std::string> split(std::string_view list, char separator = ',');
+
+// CPUs that this process may use, in the order in which ranks are placed on them.
+std::vector<int> allowed_cpus();
+// Pins the calling thread; false if that is not allowed.
+bool pin_self(int cpu);
+
+}  // namespace fermata::bench
+#endif

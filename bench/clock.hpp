@@ -1,0 +1,53 @@
+// Time as the benchmarks see it: CLOCK_MONOTONIC for whole batches, the invariant counter for single episodes.
+#ifndef FERMATA_BENCH_CLOCK_HPP
+#define FERMATA_BENCH_CLOCK_HPP
+
+#include <time.h>
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace fermata::bench {
+
+inline std::uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// A counter that all CPUs share. On x86 it is the time stamp counter (the caller checks that it is invariant); rdtscp
+// waits for the loads before it, so a departure is not stamped early, and a store after it cannot be seen before it.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  unsigned cpu;
+  return __rdtscp(&cpu);
+#else
+  return now_ns();
+#endif
+}
+
+inline void cpu_pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#else
+  asm volatile("" ::: "memory");
+#endif
+}
+
+// EPCC's delay: a dependent chain that touches no memory. About a nanosecond per round at a few GHz.
+inline void delay(std::uint64_t rounds) {
+  for (std::uint64_t i = 0; i < rounds; ++i) asm volatile("" : "+r"(i)::);
+}
+
+inline void spin_ns(std::uint64_t ns) {
+  const std::uint64_t end = now_ns() + ns;
+  while (now_ns() < end) cpu_pause();
+}
+
+}  // namespace fermata::bench
+#endif

@@ -1,0 +1,130 @@
+// Who takes part in a group: floors and probes, rivals, Fermata.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bench/own.hpp"
+#include "bench/session.hpp"
+
+namespace fermata::bench {
+namespace {
+
+std::string directory_of_tool() {
+  std::array<char, 4096> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0) return ".";
+  const std::string text(path.data(), static_cast<std::size_t>(length));
+  return text.substr(0, text.rfind('/'));
+}
+
+// Beside the tool in a build, in libexec when installed.
+std::string find_worker(const std::string& name, const std::string& directory) {
+  const std::string tool = directory_of_tool();
+  for (const std::string& place : {directory, tool, tool + "/../libexec/fermata", tool + "/../bin"}) {
+    if (!place.empty() && access((place + "/" + name).c_str(), X_OK) == 0) return place + "/" + name;
+  }
+  return {};
+}
+
+bool wanted(const Options& options, const Entry& entry) {
+  if (entry.role != Role::kRival) return options.floors;
+  return std::any_of(options.rivals.begin(), options.rivals.end(),
+                     [&](const std::string& name) { return name == "all" || name == entry.name; });
+}
+
+Contestant from_entry(const Options& options, const Entry& entry, Case what) {
+  Contestant c;
+  c.name = entry.name;
+  c.variant = entry.variant;
+  c.role = entry.role;
+  c.what = std::move(what);
+  if (entry.role == Role::kFloor && c.what.bytes != 0) c.name += std::to_string(c.what.bytes);
+  c.launch.name = entry.name;
+  if (entry.worker != nullptr) {
+    c.launch.executable = find_worker(entry.worker, options.worker_directory);
+    c.launch.environment = split(entry.environment, ' ');
+    if (c.launch.executable.empty()) c.unavailable = std::string("not available: needs ") + entry.needs;
+  } else if (entry.make != nullptr) {
+    c.launch.make = entry.make;
+  } else {
+    c.unavailable = std::string("not available: needs ") + entry.needs;
+  }
+  return c;
+}
+
+}  // namespace
+
+std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity) {
+  std::vector<Contestant> list;
+  const std::vector<int> cpus = allowed_cpus();
+  Case base;
+  base.collective = options.collective;
+  base.members = members;
+  base.bytes = bytes;
+  if (options.pin && members <= static_cast<int>(cpus.size())) base.cpus.assign(cpus.begin(), cpus.begin() + members);
+
+  for (const Engine engine : options.engines) {
+    base.engine = engine;
+    for (const Entry& entry : table()) {
+      const bool fits = (entry.collectives & bit(options.collective)) != 0 && (entry.engines & bit(engine)) != 0 &&
+                        (entry.members == 0 || entry.members == members);
+      if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
+      list.push_back(from_entry(options, entry, base));
+    }
+    for (const OwnSubject& own : options.own ? own_subjects(options.collective, members, options.algorithms, options.layouts)
+                                             : std::vector<OwnSubject>{}) {
+      Contestant c;
+      c.name = own.name;
+      c.role = Role::kOwn;
+      c.what = base;
+      c.stages = own.stages;
+      c.launch.name = own.name;
+      c.launch.make = [own] { return make_own(own); };
+      list.push_back(std::move(c));
+    }
+    for (Contestant extra : options.extra) {
+      extra.what = base;
+      list.push_back(std::move(extra));
+    }
+  }
+  for (Contestant& c : list) c.quantity = quantity;
+
+  // Probes always measure the period of their two members: a round trip, two switches on one CPU.
+  for (const Entry& entry : table()) {
+    if (entry.role != Role::kProbe || !wanted(options, entry)) continue;
+    const bool same_cpu = std::string_view(entry.name) == "probe_switch";
+    if (!same_cpu && cpus.size() < 2) continue;
+    Case two;
+    two.cpus = {cpus[0], same_cpu ? cpus[0] : cpus[1]};
+    list.push_back(from_entry(options, entry, two));
+  }
+  return list;
+}
+
+std::string check(const Options& options) {
+  if (options.members.empty()) return "-n: give at least one number of members";
+  for (const int n : options.members) {
+    if (n < 1 || n > 1024) return "-n: members must be from 1 to 1024, not " + std::to_string(n);
+  }
+  if (options.collective == Kind::kBarrier && !options.bytes.empty()) return "--bytes: a barrier carries no payload";
+  for (const int bytes : options.bytes) {
+    if (bytes < 8 || bytes > 56 || bytes % 8 != 0) return "--bytes: 8, 16, ... 56 (doubles), not " + std::to_string(bytes);
+  }
+  for (const std::string& name : options.rivals) {
+    std::string names;
+    bool known = name == "all";
+    for (const Entry& entry : table()) {
+      if (entry.role != Role::kRival) continue;
+      known = known || name == entry.name;
+      names += std::string(" ") + entry.name;
+    }
+    if (!known) return "--rivals: no rival '" + name + "'; there are all, none," + names;
+  }
+  if (options.engines.empty() || options.quantities.empty()) return "--engine and --quantity must not be empty";
+  if (!(options.seconds > 0)) return "--seconds must be positive";
+  if (options.burners < 0 || options.burners > 1024) return "--burners: 0 to 1024";
+  return {};
+}
+
+}  // namespace fermata::bench

@@ -1,0 +1,165 @@
+// The best hand-written exchanges of two members: what any barrier of two is compared with. Each in variants (with and
+// without a pause while spinning); the faster one of the run is the floor. No calls, no parity, monotonic episodes.
+#include <atomic>
+
+#include "bench/floors/floors.hpp"
+
+namespace fermata::bench {
+namespace {
+
+using Word = std::atomic<std::uint64_t>;
+
+template <bool kPause>
+void await(const Word& word, std::uint64_t value) {
+  // order: acquire; pairs with the release of the member that reaches `value`: what it wrote before is visible.
+  while (word.load(std::memory_order_acquire) < value) {
+    if constexpr (kPause) cpu_pause();
+  }
+}
+
+// Flags in two lines by parity: a poller never holds the line that is written next.
+template <bool kPause>
+class ParityFlags final : public Subject {
+ public:
+  std::string prepare(const Case&, Arena& arena) override {
+    base_ = arena.make_array<Line>(4);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    Line* const mine = base_ + 2 * rank;
+    const Line* const other = base_ + 2 * (1 - rank);
+    std::uint64_t e = episode_[rank].value;
+    turn.run(rank, [&] {
+      ++e;
+      // order: release, as in Flags.
+      mine[e & 1].word.store(e, std::memory_order_release);
+      await<kPause>(other[e & 1].word, e);
+    });
+    episode_[rank].value = e;
+  }
+
+ private:
+  struct alignas(kMaxLine) Line {
+    Word word{0};
+  };
+  Line* base_ = nullptr;
+  Episode episode_[2];
+};
+
+// A flag each; kSpacing bytes from one to the other decide whether they share a line.
+template <bool kPause, std::size_t kSpacing>
+class Flags final : public Subject {
+ public:
+  std::string prepare(const Case&, Arena& arena) override {
+    auto* base = static_cast<std::byte*>(arena.allocate(2 * kMaxLine));
+    for (std::size_t i = 0; i < 2; ++i) flags_[i] = ::new (base + i * kSpacing) Word(0);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    Word& mine = *flags_[rank];
+    const Word& other = *flags_[1 - rank];
+    std::uint64_t e = episode_[rank].value;
+    turn.run(rank, [&] {
+      ++e;
+      // order: release: what this member wrote before goes with its flag; pairs with the other's acquire in await.
+      mine.store(e, std::memory_order_release);
+      await<kPause>(other, e);
+    });
+    episode_[rank].value = e;
+  }
+
+ private:
+  Word* flags_[2] = {};
+  Episode episode_[2];
+};
+
+template <bool kPause>
+class Counter final : public Subject {
+ public:
+  std::string prepare(const Case&, Arena& arena) override {
+    word_ = arena.make<Word>(0);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    Word& word = *word_;
+    std::uint64_t goal = 2 * episode_[rank].value;
+    turn.run(rank, [&] {
+      goal += 2;
+      // order: acq_rel: releases what this member wrote; the second one acquires the first one's without polling.
+      if (word.fetch_add(1, std::memory_order_acq_rel) + 1 < goal) await<kPause>(word, goal);
+    });
+    episode_[rank].value = goal / 2;
+  }
+
+ private:
+  Word* word_ = nullptr;
+  Episode episode_[2];
+};
+
+// Not a floor but a measure: member 1 answers member 0, so that an episode is exactly two one-way latencies.
+template <bool kPause>
+class PingPong final : public Subject {
+ public:
+  std::string prepare(const Case&, Arena& arena) override {
+    for (auto& flag : flags_) flag = arena.make<Word>(0);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    Word& mine = *flags_[rank];
+    const Word& other = *flags_[1 - rank];
+    std::uint64_t e = episode_[rank].value;
+    turn.run(rank, [&] {
+      ++e;
+      if (rank == 1) await<kPause>(other, e);
+      // order: release; pairs with the acquire in await.
+      mine.store(e, std::memory_order_release);
+      if (rank == 0) await<kPause>(other, e);
+    });
+    episode_[rank].value = e;
+  }
+
+ private:
+  Word* flags_[2] = {};
+  Episode episode_[2];
+};
+
+// Two members on one CPU hand it to each other: an episode is two of the scheduler's switches.
+class Switch final : public Subject {
+ public:
+  std::string prepare(const Case&, Arena& arena) override {
+    word_ = arena.make<Word>(0);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    Word& word = *word_;
+    std::uint64_t goal = 2 * episode_[rank].value;
+    turn.run(rank, [&] {
+      goal += 2;
+      // order: acq_rel, as in Counter.
+      word.fetch_add(1, std::memory_order_acq_rel);
+      // order: acquire, as in await.
+      while (word.load(std::memory_order_acquire) < goal) yield();
+    });
+    episode_[rank].value = goal / 2;
+  }
+
+ private:
+  Word* word_ = nullptr;
+  Episode episode_[2];
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> floor_private_pause() { return std::make_unique<Flags<true, kMaxLine>>(); }
+std::unique_ptr<Subject> floor_private_plain() { return std::make_unique<Flags<false, kMaxLine>>(); }
+std::unique_ptr<Subject> floor_private_slots_pause() { return std::make_unique<ParityFlags<true>>(); }
+std::unique_ptr<Subject> floor_private_slots_plain() { return std::make_unique<ParityFlags<false>>(); }
+std::unique_ptr<Subject> floor_packed_pause() { return std::make_unique<Flags<true, sizeof(Word)>>(); }
+std::unique_ptr<Subject> floor_packed_plain() { return std::make_unique<Flags<false, sizeof(Word)>>(); }
+std::unique_ptr<Subject> floor_counter_pause() { return std::make_unique<Counter<true>>(); }
+std::unique_ptr<Subject> floor_counter_plain() { return std::make_unique<Counter<false>>(); }
+std::unique_ptr<Subject> probe_one_way_pause() { return std::make_unique<PingPong<true>>(); }
+std::unique_ptr<Subject> probe_one_way_plain() { return std::make_unique<PingPong<false>>(); }
+std::unique_ptr<Subject> probe_switch() { return std::make_unique<Switch>(); }
+
+}  // namespace fermata::bench

@@ -1,0 +1,81 @@
+// The best hand-written exchange of 8 to 56 bytes between two members, summed by both in rank order: what an
+// allreduce of two is compared with. Two slots per direction by parity, since the other may still be reading the last one;
+// in a slot the payload is stored first, then the episode with release, all in one line.
+#include <atomic>
+
+#include "bench/floors/floors.hpp"
+
+namespace fermata::bench {
+namespace {
+
+template <int kDoubles>
+struct Slot {
+  std::atomic<std::uint64_t> episode{0};
+  double payload[kDoubles] = {};  // plain: ordered by `episode`, and parity keeps the writer off a slot being read
+};
+
+// Slots of both members as close as they go without straddling a line (8 bytes: all four in one line), or the two
+// members' lines as far apart as the prefetcher of neighbouring lines reaches.
+template <bool kPause, bool kDense>
+class Exchange final : public Subject {
+ public:
+  std::string prepare(const Case& c, Arena& arena) override {
+    doubles_ = c.doubles();
+    const std::size_t unit = doubles_ == 1 ? 16 : kMinLine;
+    side_ = kDense ? unit : 2 * kMaxLine;
+    slot_ = kDense ? 2 * unit : unit;
+    // An all-zero slot is a valid one: episode 0, nothing to await yet.
+    base_ = static_cast<std::byte*>(arena.allocate(2 * side_ + 2 * slot_));
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    switch (doubles_) {
+      case 1: return exchange<1>(rank, turn);
+      case 2: return exchange<2>(rank, turn);
+      case 3: return exchange<3>(rank, turn);
+      case 4: return exchange<4>(rank, turn);
+      case 5: return exchange<5>(rank, turn);
+      case 6: return exchange<6>(rank, turn);
+      default: return exchange<7>(rank, turn);
+    }
+  }
+
+ private:
+  template <int kDoubles>
+  void exchange(int rank, Turn& turn) {
+    std::byte* const mine = base_ + static_cast<std::size_t>(rank) * side_;
+    std::byte* const other = base_ + static_cast<std::size_t>(1 - rank) * side_;
+    const std::size_t distance = slot_;
+    std::uint64_t e = episode_[rank].value;
+    turn.run(rank, [&](const double* in, double* out) {
+      ++e;
+      const std::size_t offset = (e & 1) * distance;
+      auto& to = *reinterpret_cast<Slot<kDoubles>*>(mine + offset);
+      auto& from = *reinterpret_cast<Slot<kDoubles>*>(other + offset);
+      for (int i = 0; i < kDoubles; ++i) to.payload[i] = in[i];
+      // order: release: the payload is visible with the episode; pairs with the other's acquire below.
+      to.episode.store(e, std::memory_order_release);
+      // order: acquire; pairs with the other's release above.
+      while (from.episode.load(std::memory_order_acquire) != e) {
+        if constexpr (kPause) cpu_pause();
+      }
+      // Two summands: either order rounds to the same sum.
+      for (int i = 0; i < kDoubles; ++i) out[i] = in[i] + from.payload[i];
+    });
+    episode_[rank].value = e;
+  }
+
+  int doubles_ = 1;
+  std::size_t slot_ = 0, side_ = 0;
+  std::byte* base_ = nullptr;
+  Episode episode_[2];
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> floor_exchange_dense_pause() { return std::make_unique<Exchange<true, true>>(); }
+std::unique_ptr<Subject> floor_exchange_dense_plain() { return std::make_unique<Exchange<false, true>>(); }
+std::unique_ptr<Subject> floor_exchange_spaced_pause() { return std::make_unique<Exchange<true, false>>(); }
+std::unique_ptr<Subject> floor_exchange_spaced_plain() { return std::make_unique<Exchange<false, false>>(); }
+
+}  // namespace fermata::bench

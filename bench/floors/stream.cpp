@@ -1,0 +1,73 @@
+// The best hand-written one-way stream between two members: what a broadcast or a reduce of two is compared with.
+// Back-to-back episodes do not wait for each other: a ring of slots, and a credit word that the receiver writes once in half
+// a ring and the sender reads only when its last reading no longer suffices.
+#include <atomic>
+
+#include "bench/floors/floors.hpp"
+
+namespace fermata::bench {
+namespace {
+
+constexpr std::uint64_t kSlots = 16;
+
+struct alignas(kMinLine) Slot {
+  std::atomic<std::uint64_t> episode{0};
+  double payload[7] = {};  // plain: ordered by `episode`, and the credit keeps the sender off a slot being read
+};
+
+template <bool kPause>
+class Stream final : public Subject {
+ public:
+  std::string prepare(const Case& c, Arena& arena) override {
+    // Rank 0 is the root: it sends a broadcast and receives a reduction.
+    sender_ = c.collective == Kind::kBroadcast ? 0 : 1;
+    count_ = c.doubles();
+    slots_ = arena.make_array<Slot>(kSlots);
+    credit_ = arena.make<std::atomic<std::uint64_t>>(0);
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    std::uint64_t e = episode_[rank].value;
+    if (rank == sender_) {
+      std::uint64_t free_until = kSlots;  // one low is only one more look at the credit
+      turn.run(rank, [&](const double* in, double*) {
+        ++e;
+        // order: acquire; pairs with the receiver's release: its reads of the slot are over.
+        while (e > free_until && e > (free_until = credit_->load(std::memory_order_acquire) + kSlots)) pause();
+        Slot& slot = slots_[e % kSlots];
+        for (int i = 0; i < count_; ++i) slot.payload[i] = in[i];
+        // order: release: the payload is visible with the episode; pairs with the receiver's acquire.
+        slot.episode.store(e, std::memory_order_release);
+      });
+    } else {
+      const bool folds = turn.collective == Kind::kReduce;
+      turn.run(rank, [&](const double* in, double* out) {
+        ++e;
+        Slot& slot = slots_[e % kSlots];
+        // order: acquire; pairs with the sender's release.
+        while (slot.episode.load(std::memory_order_acquire) != e) pause();
+        for (int i = 0; i < count_; ++i) out[i] = folds ? in[i] + slot.payload[i] : slot.payload[i];
+        // order: release: the reads above are over; pairs with the sender's acquire.
+        if (e % (kSlots / 2) == 0) credit_->store(e, std::memory_order_release);
+      });
+    }
+    episode_[rank].value = e;
+  }
+
+ private:
+  static void pause() {
+    if constexpr (kPause) cpu_pause();
+  }
+  int sender_ = 0;
+  int count_ = 1;
+  Slot* slots_ = nullptr;
+  std::atomic<std::uint64_t>* credit_ = nullptr;
+  Episode episode_[2];
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> floor_stream_pause() { return std::make_unique<Stream<true>>(); }
+std::unique_ptr<Subject> floor_stream_plain() { return std::make_unique<Stream<false>>(); }
+
+}  // namespace fermata::bench

@@ -1,0 +1,71 @@
+// What a result file says about where its numbers come from.
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <fstream>
+
+#include "bench/report.hpp"
+#include "commit.hpp"
+
+namespace fermata::bench {
+namespace {
+
+std::string field_of(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    const std::size_t text = line.find_first_not_of(" \t", colon + 1);
+    if (colon != std::string::npos && text != std::string::npos) return line.substr(text);
+  }
+  return "unknown";
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  return std::getline(file, line) ? line : "unknown";
+}
+
+std::string date() {
+  const time_t now = time(nullptr);
+  tm utc;
+  gmtime_r(&now, &utc);
+  char text[40];
+  return strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) != 0 ? text : "";
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return std::string("clang ") + __clang_version__;
+#else
+  return std::string("g++ ") + __VERSION__;
+#endif
+}
+
+}  // namespace
+
+nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
+  utsname system{};
+  uname(&system);
+  const std::vector<int> cpus = allowed_cpus();
+  return {{"cpu", field_of("/proc/cpuinfo", "model name")},
+          {"cpus", cpus.size()},
+          {"kernel", std::string(system.sysname) + " " + system.release + " " + system.machine},
+          {"compiler", compiler()},
+          {"build", FERMATA_BENCH_BUILD},
+          {"flags", FERMATA_BENCH_FLAGS},
+          {"commit", FERMATA_BENCH_COMMIT},
+          {"affinity", {{"allowed", cpus}, {"pinned", options.pin ? "where each member has a CPU" : "no"}}},
+          {"clock_source", first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource")},
+          {"load_average", first_line("/proc/loadavg")},
+          {"burners", options.burners},
+          {"seed", options.seed},
+          {"seconds", options.seconds},
+          {"versions", outcome.versions},
+          {"plans", outcome.plans},
+          {"command", command_line},
+          {"date", date()}};
+}
+
+}  // namespace fermata::bench

@@ -1,0 +1,142 @@
+#include "bench/own.hpp"
+
+#include "algo/algorithm.hpp"
+#include "fermata/fermata.h"
+
+namespace fermata::bench {
+namespace {
+
+static_assert(static_cast<int>(Engine::kThreads) == FERMATA_THREADS && static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
+
+std::string failure(const char* what, int status) {
+  const std::string detail = fermata_error_detail();
+  return std::string(what) + ": " + fermata_status_string(status) + (detail.empty() ? "" : ": " + detail);
+}
+
+class Own final : public Subject {
+ public:
+  explicit Own(OwnSubject choice) : choice_(std::move(choice)) {}
+  ~Own() override {
+    for (fermata_member* member : members_) fermata_member_leave(member);
+    fermata_team_destroy(team_);
+    fermata_plan_destroy(plan_);
+  }
+
+  std::string prepare(const Case& c, Arena&) override {
+    case_ = c;
+    members_.resize(static_cast<std::size_t>(c.members));
+    fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+    request.members = c.members;
+    request.kind = static_cast<int>(c.collective);
+    request.engine = static_cast<int>(c.engine);
+    request.payload = static_cast<size_t>(c.bytes);
+    request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
+    request.algorithm = choice_.algorithm.empty() ? nullptr : choice_.algorithm.c_str();
+    request.layout = choice_.layout.empty() ? nullptr : choice_.layout.c_str();
+    int status = fermata_plan_make(&request, &plan_);
+    if (status != FERMATA_OK) return failure("plan", status);
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = c.members;
+    config.engine = static_cast<int>(c.engine);
+    config.cpus = request.cpus;
+    config.plans = &plan_;
+    config.plan_count = 1;
+    status = fermata_team_create(&config, &team_);
+    return status == FERMATA_OK ? "" : failure("team", status);
+  }
+
+  std::string enter(int rank) override {
+    const int status = fermata_team_join(team_, rank, &members_[static_cast<std::size_t>(rank)]);
+    return status == FERMATA_OK ? "" : failure("join", status);
+  }
+
+  void work(int rank, Turn& turn) override {
+    fermata_member* const member = members_[static_cast<std::size_t>(rank)];
+    const auto count = static_cast<size_t>(case_.doubles());
+    const size_t bytes = count * sizeof(double);
+    int bad = 0;  // statuses are checked as a program would: one test of the result
+    const auto note = [&bad](int status) {
+      if (status != FERMATA_OK) [[unlikely]] bad = status;
+    };
+    switch (case_.collective) {
+      case Kind::kBarrier:
+        turn.run(rank, [&] { note(fermata_barrier(member)); });
+        break;
+      case Kind::kAllreduce:
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
+        break;
+      case Kind::kReduce:
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, 0));
+        });
+        break;
+      case Kind::kBroadcast:
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_broadcast(member, rank == 0 ? const_cast<double*>(in) : out, bytes, 0));
+        });
+        break;
+    }
+    turn.lines[rank].status = bad;
+  }
+
+  std::string version() const override { return std::string("fermata ") + fermata_version(); }
+  std::string description() const override {
+    size_t length = 0;
+    fermata_plan_text(plan_, nullptr, &length);
+    std::string text(length, '\0');
+    if (length == 0 || fermata_plan_text(plan_, text.data(), &length) != FERMATA_OK) return {};
+    text.resize(length == 0 ? 0 : length - 1);
+    return text;
+  }
+
+ private:
+  const OwnSubject choice_;
+  Case case_;
+  fermata_plan* plan_ = nullptr;
+  fermata_team* team_ = nullptr;
+  std::vector<fermata_member*> members_;
+};
+
+std::vector<std::string> spellings(const std::vector<std::string>& wanted, int members) {
+  if (wanted.size() != 1 || wanted[0] != "all") return wanted;
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.has_degree) {
+      names.emplace_back(algorithm.name);
+      continue;
+    }
+    for (const int degree : {2, 4, 8}) {
+      // A degree above the members' number makes the same tree again.
+      if (degree == 2 || degree <= members) names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::vector<std::string>& algorithms,
+                                     const std::vector<std::string>& layouts) {
+  std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
+  for (const std::string& spelled : spellings(algorithms, members)) {
+    const Result<AlgorithmName> parsed = parse_algorithm(spelled);
+    int stages = 0;
+    if (parsed) {
+      const Request request{.kind = collective, .members = members, .degree = parsed->degree};
+      if (!parsed->algorithm->applicable(request)) continue;
+      // Contributions are sums of doubles: an algorithm that repeats them cannot carry those.
+      if (parsed->algorithm->redundant && collective != Kind::kBarrier) continue;
+      stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
+    }  // else the plan request reports the bad name
+    for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {
+      subjects.push_back({"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
+    }
+  }
+  return subjects;
+}
+
+std::unique_ptr<Subject> make_own(const OwnSubject& subject) { return std::make_unique<Own>(subject); }
+
+}  // namespace fermata::bench

@@ -1,0 +1,175 @@
+#include "bench/remote.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace fermata::bench {
+namespace {
+
+constexpr double kPrepareLimit = 60;  // seconds: a plan may be searched for
+
+void clear_openmp_settings() {
+  std::vector<std::string> names;
+  for (char** e = environ; *e != nullptr; ++e) {
+    const std::string_view entry = *e;
+    for (const char* prefix : {"OMP_", "GOMP_", "KMP_"}) {
+      if (entry.starts_with(prefix)) names.emplace_back(entry.substr(0, entry.find('=')));
+    }
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
+[[noreturn]] void execute(const Launch& launch, const Case& c) {
+  clear_openmp_settings();
+  for (const std::string& setting : launch.environment) {
+    const std::size_t equals = setting.find('=');
+    if (equals != std::string::npos) setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
+  }
+  std::vector<std::string> list = worker_arguments(launch.name, c);
+  list.insert(list.begin(), launch.executable);
+  std::vector<char*> argv;
+  for (std::string& argument : list) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(launch.executable.c_str(), argv.data());
+  _exit(127);
+}
+
+[[noreturn]] void become_worker(const Launch& launch, const Case& c, int socket, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  // Other workers' sockets must not stay open here: their end would go unnoticed.
+  if (socket == kWorkerSocket) {
+    fcntl(socket, F_SETFD, 0);
+  } else {
+    dup2(socket, kWorkerSocket);
+  }
+  close_range(kWorkerSocket + 1, ~0u, 0);
+  if (!launch.executable.empty()) execute(launch, c);
+  const std::unique_ptr<Subject> subject = launch.make();
+  serve(kWorkerSocket, c, *subject);
+  _exit(0);  // nothing of the parent's is flushed or destroyed twice
+}
+
+}  // namespace
+
+Remote& Remote::operator=(Remote&& other) noexcept {
+  if (this != &other) {
+    end();
+    pid_ = std::exchange(other.pid_, -1);
+    socket_ = std::exchange(other.socket_, -1);
+    version = std::move(other.version);
+    description = std::move(other.description);
+  }
+  return *this;
+}
+
+std::string Remote::start(const Launch& launch, const Case& c) {
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return "socketpair failed";
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    close(sockets[0]);
+    close(sockets[1]);
+    return "fork failed";
+  }
+  if (child == 0) become_worker(launch, c, sockets[1], parent);
+  setpgid(child, child);  // both sides do it: whoever comes first
+  close(sockets[1]);
+  pid_ = child;
+  socket_ = sockets[0];
+
+  Reply reply;
+  std::string text, error;
+  const Order order;
+  if (!send_all(socket_, &order, sizeof order)) error = "did not start";
+  if (error.empty()) error = receive(reply, text, kPrepareLimit);
+  if (error.empty() && reply.verdict != Reply::kGood) error = text;
+  if (!error.empty()) {
+    end();
+    return error;
+  }
+  version = text.substr(0, text.find('\0'));
+  if (version.size() < text.size()) description = text.substr(version.size() + 1);
+  suspend();
+  return {};
+}
+
+std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
+  pollfd poller{socket_, POLLIN, 0};
+  int ready;
+  do {
+    ready = poll(&poller, 1, static_cast<int>(limit_s * 1000));
+  } while (ready < 0 && errno == EINTR);
+  char buffer[96];
+  if (ready == 0) {
+    std::snprintf(buffer, sizeof buffer, "hung: no end of a batch within %.3g s", limit_s);
+    return buffer;
+  }
+  if (!receive_all(socket_, &reply, sizeof reply)) {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_t group = pid_;
+    pid_ = -1;
+    kill(-group, SIGKILL);  // its members, if it had processes
+    if (WIFSIGNALED(status)) {
+      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else {
+      std::snprintf(buffer, sizeof buffer, "ended with exit code %d", WEXITSTATUS(status));
+    }
+    return buffer;
+  }
+  text.resize(reply.length);
+  return receive_all(socket_, text.data(), text.size()) ? "" : "closed its socket";
+}
+
+void Remote::suspend() {
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGSTOP);
+  // Until the kernel says that the host has stopped; members of a process team sleep at their gate by now anyway.
+  int status = 0;
+  if (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) pid_ = -1;
+}
+
+Remote::Outcome Remote::turn(const Order& order, double limit_s) {
+  Outcome outcome;
+  if (!alive()) {
+    outcome.error = "is gone";
+    return outcome;
+  }
+  kill(-pid_, SIGCONT);
+  std::string text;
+  if (!send_all(socket_, &order, sizeof order)) outcome.error = "closed its socket";
+  if (outcome.error.empty()) outcome.error = receive(outcome.reply, text, limit_s);
+  if (outcome.error.empty() && outcome.reply.verdict != Reply::kGood) outcome.error = text;
+  if (outcome.error.empty()) {
+    suspend();
+  } else {
+    end();
+  }
+  return outcome;
+}
+
+void Remote::end() {
+  if (pid_ > 0) {
+    kill(-pid_, SIGKILL);  // also when stopped
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
+}
+
+}  // namespace fermata::bench

@@ -1,0 +1,142 @@
+#include "bench/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace fermata::bench {
+namespace {
+
+nlohmann::json optional_number(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json row_json(const Row& row) {
+  nlohmann::json samples = nlohmann::json::array();
+  for (const double value : row.rounds) samples.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
+  return {{"subject", row.subject},
+          {"variant", row.variant},
+          {"collective", fermata::name_of(row.what.collective)},
+          {"engine", name_of(row.what.engine)},
+          {"n", row.what.members},
+          {"bytes", row.what.bytes},
+          {"quantity", name_of(row.quantity)},
+          {"unit", "ns"},
+          {"samples", std::move(samples)},
+          {"median", row.summary.median},
+          {"p10", row.summary.p10},
+          {"p90", row.summary.p90},
+          {"p99", row.summary.p99},
+          {"min", row.summary.min},
+          {"bound", optional_number(row.bound)},
+          {"bound_source", row.bound_source},
+          {"ratio_to_plan", optional_number(row.ratio_to_plan)},
+          {"ratio_to_threads", optional_number(row.ratio_to_threads)},
+          {"pinned", !row.what.cpus.empty()}};
+}
+
+std::string clipped(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+bool same_block(const Row& a, const Row& b) {
+  return a.what.members == b.what.members && a.what.bytes == b.what.bytes && a.quantity == b.quantity &&
+         a.what.engine == b.what.engine && (a.role == Role::kProbe) == (b.role == Role::kProbe);
+}
+
+std::string heading(const Row& row) {
+  std::string text;
+  if (row.role == Role::kProbe) {
+    text = "probes of the same run, ns";
+  } else {
+    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) + ", n = " +
+           std::to_string(row.what.members);
+    if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
+    text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
+    if (row.what.cpus.empty()) text += ", not pinned";
+  }
+  text += "\n";
+  if (row.bound) text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
+  const bool processes = row.what.engine == Engine::kProcesses;
+  char line[2 * kTableWidth];
+  std::snprintf(line, sizeof line, "%-34s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10", "p90", "p99", "min",
+                "x bound", "/planned", processes ? " /threads" : "");
+  return text + line;
+}
+
+std::string line_of(const Row& row) {
+  const Summary& s = row.summary;
+  const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
+  char over_bound[32] = "", over_plan[32] = "", over_threads[32] = "";
+  // EPCC's overhead may be about nothing: no ratio then.
+  if (row.bound && *row.bound > 0 && s.median > 0) std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
+  if (row.ratio_to_plan && row.subject != "planned") {
+    const bool faster = row.role != Role::kFloor && *row.ratio_to_plan < 1;
+    std::snprintf(over_plan, sizeof over_plan, "%.2f%s", *row.ratio_to_plan, faster ? " <" : "  ");
+  }
+  if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", *row.ratio_to_threads);
+  char line[2 * kTableWidth];
+  std::snprintf(line, sizeof line, "%-34s %7s %7s %7s %7s %7s %7.7s %10.10s %8.8s", clipped(label, 34).c_str(),
+                short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(),
+                short_number(s.p99).c_str(), short_number(s.min).c_str(), over_bound, over_plan, over_threads);
+  std::string text = line;
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  const double size = std::fabs(value);
+  char text[32];
+  if (size >= 9.995e8) {
+    std::snprintf(text, sizeof text, "%.3gG", value / 1e9);
+  } else if (size >= 9.995e5) {
+    std::snprintf(text, sizeof text, "%.*fM", size < 9.995e6 ? 2 : size < 9.995e7 ? 1 : 0, value / 1e6);
+  } else if (size >= 9999.5) {
+    std::snprintf(text, sizeof text, "%.*fk", size < 99950 ? 1 : 0, value / 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.*f", size < 999.95 ? 1 : 0, value);
+  }
+  return text;
+}
+
+nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
+  nlohmann::json results = nlohmann::json::array();
+  for (const Row& row : outcome.rows) results.push_back(row_json(row));
+  nlohmann::json left_out = nlohmann::json::array();
+  for (const LeftOut& l : outcome.left_out) {
+    left_out.push_back({{"subject", l.subject}, {"variant", l.variant}, {"collective", fermata::name_of(l.what.collective)},
+                        {"engine", name_of(l.what.engine)}, {"n", l.what.members}, {"bytes", l.what.bytes},
+                        {"quantity", name_of(l.quantity)}, {"reason", l.reason}});
+  }
+  return {{"version", 1},
+          {"machine", machine_json(options, outcome, command_line)},
+          {"results", std::move(results)},
+          {"left_out", std::move(left_out)}};
+}
+
+std::string to_table(const Outcome& outcome) {
+  std::string text;
+  const Row* previous = nullptr;
+  for (const Row& row : outcome.rows) {
+    if (previous == nullptr || !same_block(*previous, row)) {
+      text += (previous == nullptr ? "" : "\n") + heading(row);
+    }
+    text += line_of(row);
+    previous = &row;
+  }
+  if (previous != nullptr) text += "\n/planned: median of ratios within a round; < marks what was faster than planned.\n";
+  if (!outcome.left_out.empty()) text += "\nleft out:\n";
+  for (const LeftOut& l : outcome.left_out) {
+    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " + name_of(l.what.engine) +
+                              ", n = " + std::to_string(l.what.members);
+    text += clipped("  " + label, kTableWidth) + "\n";
+    for (std::size_t at = 0; at < l.reason.size(); at += kTableWidth - 4) {
+      text += "    " + l.reason.substr(at, kTableWidth - 4) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace fermata::bench

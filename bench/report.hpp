@@ -1,0 +1,28 @@
+// A run's outcome as JSON and as a table.
+#ifndef FERMATA_BENCH_REPORT_HPP
+#define FERMATA_BENCH_REPORT_HPP
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/session.hpp"
+
+namespace fermata::bench {
+
+inline constexpr int kTableWidth = 100;
+
+// CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line, date.
+nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line);
+
+// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times in ns per episode. `bound` and `ratio_to_plan`
+// are null where there is none; `samples` has one entry per round, null where the subject sat out.
+nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line);
+
+// Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
+std::string to_table(const Outcome& outcome);
+
+// "31.2", "1234", "12.3k", "4.56M": five characters at most.
+std::string short_number(double value);
+
+}  // namespace fermata::bench
+#endif

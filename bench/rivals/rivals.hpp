@@ -1,0 +1,20 @@
+// The rivals, by name, for bench/table.cpp.
+#ifndef FERMATA_BENCH_RIVALS_RIVALS_HPP
+#define FERMATA_BENCH_RIVALS_RIVALS_HPP
+
+#include "bench/subject.hpp"
+
+namespace fermata::bench {
+
+std::unique_ptr<Subject> make_pthread();
+std::unique_ptr<Subject> make_pthread_shared();
+std::unique_ptr<Subject> make_std_barrier();
+std::unique_ptr<Subject> make_reduce_naive();
+std::unique_ptr<Subject> make_ck_centralized();
+std::unique_ptr<Subject> make_ck_dissemination();
+std::unique_ptr<Subject> make_ck_tournament();
+std::unique_ptr<Subject> make_ck_mcs();
+std::unique_ptr<Subject> make_ck_combining();
+
+}  // namespace fermata::bench
+#endif

@@ -1,0 +1,220 @@
+#include "bench/session.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <random>
+
+#include "bench/burners.hpp"
+
+namespace fermata::bench {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+constexpr double kTooSlowNs = 100e6;    // an episode; such a subject would eat everybody's rounds
+constexpr double kDelayNs = 100;        // EPCC's delay between episodes
+constexpr double kSkewNs = 300;         // spread of arrivals when latency is measured
+constexpr std::size_t kMinRounds = 5;
+
+// Rounds of delay() per nanosecond here.
+double delay_rate() {
+  double best = 0;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const std::uint64_t begin = now_ns();
+    delay(200000);
+    best = std::max(best, 200000.0 / static_cast<double>(std::max<std::uint64_t>(now_ns() - begin, 1)));
+  }
+  return best;
+}
+
+struct Player {
+  Contestant who;
+  Remote remote;
+  Order order;
+  double batch_ns = 0;  // what its batches take, warm-up included
+  std::vector<double> rounds;
+  std::string error;
+};
+
+class Group {
+ public:
+  Group(const Options& options, Outcome& outcome, std::string title, double done, double share)
+      : options_(options), outcome_(outcome), title_(std::move(title)), done_(done), share_(share),
+        random_(options.seed) {}
+
+  void run(std::vector<Contestant> list) {
+    rate_ = delay_rate();
+    const double per_round_ns = options_.seconds * 1e9 / 40;
+    target_ns_ = std::clamp(per_round_ns / static_cast<double>(std::max<std::size_t>(list.size(), 1)), 2e6, 20e6);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "starting " + list[i].name);
+      enlist(std::move(list[i]));
+    }
+    play();
+    finish();
+  }
+
+ private:
+  void report(double part, const std::string& what) const {
+    if (options_.progress) options_.progress(done_ + share_ * part, title_ + ": " + what);
+  }
+
+  void size_batch(Player& p, double ns_per_episode) const {
+    const double most = p.who.quantity == Quantity::kLatency ? static_cast<double>(kMaxStamps - 1) : 2e7;
+    const double fit = std::clamp(target_ns_ / std::max(ns_per_episode, 1.0), 1.0, most);
+    p.order.episodes = static_cast<std::uint64_t>(fit);
+    p.order.warm = std::clamp<std::uint64_t>(p.order.episodes / 16, 1, 2000);
+    p.order.check_every = std::clamp<std::uint64_t>(p.order.episodes / 8, 1, 256);
+  }
+
+  double take_turn(Player& p) {
+    p.order.operation = Order::kRun;
+    p.order.seed = random_();
+    const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s);
+    p.error = outcome.error;
+    p.batch_ns = outcome.reply.elapsed_ns;
+    return outcome.reply.value_ns;
+  }
+
+  // Time per episode with whatever the quantity adds to it, which sizes batches.
+  static double cost(const Player& p) { return p.batch_ns / static_cast<double>(p.order.episodes + p.order.warm); }
+
+  void calibrate(Player& p) {
+    p.order = Order{};
+    p.order.quantity = p.who.quantity;
+    p.order.delay_rounds = static_cast<std::uint64_t>(kDelayNs * rate_);
+    p.order.skew_ns = static_cast<std::uint64_t>(kSkewNs * rate_);
+    take_turn(p);
+    if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn wakes everybody up
+    if (!p.error.empty()) return;
+    if (cost(p) > kTooSlowNs) {
+      char text[96];
+      std::snprintf(text, sizeof text, "left out: %.0f ms an episode", cost(p) / 1e6);
+      p.error = text;
+      return;
+    }
+    // Each member comes late in turn, each episode checked.
+    const Order timed = p.order;
+    const double timed_ns = p.batch_ns, each = cost(p) + 50e3;
+    p.order.quantity = Quantity::kStagger;
+    p.order.warm = 0;
+    p.order.skew_ns = 50000;
+    p.order.episodes = static_cast<std::uint64_t>(std::clamp(3e8 / each, 4.0, std::max(16.0, 2.0 * p.who.what.members)));
+    take_turn(p);
+    p.order = timed;
+    p.batch_ns = timed_ns;
+    for (int step = 0; step < 6 && p.error.empty(); ++step) {
+      const double known = cost(p);
+      const std::uint64_t before = p.order.episodes;
+      size_batch(p, known);
+      p.order.episodes = std::min(p.order.episodes, before * 64);
+      if (p.order.episodes <= before && p.batch_ns >= target_ns_ / 2) break;
+      take_turn(p);
+    }
+  }
+
+  void enlist(Contestant who) {
+    auto p = std::make_unique<Player>();
+    p->who = std::move(who);
+    p->error = p->who.unavailable;
+    if (p->error.empty()) p->error = p->remote.start(p->who.launch, p->who.what);
+    if (p->error.empty()) {
+      if (!p->remote.version.empty()) outcome_.versions[p->who.name] = p->remote.version;
+      if (p->who.name == "planned") {
+        const Case& c = p->who.what;
+        outcome_.plans["n=" + std::to_string(c.members) + " " + name_of(c.engine) + " " + std::to_string(c.bytes) +
+                       " bytes"] = p->remote.description;
+      }
+      calibrate(*p);
+    }
+    leave_out_failed(*p);
+    if (p->error.empty()) players_.push_back(std::move(p));
+  }
+
+  void leave_out_failed(Player& p) {
+    if (p.error.empty()) return;
+    p.remote.end();
+    outcome_.left_out.push_back({p.who.name, p.who.variant, p.error, p.who.what, p.who.quantity});
+  }
+
+  void play() {
+    const std::uint64_t begin = now_ns();
+    const double budget = options_.seconds * 1e9;
+    const auto spent = [&] { return static_cast<double>(now_ns() - begin); };
+    std::size_t round = 0;
+    for (; (spent() < budget || round < kMinRounds) && spent() < 4 * budget; ++round) {
+      std::shuffle(players_.begin(), players_.end(), random_);
+      for (const auto& p : players_) {
+        p->rounds.resize(round, kNever);
+        if (!p->error.empty() || round % every(*p) != 0) continue;
+        report(0.3 + 0.7 * std::min(spent() / budget, 1.0), "round " + std::to_string(round + 1));
+        const double value = take_turn(*p);
+        leave_out_failed(*p);
+        if (!p->error.empty()) continue;
+        p->rounds.push_back(value);
+        if (p->batch_ns > 3 * target_ns_ || p->batch_ns < target_ns_ / 3) size_batch(*p, cost(*p));
+      }
+    }
+    for (const auto& p : players_) p->rounds.resize(round, kNever);
+  }
+
+  // Very slow subjects sit out most rounds: the others keep theirs.
+  std::size_t every(const Player& p) const {
+    return static_cast<std::size_t>(std::clamp(p.batch_ns / (8 * target_ns_), 1.0, 8.0));
+  }
+
+  void finish() {
+    std::vector<Row> rows;
+    for (const auto& p : players_) {
+      if (!p->error.empty()) continue;
+      const Contestant& c = p->who;
+      Row& row = rows.emplace_back();
+      row.subject = c.name;
+      row.variant = c.variant;
+      row.role = c.role;
+      row.what = c.what;
+      row.quantity = c.quantity;
+      row.rounds = p->rounds;
+      row.summary = summarize(p->rounds);
+      row.stages = c.stages;
+    }
+    settle(rows);
+    outcome_.rows.insert(outcome_.rows.end(), rows.begin(), rows.end());
+  }
+
+  const Options& options_;
+  Outcome& outcome_;
+  const std::string title_;
+  const double done_, share_;
+  std::mt19937_64 random_;
+  double rate_ = 1, target_ns_ = 5e6;
+  std::vector<std::unique_ptr<Player>> players_;
+};
+
+}  // namespace
+
+Outcome run(const Options& options) {
+  Outcome outcome;
+  std::vector<int> payloads = options.bytes;
+  if (payloads.empty()) payloads = {options.collective == Kind::kBarrier ? 0 : 8};
+  const Burners burners(options.burners);
+  const double groups = static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());
+  double done = 0;
+  for (const int members : options.members) {
+    for (const int bytes : payloads) {
+      for (const Quantity quantity : options.quantities) {
+        std::string title = "n=" + std::to_string(members);
+        if (bytes != 0) title += " " + std::to_string(bytes) + " bytes";
+        if (quantity != Quantity::kPeriod) title += std::string(" ") + name_of(quantity);
+        Group group(options, outcome, title, done / groups, 1 / groups);
+        group.run(contestants(options, members, bytes, quantity));
+        ++done;
+      }
+    }
+  }
+  return outcome;
+}
+
+}  // namespace fermata::bench

@@ -1,0 +1,61 @@
+// What can be benchmarked. One rival = one file in bench/rivals/ + one line in bench/table.cpp.
+#ifndef FERMATA_BENCH_SUBJECT_HPP
+#define FERMATA_BENCH_SUBJECT_HPP
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/arena.hpp"
+#include "bench/case.hpp"
+#include "bench/turn.hpp"
+
+namespace fermata::bench {
+
+// Lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once, before any other member
+// exists; everything shared goes into the arena), enter (once per member, in it), work (per turn, in each member).
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  // "" or why it cannot run here.
+  virtual std::string prepare(const Case& c, Arena& arena) = 0;
+  virtual std::string enter(int rank) { return (void)rank, std::string(); }
+  // Calls turn.run(rank, episode) once.
+  virtual void work(int rank, Turn& turn) = 0;
+  // True for run-time systems with threads of their own: the host then calls launch, which has all members call work.
+  virtual bool launches() const { return false; }
+  virtual void launch(Turn& turn) { (void)turn; }
+  virtual std::string version() const { return {}; }
+  // What is being run, for the record: a plan's text.
+  virtual std::string description() const { return {}; }
+};
+
+// Floors bound what is possible, probes are measured for the bounds only, rivals are what users have today.
+enum class Role : std::uint8_t { kFloor, kProbe, kRival, kOwn };
+
+struct Entry {
+  const char* name;      // of a data floor without the payload's size, which reports append: floor_exchange8
+  const char* variant;  // of a floor: "pause"; the fastest variant counts. Else "".
+  Role role;
+  unsigned collectives;  // bits of 1 << Kind
+  unsigned engines;      // bits of 1 << Engine
+  int members;           // the only count it is defined for, or 0
+  std::unique_ptr<Subject> (*make)();
+  const char* worker;       // executable that it lives in, or nullptr: the tool's own code
+  const char* environment;  // of that executable: "A=1 B=2"
+  const char* needs;        // what to install when it is not available
+};
+
+constexpr unsigned bit(Kind k) { return 1u << static_cast<unsigned>(k); }
+constexpr unsigned bit(Engine e) { return 1u << static_cast<unsigned>(e); }
+inline constexpr unsigned kBothEngines = 3u;
+inline constexpr unsigned kReductions = (1u << 2) | (1u << 3);
+
+std::span<const Entry> table();
+
+template <class T>
+std::unique_ptr<Subject> make_subject() { return std::make_unique<T>(); }
+
+}  // namespace fermata::bench
+#endif

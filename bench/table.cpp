@@ -1,0 +1,86 @@
+// All subjects but Fermata's own, which come from its table of algorithms (bench/own.cpp).
+#include "bench/floors/floors.hpp"
+#include "bench/rivals/rivals.hpp"
+
+namespace fermata::bench {
+namespace {
+
+constexpr unsigned kBarrier = bit(Kind::kBarrier);
+constexpr unsigned kAllreduce = bit(Kind::kAllreduce);
+constexpr unsigned kRooted = bit(Kind::kBroadcast) | bit(Kind::kReduce);
+constexpr unsigned kAnyKind = 0xf;
+constexpr unsigned kThreads = bit(Engine::kThreads);
+constexpr unsigned kProcesses = bit(Engine::kProcesses);
+constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
+constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
+constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
+constexpr const char* kNeedsOmp = "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
+constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
+
+constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
+constexpr const char* kGompPassive = "OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0 OMP_DYNAMIC=false";
+constexpr const char* kOmpHyper =
+    "KMP_PLAIN_BARRIER_PATTERN=hyper,hyper KMP_FORKJOIN_BARRIER_PATTERN=hyper,hyper "
+    "KMP_REDUCTION_BARRIER_PATTERN=hyper,hyper KMP_WARNINGS=0 OMP_DYNAMIC=false";
+constexpr const char* kOmpDist =
+    "KMP_PLAIN_BARRIER_PATTERN=dist,dist KMP_FORKJOIN_BARRIER_PATTERN=dist,dist "
+    "KMP_REDUCTION_BARRIER_PATTERN=dist,dist KMP_WARNINGS=0 OMP_DYNAMIC=false";
+
+#ifdef FERMATA_BENCH_CK
+#define FERMATA_CK(name) make_ck_##name
+#else
+#define FERMATA_CK(name) nullptr
+#endif
+
+constexpr Entry floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
+  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, make, nullptr, "", ""};
+}
+constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
+  return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, make, nullptr, "", ""};
+}
+constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(),
+                      const char* needs = "") {
+  return {name, "", Role::kRival, kinds, engines, 0, make, nullptr, "", needs};
+}
+constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {
+  return {name, "", Role::kRival, kBarrier | kReductions, kThreads, 0, nullptr, worker, environment, needs};
+}
+
+const Entry kTable[] = {
+    floor("floor_private", "pause", kBarrier, floor_private_pause),
+    floor("floor_private", "no pause", kBarrier, floor_private_plain),
+    floor("floor_private", "2 slots, pause", kBarrier, floor_private_slots_pause),
+    floor("floor_private", "2 slots, no pause", kBarrier, floor_private_slots_plain),
+    floor("floor_packed", "pause", kBarrier, floor_packed_pause),
+    floor("floor_packed", "no pause", kBarrier, floor_packed_plain),
+    floor("floor_counter", "pause", kBarrier, floor_counter_pause),
+    floor("floor_counter", "no pause", kBarrier, floor_counter_plain),
+    floor("floor_exchange", "dense, pause", kAllreduce, floor_exchange_dense_pause),
+    floor("floor_exchange", "dense, no pause", kAllreduce, floor_exchange_dense_plain),
+    floor("floor_exchange", "spaced, pause", kAllreduce, floor_exchange_spaced_pause),
+    floor("floor_exchange", "spaced, no pause", kAllreduce, floor_exchange_spaced_plain),
+    floor("floor_stream", "pause", kRooted, floor_stream_pause),
+    floor("floor_stream", "no pause", kRooted, floor_stream_plain),
+    probe("probe_one_way", "pause", probe_one_way_pause),
+    probe("probe_one_way", "no pause", probe_one_way_plain),
+    probe("probe_switch", "", probe_switch),
+    rival("pthread", kBarrier, kThreads, make_pthread),
+    rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
+    rival("std_barrier", kBarrier, kThreads, make_std_barrier),
+    runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
+    runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),
+    runtime("libomp_hyper", kOmpWorker, kOmpHyper, kNeedsOmp),
+    runtime("libomp_dist", kOmpWorker, kOmpDist, kNeedsOmp),
+    rival("ck_centralized", kBarrier, kBothEngines, FERMATA_CK(centralized), kNeedsCk),
+    rival("ck_dissemination", kBarrier, kBothEngines, FERMATA_CK(dissemination), kNeedsCk),
+    rival("ck_tournament", kBarrier, kBothEngines, FERMATA_CK(tournament), kNeedsCk),
+    rival("ck_mcs", kBarrier, kBothEngines, FERMATA_CK(mcs), kNeedsCk),
+    rival("ck_combining", kBarrier, kBothEngines, FERMATA_CK(combining), kNeedsCk),
+    rival("reduce_naive", kReductions, kBothEngines, make_reduce_naive),
+};
+
+}  // namespace
+
+std::span<const Entry> table() { return kTable; }
+
+}  // namespace fermata::bench

@@ -1,0 +1,290 @@
+// The ONE worker loop that all subjects run in: it times, and while it times it checks that the subject does what it
+// should, so that a wrong barrier has no number.
+//
+// Every `check_every` episodes, with a fresh check number c:
+//   barrier: each member writes c into a plain cell of its own before the episode and reads others' cells after it; the one
+//     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is seen after. Two
+//     cells by parity, since a correct barrier lets a neighbour be one episode ahead.
+//   data: the contribution depends on c; the result is compared with the exact sum (or the root's value).
+// Cost: a check moves two lines per member; at one in 256 episodes that is below a nanosecond per episode.
+#ifndef FERMATA_BENCH_TURN_HPP
+#define FERMATA_BENCH_TURN_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/line.hpp"
+#include "bench/arena.hpp"
+#include "bench/case.hpp"
+#include "bench/clock.hpp"
+
+namespace fermata::bench {
+
+inline constexpr std::uint64_t kMaxStamps = 2048;  // episodes of one latency batch
+
+// One batch, as the parent orders it. Plain data: it goes over a socket.
+struct Order {
+  enum Operation : std::uint32_t { kPrepare = 0, kRun = 1 };
+  std::uint32_t operation = kPrepare;
+  Quantity quantity = Quantity::kPeriod;
+  std::uint64_t episodes = 1;
+  std::uint64_t warm = 1;          // untimed episodes before, checked all the same
+  std::uint64_t check_every = 1;
+  std::uint64_t delay_rounds = 0;  // kEpcc
+  std::uint64_t skew_ns = 0;       // kLatency: arrivals spread over so much; kStagger: how late the late one is
+  std::uint64_t seed = 1;
+};
+static_assert(std::is_trivially_copyable_v<Order>);
+
+// Written by one member during a turn, read by the host after all have finished (the crew's gate orders that).
+struct alignas(kMaxLine) MemberLine {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  double reference_ns = 0;  // kEpcc: one delay
+  std::uint64_t failures = 0;
+  double expected = 0, seen = 0;  // of the first failure
+  int about = -1;                 // rank whose data was wrong, or element of the result
+  int status = 0;                 // of a subject that reports errors; not 0: the turn is void
+};
+
+// Plain on purpose: the barrier under test is all that orders these accesses.
+struct alignas(kMaxLine) Cell {
+  std::uint64_t value[2] = {0, 0};
+};
+
+struct alignas(kMaxLine) Stamps {
+  std::uint64_t arrival[kMaxStamps];
+  std::uint64_t departure[kMaxStamps];
+};
+
+class Turn {
+ public:
+  Turn(const Case& c, Arena& arena)
+      : members(c.members), doubles(c.doubles()), collective(c.collective),
+        lines(arena.make_array<MemberLine>(static_cast<std::size_t>(c.members))),
+        cells(arena.make_array<Cell>(static_cast<std::size_t>(c.members))),
+        stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))) {}
+
+  // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects one that
+  // takes (const double* in, double* out); both may keep state in their captures.
+  template <class Episode>
+  void run(int rank, Episode&& episode);
+
+  const int members;
+  const int doubles;
+  const Kind collective;
+  Order order;                    // set by the host between turns
+  std::uint64_t first_check = 1;  // likewise; numbers are never used twice, so stale data never passes
+  MemberLine* const lines;
+  Cell* const cells;
+  Stamps* const stamps;
+
+ private:
+  template <class Probe, class Check, class Episode>
+  void timed(int rank, Probe& probe, Check& check, Episode& episode);
+  template <class Check, class Episode>
+  void by_quantity(int rank, Check& check, Episode& episode);
+};
+
+namespace detail {
+
+inline void fail(MemberLine& line, int about, double expected, double seen) {
+  if (line.failures++ == 0) {
+    line.about = about;
+    line.expected = expected;
+    line.seen = seen;
+  }
+}
+
+class BarrierCheck {
+ public:
+  BarrierCheck(Turn& turn, int rank) : turn_(turn), rank_(rank), number_(turn.first_check) {}
+  template <class Episode>
+  void call(Episode& episode) { episode(); }
+  void before() { turn_.cells[rank_].value[number_ & 1] = number_; }
+  void after() {
+    // Two neighbours per check, one of them rotating: all pairs are covered over the checks at a constant cost.
+    const int n = turn_.members;
+    if (n > 1) {
+      look((rank_ + 1) % n);
+      if (n > 2) look((rank_ + 2 + static_cast<int>(number_ % static_cast<unsigned>(n - 2))) % n);
+    }
+    ++number_;
+  }
+
+ private:
+  void look(int other) {
+    const std::uint64_t seen = turn_.cells[other].value[number_ & 1];
+    if (seen != number_) [[unlikely]] {
+      fail(turn_.lines[rank_], other, static_cast<double>(number_), static_cast<double>(seen));
+    }
+  }
+  Turn& turn_;
+  const int rank_;
+  std::uint64_t number_;
+};
+
+class DataCheck {
+ public:
+  DataCheck(Turn& turn, int rank) : turn_(turn), rank_(rank), number_(turn.first_check) { fill(); }
+  template <class Episode>
+  void call(Episode& episode) {
+    episode(static_cast<const double*>(in_), static_cast<double*>(out_));
+    asm volatile("" ::"r"(out_) : "memory");  // the result is used
+  }
+  void before() { fill(); }
+  void after() {
+    const int n = turn_.members;
+    const bool has_result = turn_.collective == Kind::kAllreduce || (turn_.collective == Kind::kReduce && rank_ == 0) ||
+                            (turn_.collective == Kind::kBroadcast && rank_ != 0);
+    for (int i = 0; has_result && i < turn_.doubles; ++i) {
+      const double expected = turn_.collective == Kind::kBroadcast
+                                  ? value(0, i)
+                                  : n * tag() + (i + 1.0) * (0.5 * n * (n + 1.0));  // exact: small integers
+      if (out_[i] != expected) [[unlikely]] fail(turn_.lines[rank_], i, expected, out_[i]);
+    }
+    ++number_;
+  }
+
+ private:
+  double tag() const { return static_cast<double>(number_ % 4096); }
+  double value(int rank, int i) const { return tag() + (rank + 1.0) * (i + 1.0); }
+  void fill() {
+    for (int i = 0; i < turn_.doubles; ++i) in_[i] = value(rank_, i);
+  }
+  Turn& turn_;
+  const int rank_;
+  std::uint64_t number_;
+  alignas(64) double in_[8] = {};
+  alignas(64) double out_[8] = {};
+};
+
+struct PeriodProbe {
+  void before() {}
+  void after() {}
+  void timed_part() {}
+};
+
+// Arrivals are spread at random over skew_ns, so that the last one is any member and nobody runs in lock step.
+class LatencyProbe {
+ public:
+  LatencyProbe(Turn& turn, int rank)
+      : stamps_(turn.stamps[rank]), skew_(turn.order.skew_ns),
+        random_(turn.order.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank) * 0xbf58476d1ce4e5b9u + 1) {}
+  void before() {
+    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+    if (skew_ != 0) delay(random_ % skew_);
+    stamps_.arrival[at_] = ticks();
+  }
+  void after() {
+    stamps_.departure[at_] = ticks();
+    at_ = at_ + 1 < kMaxStamps ? at_ + 1 : at_;
+  }
+  void timed_part() { at_ = 0; }
+
+ private:
+  Stamps& stamps_;
+  std::uint64_t at_ = 0;
+  const std::uint64_t skew_;
+  std::uint64_t random_;
+};
+
+class EpccProbe {
+ public:
+  EpccProbe(Turn& turn, int rank) : rounds_(turn.order.delay_rounds) {
+    // The reference: the delay alone. One member times it while the others wait in the first warm-up episode.
+    if (rank != 0) return;
+    const std::uint64_t repeats = std::clamp<std::uint64_t>(turn.order.episodes, 100, 2000);
+    const std::uint64_t begin = now_ns();
+    for (std::uint64_t i = 0; i < repeats; ++i) delay(rounds_);
+    turn.lines[rank].reference_ns = static_cast<double>(now_ns() - begin) / static_cast<double>(repeats);
+  }
+  void before() { delay(rounds_); }
+  void after() {}
+  void timed_part() {}
+
+ private:
+  const std::uint64_t rounds_;
+};
+
+// One member after the other comes late: whoever does not wait for it is seen by the check.
+class StaggerProbe {
+ public:
+  StaggerProbe(Turn& turn, int rank) : members_(turn.members), rank_(rank), late_(turn.order.skew_ns) {}
+  void before() {
+    if (episode_++ % members_ == rank_) spin_ns(late_);
+  }
+  void after() {}
+  void timed_part() {}
+
+ private:
+  const int members_, rank_;
+  const std::uint64_t late_;
+  int episode_ = 0;
+};
+
+template <class Probe, class Check, class Episode>
+inline void loop(std::uint64_t count, std::uint64_t every, Probe& probe, Check& check, Episode& episode) {
+  while (count != 0) {
+    const std::uint64_t group = std::min(count, every);
+    for (std::uint64_t i = 1; i < group; ++i) {
+      probe.before();
+      check.call(episode);
+      probe.after();
+    }
+    check.before();
+    probe.before();
+    check.call(episode);
+    probe.after();
+    check.after();
+    count -= group;
+  }
+}
+
+}  // namespace detail
+
+template <class Probe, class Check, class Episode>
+void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
+  detail::loop(order.warm, order.check_every, probe, check, episode);
+  probe.timed_part();
+  lines[rank].begin_ns = now_ns();
+  detail::loop(order.episodes, order.check_every, probe, check, episode);
+  lines[rank].end_ns = now_ns();
+}
+
+template <class Check, class Episode>
+void Turn::by_quantity(int rank, Check& check, Episode& episode) {
+  switch (order.quantity) {
+    case Quantity::kPeriod: {
+      detail::PeriodProbe probe;
+      return timed(rank, probe, check, episode);
+    }
+    case Quantity::kLatency: {
+      detail::LatencyProbe probe(*this, rank);
+      return timed(rank, probe, check, episode);
+    }
+    case Quantity::kEpcc: {
+      detail::EpccProbe probe(*this, rank);
+      return timed(rank, probe, check, episode);
+    }
+    case Quantity::kStagger: {
+      detail::StaggerProbe probe(*this, rank);
+      return timed(rank, probe, check, episode);
+    }
+  }
+}
+
+template <class Episode>
+void Turn::run(int rank, Episode&& episode) {
+  if constexpr (std::is_invocable_v<Episode&>) {
+    detail::BarrierCheck check(*this, rank);
+    by_quantity(rank, check, episode);
+  } else {
+    detail::DataCheck check(*this, rank);
+    by_quantity(rank, check, episode);
+  }
+}
+
+}  // namespace fermata::bench
+#endif

@@ -1,0 +1,179 @@
+#include "bench/worker.hpp"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "bench/crew.hpp"
+
+namespace fermata::bench {
+namespace {
+
+// Last departure of the warm-up to last departure of the batch: exactly `episodes` periods, however skewed members leave.
+double period_of(const Turn& turn) {
+  std::uint64_t begin = 0, end = 0;
+  for (int rank = 0; rank < turn.members; ++rank) {
+    begin = std::max(begin, turn.lines[rank].begin_ns);
+    end = std::max(end, turn.lines[rank].end_ns);
+  }
+  return end > begin ? static_cast<double>(end - begin) / static_cast<double>(turn.order.episodes) : 0;
+}
+
+// Median over the batch of (last departure - last arrival), in ticks.
+double latency_of(const Turn& turn) {
+  const std::uint64_t count = std::min(turn.order.episodes, kMaxStamps - 1);
+  std::vector<double> latencies;
+  latencies.reserve(count);
+  for (std::uint64_t e = 0; e < count; ++e) {
+    std::uint64_t arrival = 0, departure = 0;
+    for (int rank = 0; rank < turn.members; ++rank) {
+      arrival = std::max(arrival, turn.stamps[rank].arrival[e]);
+      departure = std::max(departure, turn.stamps[rank].departure[e]);
+    }
+    latencies.push_back(static_cast<double>(departure) - static_cast<double>(arrival));
+  }
+  if (latencies.empty()) return 0;
+  const auto middle = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() / 2);
+  std::nth_element(latencies.begin(), middle, latencies.end());
+  return *middle;
+}
+
+Reply judge(const Turn& turn, std::string& reason) {
+  Reply reply;
+  char text[200];
+  for (int rank = 0; rank < turn.members; ++rank) {
+    const MemberLine& line = turn.lines[rank];
+    if (line.status != 0) {
+      std::snprintf(text, sizeof text, "rank %d: an episode returned status %d", rank, line.status);
+      reply.verdict = Reply::kFailed;
+      reason = text;
+    } else if (line.failures != 0) {
+      std::snprintf(text, sizeof text, "wrong: rank %d expected %.17g %s %d, saw %.17g (%llu such)", rank, line.expected,
+                    turn.doubles == 0 ? "from rank" : "in element", line.about, line.seen,
+                    static_cast<unsigned long long>(line.failures));
+      reply.verdict = Reply::kWrong;
+      reason = text;
+      break;
+    }
+  }
+  return reply;
+}
+
+Reply run_order(const Order& order, Crew& crew, Turn& turn, std::string& reason) {
+  turn.order = order;
+  const std::uint64_t begin_ns = now_ns(), begin_ticks = ticks();
+  crew.run();
+  const std::uint64_t end_ns = now_ns(), end_ticks = ticks();
+  turn.first_check += (order.warm + order.episodes) + 2;
+  Reply reply = judge(turn, reason);
+  reply.elapsed_ns = static_cast<double>(end_ns - begin_ns);
+  reply.value_ns = period_of(turn);
+  if (order.quantity == Quantity::kLatency) {
+    const double scale = reply.elapsed_ns / static_cast<double>(std::max<std::uint64_t>(end_ticks - begin_ticks, 1));
+    reply.value_ns = latency_of(turn) * scale;
+  } else if (order.quantity == Quantity::kEpcc) {
+    reply.reference_ns = turn.lines[0].reference_ns;
+    reply.value_ns -= reply.reference_ns;
+  }
+  return reply;
+}
+
+bool answer(int descriptor, Reply reply, const std::string& text) {
+  reply.length = static_cast<std::uint32_t>(text.size());
+  return send_all(descriptor, &reply, sizeof reply) && send_all(descriptor, text.data(), text.size());
+}
+
+}  // namespace
+
+bool send_all(int descriptor, const void* data, std::size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes != 0) {
+    const ssize_t sent = send(descriptor, at, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_all(int descriptor, void* data, std::size_t bytes) {
+  char* at = static_cast<char*>(data);
+  while (bytes != 0) {
+    const ssize_t got = recv(descriptor, at, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+void serve(int descriptor, const Case& c, Subject& subject) {
+  const auto members = static_cast<std::size_t>(c.members);
+  Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)));
+  std::string reason;
+  Order order;
+  try {
+    Turn& turn = *arena.make<Turn>(c, arena);  // in shared memory: forked members read its orders
+    reason = subject.prepare(c, arena);
+    if (!reason.empty()) {
+      answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
+      return;
+    }
+    Crew crew(c, subject, turn, arena);
+    reason = crew.start();
+    if (!reason.empty()) {
+      answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
+      return;
+    }
+    while (receive_all(descriptor, &order, sizeof order)) {
+      reason.clear();
+      Reply reply;
+      if (order.operation == Order::kPrepare) {
+        reason = subject.version() + '\0' + subject.description();
+      } else {
+        reply = run_order(order, crew, turn, reason);
+      }
+      if (!answer(descriptor, reply, reason)) break;
+    }
+  } catch (const std::exception& e) {
+    answer(descriptor, {.verdict = Reply::kFailed}, e.what());
+  }
+}
+
+std::vector<std::string> worker_arguments(std::string_view subject, const Case& c) {
+  std::vector<std::string> list = {"--subject", std::string(subject), "--collective", fermata::name_of(c.collective),
+                                   "--engine", name_of(c.engine), "--members", std::to_string(c.members),
+                                   "--bytes", std::to_string(c.bytes)};
+  if (!c.cpus.empty()) list.insert(list.end(), {"--cpus", to_string(c.cpus)});
+  return list;
+}
+
+int worker_main(int argc, char** argv, MakeByName make) {
+  Case c;
+  std::string name;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view key = argv[i], value = argv[i + 1];
+    if (key == "--subject") name = value;
+    if (key == "--collective") c.collective = kind_from(value).value_or(Kind::kBarrier);
+    if (key == "--engine") c.engine = engine_from(value).value_or(Engine::kThreads);
+    if (key == "--members") c.members = numbers_from(value).value_or(std::vector<int>{2}).at(0);
+    if (key == "--bytes") c.bytes = numbers_from(value).value_or(std::vector<int>{0}).at(0);
+    if (key == "--cpus") c.cpus = numbers_from(value).value_or(std::vector<int>{});
+  }
+  const std::unique_ptr<Subject> subject = make(name);
+  if (subject == nullptr) {
+    std::fprintf(stderr, "%s: helper of `fermata bench`, not to be started by hand\n", argc > 0 ? argv[0] : "worker");
+    return 2;
+  }
+  serve(kWorkerSocket, c, *subject);
+  return 0;
+}
+
+}  // namespace fermata::bench

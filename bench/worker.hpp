@@ -1,0 +1,38 @@
+// The process that one subject lives in: reads orders from a socket, runs batches, answers with one number each.
+#ifndef FERMATA_BENCH_WORKER_HPP
+#define FERMATA_BENCH_WORKER_HPP
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/subject.hpp"
+
+namespace fermata::bench {
+
+inline constexpr int kWorkerSocket = 3;  // the descriptor on which a worker finds its socket
+
+// Answer to an order; `length` bytes of text follow it: the reason, or, to kPrepare, version '\0' description.
+struct Reply {
+  enum Verdict : std::int32_t { kGood = 0, kWrong = 1, kUnavailable = 2, kFailed = 3 };
+  std::int32_t verdict = kGood;
+  std::uint32_t length = 0;
+  double value_ns = 0;   // per episode: period, latency (the batch's median) or EPCC's overhead
+  double elapsed_ns = 0; // of the whole batch, warm-up included: calibration goes by this
+  double reference_ns = 0;
+};
+static_assert(std::is_trivially_copyable_v<Reply>);
+
+bool send_all(int descriptor, const void* data, std::size_t bytes);
+bool receive_all(int descriptor, void* data, std::size_t bytes);
+
+// Serves until the socket closes.
+void serve(int descriptor, const Case& c, Subject& subject);
+
+// Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B --cpus LIST.
+using MakeByName = std::unique_ptr<Subject> (*)(std::string_view name);
+int worker_main(int argc, char** argv, MakeByName make);
+std::vector<std::string> worker_arguments(std::string_view subject, const Case& c);
+
+}  // namespace fermata::bench
+#endif

@@ -1,0 +1,144 @@
+// fermata bench: Fermata, its rivals and hand-written floors, interleaved in one run.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+
+#include "commands.hpp"
+
+#ifdef FERMATA_HAVE_BENCH
+#include "bench/report.hpp"
+#include "bench/session.hpp"
+
+namespace fermata::tool {
+namespace {
+
+struct Arguments {
+  std::string collective = "barrier", members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
+  std::string quantity = "period", json;
+  bool no_pin = false, no_floors = false;
+  double seconds = 10, limit = 10;
+  int burners = 0;
+  std::uint64_t seed = 1;
+};
+
+std::vector<int> numbers(const std::string& option, const std::string& list) {
+  const auto parsed = bench::numbers_from(list);
+  if (!parsed) throw CommandError(option + ": a list like 2,4,8, not '" + list + "'");
+  return *parsed;
+}
+
+std::vector<std::string> names(const std::string& list) {
+  return list == "none" ? std::vector<std::string>{} : bench::split(list);
+}
+
+bench::Options options_from(const Arguments& a) {
+  bench::Options o;
+  const auto kind = bench::kind_from(a.collective);
+  if (!kind) throw CommandError("no collective '" + a.collective + "': barrier, allreduce, reduce or broadcast");
+  o.collective = *kind;
+  o.members = numbers("-n", a.members);
+  o.bytes = numbers("--bytes", a.bytes);
+  o.engines.clear();
+  for (const std::string& name : names(a.engine)) {
+    const auto engine = bench::engine_from(name);
+    if (!engine) throw CommandError("--engine: threads, processes or both, not '" + name + "'");
+    o.engines.push_back(*engine);
+  }
+  o.quantities.clear();
+  for (const std::string& name : names(a.quantity)) {
+    const auto quantity = bench::quantity_from(name);
+    if (!quantity) throw CommandError("--quantity: period, latency, epcc, not '" + name + "'");
+    o.quantities.push_back(*quantity);
+  }
+  o.rivals = names(a.rivals);
+  o.algorithms = names(a.algorithm);
+  o.layouts = names(a.layout);
+  o.pin = !a.no_pin;
+  o.floors = !a.no_floors;
+  o.seconds = a.seconds;
+  o.limit_s = a.limit;
+  o.burners = a.burners;
+  o.seed = a.seed;
+  const std::string wrong = bench::check(o);
+  if (!wrong.empty()) throw CommandError(wrong);
+  return o;
+}
+
+// One line that is written over; on anything but a terminal one line per tenth.
+void show_progress(double done, const std::string& what) {
+  static int tenth = -1;
+  if (isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "\r\033[K{:3.0f} % {:.80}", done * 100, what);
+  } else if (static_cast<int>(done * 10) != tenth) {
+    tenth = static_cast<int>(done * 10);
+    fmt::print(stderr, "{:3.0f} % {:.80}\n", done * 100, what);
+  }
+}
+
+std::string command_line_of_this_process() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text, argument;
+  while (std::getline(file, argument, '\0')) {
+    if (text.empty()) argument = argument.substr(argument.rfind('/') + 1);
+    text += (text.empty() ? "" : " ") + argument;
+  }
+  return text;
+}
+
+void bench_command(const Arguments& a) {
+  bench::Options options = options_from(a);
+  options.progress = show_progress;
+  const std::string command = command_line_of_this_process();
+  std::ofstream file;
+  if (!a.json.empty()) {
+    file.open(a.json);  // before the run, not after it
+    if (!file) throw CommandError("cannot write " + a.json);
+  }
+  const bench::Outcome outcome = bench::run(options);
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+  fmt::print("{}", bench::to_table(outcome));
+  if (file.is_open()) {
+    file << bench::to_json(options, outcome, command).dump(1) << '\n';
+    if (!file.flush()) throw CommandError("cannot write " + a.json);
+  }
+  if (outcome.rows.empty()) throw CommandError("no subject could be measured");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
+  const auto a = std::make_shared<Arguments>();
+  command->add_option("collective", a->collective, "barrier, allreduce, reduce or broadcast")->capture_default_str();
+  command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
+  command->add_option("--engine", a->engine, "threads, processes or both")->capture_default_str();
+  command->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
+      ->capture_default_str();
+  command->add_option("--layout", a->layout, "Their layouts, e.g. private,packed+2slots; the planner's if not given");
+  command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
+  command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 56; 8 if not given");
+  command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
+  command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
+  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")->capture_default_str();
+  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")->capture_default_str();
+  command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
+  command->add_flag("--no-pin", a->no_pin, "Never pin members");
+  command->add_flag("--no-floors", a->no_floors, "Leave floors and probes out; there are no bounds then");
+  command->add_option("--json", a->json, "Write raw samples, statistics and the machine to this file");
+  command->callback([a] { bench_command(*a); });
+}
+
+}  // namespace fermata::tool
+
+#else
+
+namespace fermata::tool {
+void add_bench(CLI::App& app) {
+  app.add_subcommand("bench", "Not in this build (FERMATA_BENCH is off)")->callback([] {
+    throw CommandError("this tool was built with FERMATA_BENCH=OFF");
+  });
+}
+}  // namespace fermata::tool
+#endif
