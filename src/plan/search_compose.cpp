@@ -39,11 +39,12 @@ std::vector<std::int32_t> participants(const Cluster& node) {
   return leaders;
 }
 
-CostModel part_of(const CostModel& model, const std::vector<std::int32_t>& ranks) {
-  CostModel part = model;
+// `bare`: the model without its matrices, which are what is dear to copy.
+CostModel part_of(const CostModel& bare, const CostModel& model, const std::vector<std::int32_t>& ranks) {
+  CostModel part = bare;
   part.members = static_cast<std::int32_t>(ranks.size());
-  part.o.clear();
-  part.l.clear();
+  part.o.reserve(ranks.size() * ranks.size());
+  part.l.reserve(ranks.size() * ranks.size());
   for (const std::int32_t i : ranks)
     for (const std::int32_t j : ranks) {
       part.o.push_back(model.o_at(i, j));
@@ -57,7 +58,16 @@ bool releases(Kind kind) { return kind != Kind::kReduce; }
 
 class Composer {
  public:
-  Composer(const PlanKey& key, const CostModel& model) : key_(key), model_(model) {}
+  Composer(const PlanKey& key, const CostModel& model) : key_(key), model_(model) {
+    bare_.awaited = model.awaited;
+    bare_.reader = model.reader;
+    bare_.word_add = model.word_add;
+    bare_.word_read = model.word_read;
+    std::copy(std::begin(model.layout_factor), std::end(model.layout_factor), bare_.layout_factor);
+    std::copy(std::begin(model.stride_factor), std::end(model.stride_factor), bare_.stride_factor);
+    bare_.switch_ns = model.switch_ns;
+    bare_.members_per_cpu = model.members_per_cpu;
+  }
 
   // `family` empty: the cheapest of all at each level; else that family wherever it is applicable.
   Draft compose(const Cluster& tree, const std::string& family) {
@@ -113,7 +123,7 @@ class Composer {
   }
 
   const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
-    const CostModel part = part_of(model_, ranks);
+    const CostModel part = part_of(bare_, model_, ranks);
     Content content = part.o;
     content.insert(content.end(), part.l.begin(), part.l.end());
     content.push_back(root ? 1 : 0);
@@ -189,6 +199,7 @@ class Composer {
 
   const PlanKey& key_;
   const CostModel& model_;
+  CostModel bare_;
   std::map<Content, Level> levels_;
 };
 

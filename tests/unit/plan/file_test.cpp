@@ -65,7 +65,7 @@ TEST(PlanFile, RefusesWithLineAndReason) {
   refusal("\"schedule\": [", "\"schedule\": [\"nonsense\", ");
   refusal("\"levels\": {", "\"levels\": {\"x\": 1, ");
   refusal("\"bound_ns\"", "\"bound\"");
-  EXPECT_NE(refusal("\n  \"origin\"", "\n  origin").find("line 4"), std::string::npos);
+  EXPECT_NE(refusal("\n  \"origin\"", "\n  origin").find("line 5"), std::string::npos);
 }
 
 TEST(PlanFile, AScheduleThatSynchronizesNobodyIsRefused) {
