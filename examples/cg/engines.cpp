@@ -1,0 +1,146 @@
+#include "engines.hpp"
+
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "fermata/fermata.hpp"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace cg {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Alone {
+  int rank() const { return 0; }
+  double allreduce(double value) { return value; }
+  void barrier() {}
+};
+
+struct Together {
+  fermata::Member& member;
+  int my_rank = member.rank();
+  int rank() const { return my_rank; }
+  double allreduce(double value) { return member.allreduce(value, fermata::Op::kSum); }
+  void barrier() { member.barrier(); }
+};
+
+#ifdef _OPENMP
+// Three cells in turn, so that one reduction needs no barrier but its own: the cell of the call after this one is
+// cleared by rank 0 before this call's barrier, and everybody has read it by then (two calls ago).
+struct InRegion {
+  double* cells;  // shared, three, zero at first
+  int threads = omp_get_num_threads();
+  unsigned calls = 0;
+  int rank() const { return omp_get_thread_num(); }
+  double allreduce(double value) {
+    double& cell = cells[calls % 3];
+    if (rank() == 0) cells[(calls + 1) % 3] = 0;
+    ++calls;
+#pragma omp for schedule(static) reduction(+ : cell)
+    for (int part = 0; part < threads; ++part) cell += value;
+    return cell;
+  }
+  void barrier() {
+#pragma omp barrier
+  }
+};
+#endif
+
+// The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each solve.
+template <Team T>
+void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Vectors& vectors, Result& result) {
+  if (!job.cpus.empty() && fermata_pin(job.cpus[static_cast<std::size_t>(team.rank())]) != FERMATA_OK)
+    throw std::runtime_error(fermata_error_detail());
+  const bool first = team.rank() == 0;
+  for (int repeat = 0; repeat < job.repeats; ++repeat) {
+    std::vector<double> earlier;
+    if (first) {
+      earlier.swap(result.outcome.residuals);
+      result.outcome.residuals.reserve(static_cast<std::size_t>(job.limits.iterations) + 1);
+    }
+    team.barrier();
+    const double start = first ? now() : 0;
+    solve(team, *job.matrix, cuts, job.limits, vectors, result.outcome);
+    team.barrier();
+    if (!first) continue;
+    result.seconds.push_back(now() - start);
+    if (repeat > 0 && earlier != result.outcome.residuals) result.repeatable = false;
+  }
+}
+
+}  // namespace
+
+Result run_serial(const Job& job) {
+  Result result;
+  Vectors vectors(*job.matrix);
+  Alone alone;
+  run_member(alone, job, {0, job.matrix->rows}, vectors, result);
+  result.solution = std::move(vectors.x);
+  return result;
+}
+
+Result run_fermata(const Job& job) {
+  Result result;
+  Vectors vectors(*job.matrix);
+  const auto cuts = partition(*job.matrix, job.threads);
+  fermata::TeamOptions options;
+  options.cpus = job.cpus;
+  fermata::Team team(job.threads, options);
+  std::exception_ptr failure;
+  std::mutex guard;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < job.threads; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          fermata::Member member = team.join(rank);
+          Together together{member};
+          run_member(together, job, cuts, vectors, result);
+        } catch (...) {
+          const std::lock_guard lock(guard);
+          if (!failure) failure = std::current_exception();
+          team.abort();  // the others get an error instead of waiting for ever
+        }
+      });
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  result.solution = std::move(vectors.x);
+  return result;
+}
+
+#ifdef _OPENMP
+Result run_openmp(const Job& job) {
+  Result result;
+  Vectors vectors(*job.matrix);
+  const auto cuts = partition(*job.matrix, job.threads);
+  double cells[3] = {};
+  int given = 0;
+  omp_set_dynamic(0);
+#pragma omp parallel num_threads(job.threads)
+  {
+#pragma omp single
+    given = omp_get_num_threads();
+    if (given == job.threads) {
+      InRegion region{cells};
+      run_member(region, job, cuts, vectors, result);
+    }
+  }
+  if (given != job.threads)
+    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " + std::to_string(job.threads));
+  result.solution = std::move(vectors.x);
+  return result;
+}
+#else
+Result run_openmp(const Job&) { throw std::runtime_error("this program was built without OpenMP"); }
+#endif
+
+}  // namespace cg

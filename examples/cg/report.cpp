@@ -1,0 +1,129 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "fermata/fermata.h"
+
+namespace cg {
+namespace {
+
+constexpr double kSameHistory = 1e-6;
+constexpr int kSameEnd = 2;
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return std::isfinite(value) ? text : "null";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+  }
+  return out + '"';
+}
+
+template <class T, class F>
+std::string list(const std::vector<T>& values, F&& text) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) out += (i > 0 ? ", " : "") + text(values[i]);
+  return out + "]";
+}
+
+int iterations(const Result& result) { return static_cast<int>(result.outcome.residuals.size()) - 1; }
+
+}  // namespace
+
+Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial) {
+  Difference d;
+  const std::size_t common = std::min(residuals.size(), serial.size());
+  for (std::size_t k = 0; k < common; ++k) {
+    const double scale = std::max(std::abs(serial[k]), 1e-300);
+    d.largest = std::max(d.largest, std::abs(residuals[k] - serial[k]) / scale);
+  }
+  d.iterations_apart = std::abs(static_cast<int>(residuals.size()) - static_cast<int>(serial.size()));
+  d.equal_to_rounding = d.largest <= kSameHistory && d.iterations_apart <= kSameEnd;
+  return d;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double largest_error(const std::vector<double>& solution) {
+  double worst = 0;
+  for (const double x : solution) worst = std::max(worst, std::abs(x - 1));
+  return worst;
+}
+
+const char* name_of(Ending ending) {
+  switch (ending) {
+    case Ending::kConverged: return "converged";
+    case Ending::kIterations: return "out of iterations";
+    case Ending::kIndefinite: return "the matrix is not positive definite";
+  }
+  return "";
+}
+
+void print(const Report& report) {
+  const Result& result = *report.result;
+  const double seconds = median(result.seconds);
+  const int steps = iterations(result);
+  const double first = result.outcome.residuals.front();
+  std::printf("%s: %d rows, %lld nonzeros\n", report.matrix_name.c_str(), report.job->matrix->rows,
+              static_cast<long long>(report.job->matrix->nonzeros()));
+  std::printf("  %s, %d thread%s%s: %s after %d iterations, |r|/|b| = %.2e, largest error %.2e\n", report.engine.c_str(),
+              report.job->threads, report.job->threads == 1 ? "" : "s", report.job->cpus.empty() ? "" : " pinned",
+              name_of(result.outcome.ending), steps, first > 0 ? result.outcome.residuals.back() / first : 0.0,
+              largest_error(result.solution));
+  std::printf("  %.6f s a solve (median of %zu), %.2f us an iteration; %s\n", seconds, result.seconds.size(),
+              steps > 0 ? seconds / steps * 1e6 : 0.0,
+              result.seconds.size() < 2 ? "one solve"
+              : result.repeatable       ? "bitwise the same residuals in every solve"
+                                        : "the residuals' last bits changed between solves");
+  if (report.difference)
+    std::printf("  against the serial run: largest relative difference of the residuals %.2e, %d iterations apart: %s\n",
+                report.difference->largest, report.difference->iterations_apart,
+                report.difference->equal_to_rounding ? "equal to rounding" : "DIFFERENT");
+}
+
+std::string to_json(const Report& report) {
+  const Result& result = *report.result;
+  const double seconds = median(result.seconds);
+  const int steps = iterations(result);
+  const auto of_double = [](double v) { return number(v); };
+  const auto of_int = [](int v) { return std::to_string(v); };
+  const auto flag = [](bool b) { return b ? "true" : "false"; };
+  std::string out = "{\n";
+  out += "  \"program\": \"cg\",\n  \"fermata\": " + quoted(fermata_version()) + ",\n";
+  out += "  \"matrix\": " + quoted(report.matrix_name) + ",\n";
+  out += "  \"rows\": " + std::to_string(report.job->matrix->rows) + ",\n";
+  out += "  \"nonzeros\": " + std::to_string(report.job->matrix->nonzeros()) + ",\n";
+  out += "  \"engine\": " + quoted(report.engine) + ",\n";
+  out += "  \"threads\": " + std::to_string(report.job->threads) + ",\n";
+  out += "  \"cpus\": " + list(report.job->cpus, of_int) + ",\n";
+  out += "  \"tolerance\": " + number(report.job->limits.tolerance) + ",\n";
+  out += "  \"ending\": " + quoted(name_of(result.outcome.ending)) + ",\n";
+  out += "  \"iterations\": " + std::to_string(steps) + ",\n";
+  out += "  \"seconds\": " + list(result.seconds, of_double) + ",\n";
+  out += "  \"median_seconds\": " + number(seconds) + ",\n";
+  out += "  \"us_per_iteration\": " + number(steps > 0 ? seconds / steps * 1e6 : 0) + ",\n";
+  out += std::string("  \"repeatable\": ") + flag(result.repeatable) + ",\n";
+  out += "  \"largest_error\": " + number(largest_error(result.solution)) + ",\n";
+  if (report.difference) {
+    out += "  \"largest_relative_difference\": " + number(report.difference->largest) + ",\n";
+    out += "  \"iterations_apart\": " + std::to_string(report.difference->iterations_apart) + ",\n";
+    out += std::string("  \"equal_to_rounding\": ") + flag(report.difference->equal_to_rounding) + ",\n";
+  }
+  out += "  \"residuals\": " + list(result.outcome.residuals, of_double) + "\n}\n";
+  return out;
+}
+
+}  // namespace cg

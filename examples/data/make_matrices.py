@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes symmetric positive definite test matrices as Matrix Market files (coordinate real symmetric, lower triangle).
+
+  make_matrices.py KIND SIZE FILE    one matrix
+  make_matrices.py --all FOLDER      those of the repository: examples/data/*.mtx
+
+Kinds, on a grid with zero boundary values:
+  poisson2d   5-point Laplacian on SIZE x SIZE points
+  poisson3d   7-point Laplacian on SIZE x SIZE x SIZE points
+  diffusion   -div(k grad u) on SIZE x SIZE points, where k varies smoothly by 1 to 100 with a hard inclusion of 1000; each face has
+              the harmonic mean of its two cells (finite volumes)
+"""
+import math
+import sys
+
+
+def poisson(size, dimensions):
+    """The Laplacian: 2 x dimensions on the diagonal, -1 for each neighbour. Yields (row, column, value), lower triangle."""
+    strides = [size**d for d in range(dimensions)]
+    for row in range(size**dimensions):
+        for stride in reversed(strides):
+            if row // stride % size > 0:
+                yield row, row - stride, -1.0
+        yield row, row, 2.0 * dimensions
+
+
+def conductivity(x, y):
+    if 0.3 < x < 0.45 and 0.5 < y < 0.8:
+        return 1000.0
+    return 100.0 ** (0.5 + 0.25 * (math.sin(5.0 * x) + math.cos(7.0 * y)))
+
+
+def diffusion(size):
+    def k(i, j):
+        return conductivity((i + 0.5) / size, (j + 0.5) / size)
+
+    def face(a, b):
+        return 2.0 * a * b / (a + b)
+
+    for j in range(size):
+        for i in range(size):
+            here = k(i, j)
+            # Beyond the border lies the boundary value, half a cell away.
+            faces = [face(here, k(i + di, j + dj)) if 0 <= i + di < size and 0 <= j + dj < size else 2.0 * here
+                     for di, dj in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+            row = j * size + i
+            if j > 0:
+                yield row, row - size, -faces[2]
+            if i > 0:
+                yield row, row - 1, -faces[0]
+            yield row, row, sum(faces)
+
+
+KINDS = {"poisson2d": (lambda size: poisson(size, 2), 2), "poisson3d": (lambda size: poisson(size, 3), 3),
+         "diffusion": (diffusion, 2)}
+REPOSITORY = [("poisson2d", 10), ("poisson2d", 32), ("poisson3d", 12), ("diffusion", 40)]
+
+
+def write(kind, size, path):
+    make, dimensions = KINDS[kind]
+    entries = list(make(size))
+    rows = size**dimensions
+    with open(path, "w", encoding="ascii") as out:
+        out.write("%%MatrixMarket matrix coordinate real symmetric\n")
+        out.write(f"% {kind}, {' x '.join([str(size)] * dimensions)} points; examples/data/make_matrices.py\n")
+        out.write(f"{rows} {rows} {len(entries)}\n")
+        for row, column, value in entries:
+            out.write(f"{row + 1} {column + 1} {value:.17g}\n")
+
+
+def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "--all":
+        for kind, size in REPOSITORY:
+            write(kind, size, f"{arguments[1]}/{kind}_{size}.mtx")
+        return 0
+    if len(arguments) != 3 or arguments[0] not in KINDS or not arguments[1].isdigit() or int(arguments[1]) < 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    write(arguments[0], int(arguments[1]), arguments[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
