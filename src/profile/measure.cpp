@@ -14,6 +14,7 @@ namespace fermata {
 namespace {
 
 constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
+constexpr double kLeastExtra = 0.1;      // seconds of each measurement that comes once, however many pairs there are
 constexpr std::size_t kPairsPerLevel = 3;  // with --sample
 constexpr std::size_t kMaxAdders = 128;
 
@@ -96,7 +97,8 @@ class Measurement {
     const double count = std::max<double>(1, static_cast<double>(pairs_.size()));
     each_ = std::min(options_.seconds_per_pair, kPairsBudget / count);
     const double extras = rows() > 1 ? 8 + 3 * static_cast<double>(representatives_.size()) : 1;
-    total_ = each_ * count + options_.seconds_per_pair * extras + self_seconds() * rows();
+    extra_ = std::max(options_.seconds_per_pair, kLeastExtra);
+    total_ = each_ * count + extra_ * extras + self_seconds() * rows();
   }
   double self_seconds() const { return std::min(0.02, each_); }
 
@@ -174,7 +176,7 @@ class Measurement {
   }
 
   void measure_groups() {
-    const double seconds = options_.seconds_per_pair;
+    const double seconds = extra_;
     if (const auto many = measure_many(team(9), options_.processes, 2 * seconds)) {
       p_.awaited_ns = rounded(many->awaited);
       p_.reader_ns = rounded(many->reader);
@@ -190,7 +192,7 @@ class Measurement {
   }
 
   void measure_nearest() {
-    const double seconds = options_.seconds_per_pair;
+    const double seconds = extra_;
     const std::int32_t a = os(nearest_.a), b = os(nearest_.b);
     const bool processes = options_.processes;
     const double add = p_.word_add_ns.size() > 1 ? p_.word_add_ns[1] : 0;
@@ -215,8 +217,8 @@ class Measurement {
     for (const Pair& pair : representatives_) {
       for (const std::int32_t bytes : {16, 32, 64}) {
         const auto tearing =
-            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, options_.seconds_per_pair);
-        advance(options_.seconds_per_pair, "stores of " + std::to_string(bytes) + " bytes");
+            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, extra_);
+        advance(extra_, "stores of " + std::to_string(bytes) + " bytes");
         if (!tearing) continue;
         any = true;
         p_.tearing.push_back(*tearing);
@@ -227,7 +229,7 @@ class Measurement {
   }
 
   void measure_scheduler() {
-    const double seconds = options_.seconds_per_pair;
+    const double seconds = extra_;
     p_.yield_ns = rounded(measure_yield(os(nearest_.a), options_.processes, seconds));
     advance(seconds, "switch by yield");
     p_.futex_ns = rounded(
@@ -250,7 +252,7 @@ class Measurement {
   Profile p_;
   std::vector<Pair> pairs_, representatives_;  // one representative per level
   Pair nearest_;
-  double each_ = 0, total_ = 0, done_ = 0;
+  double each_ = 0, extra_ = 0, total_ = 0, done_ = 0;
   std::string failed_;
 };
 

@@ -8,7 +8,7 @@ namespace fermata {
 
 namespace {
 
-constexpr std::int32_t kBatches = 15;
+constexpr std::int32_t kBatches = 101;
 
 struct Shared {
   probe::Control control;
@@ -57,7 +57,7 @@ double measure_yield(std::int32_t cpu, bool processes, double seconds) {
     return true;
   };
   const auto each = static_cast<std::uint32_t>(seconds * 1e9 / kBatches / 2 / 1000);
-  return handover({{cpu, cpu}, processes, seconds}, each, wait, hand_on);
+  return handover({{cpu, cpu}, processes, seconds}, each + 1, wait, hand_on);
 }
 
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds) {

@@ -17,10 +17,11 @@ namespace fermata::probe {
 namespace {
 
 constexpr std::int32_t kMaxPoints = 40;
-// Many short samples: a preemption spoils one of them, not the median.
+// Many samples, each far shorter than a time slice: a preemption spoils one of them, not the median.
 constexpr std::int32_t kMinRepeats = 5;
 constexpr std::int32_t kMaxRepeats = 301;
 constexpr std::int32_t kAimedRepeats = 101;
+constexpr double kLongestSample = 100'000;  // ns
 constexpr std::int32_t kStop = -1;
 
 struct Sampling {
@@ -72,7 +73,7 @@ class Leader {
     for (std::int32_t p = 0; p < points; ++p) {
       run(p, kFirst);  // pages and caches
       const double each = run(p, kFirst);
-      const double share = seconds * 1e9 / points / kAimedRepeats;
+      const double share = std::min(seconds * 1e9 / points / kAimedRepeats, kLongestSample);
       rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), 16.0, 50000.0));
     }
     while (s_.repeats < kMaxRepeats && (s_.repeats < kMinRepeats || os::now_ns() < end)) {

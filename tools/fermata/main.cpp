@@ -7,6 +7,9 @@
 
 namespace {
 constexpr fermata::tool::AddCommand kCommands[] = {
+    fermata::tool::add_doctor,
+    fermata::tool::add_topo,
+    fermata::tool::add_profile,
     fermata::tool::add_verify,
     fermata::tool::add_plan,
     fermata::tool::add_explain,

@@ -1,0 +1,130 @@
+// fermata profile: measure what a signal costs between each pair of CPUs, show it, keep it.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "base/result.hpp"
+#include "commands.hpp"
+#include "profile/profile.hpp"
+#include "profile/store.hpp"
+
+namespace fermata::tool {
+
+namespace {
+
+struct Options {
+  std::string cpus, json_path, file;
+  double seconds = 0;
+  bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false;
+};
+
+// A bar on a terminal; elsewhere a line at every tenth.
+class Progress {
+ public:
+  Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  void operator()(double done, const std::string& what) {
+    const int percent = static_cast<int>(std::lround(done * 100));
+    if (terminal_) {
+      constexpr int kWidth = 40;
+      const auto filled = static_cast<std::size_t>(done * kWidth);
+      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'),
+                 std::string(kWidth - filled, ' '), percent, what);
+      if (what == "done") fmt::print(stderr, "\r{:90}\r", "");
+    } else if (percent / 10 > last_ / 10 || (percent == 100 && last_ < 100)) {
+      fmt::print(stderr, "profile: {:3d} %  {}\n", percent, what);
+    }
+    last_ = percent;
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_;
+  int last_ = -1;
+};
+
+// Of a budget in seconds for all: what comes once takes about as long as 14 pairs.
+double share_of(double seconds, std::size_t cpus) {
+  constexpr double kOnce = 14;
+  const auto n = static_cast<double>(cpus);
+  return seconds / (n * (n - 1) / 2 + kOnce);
+}
+
+Profile measured(const Options& o) {
+  const auto topology = discover_topology();
+  if (!topology) throw CommandError(topology.error().message);
+  if (o.estimate) return estimate_profile(*topology);
+  ProfileOptions options;
+  if (!o.cpus.empty()) {
+    const auto cpus = parse_cpu_list(o.cpus);
+    if (!cpus) throw CommandError(cpus.error().message);
+    options.cpus = *cpus;
+  }
+  options.processes = o.processes;
+  options.sample = o.sample;
+  const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
+  options.seconds_per_pair = o.seconds > 0 ? share_of(o.seconds, o.sample ? 4 : count) : 0.3;
+  auto progress = std::make_shared<Progress>();
+  options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
+  auto profile = measure_profile(*topology, options);
+  if (!profile) throw CommandError(profile.error().message);
+  return *std::move(profile);
+}
+
+Profile loaded(const Options& o) {
+  auto profile = load_profile_file(o.file);
+  if (!profile) throw CommandError(profile.error().message);
+  return *std::move(profile);
+}
+
+void run(const Options& o) {
+  const Profile profile = o.file.empty() ? measured(o) : loaded(o);
+  const bool both = o.table == o.heat;
+  if (both || o.table) fmt::print("{}", to_table(profile));
+  if (both) fmt::print("\n");
+  if (both || o.heat) fmt::print("{}", heat_map(profile));
+  if (!o.json_path.empty()) {
+    const auto written = write_file_atomically(o.json_path, to_json(profile));
+    if (!written) throw CommandError(written.error().message);
+    fmt::print("written to {}\n", *written);
+  }
+  if (o.no_save || profile.origin != "measured" || !o.file.empty()) return;
+  // The planner wants the whole machine: fewer CPUs don't replace more.
+  const auto old = load_profile(profile.fingerprint, profile.engine);
+  std::vector<std::int32_t> lost;
+  if (old)
+    for (const Cpu& cpu : old->topology.cpus)
+      if (profile.topology.find(cpu.os_index) == nullptr) lost.push_back(cpu.os_index);
+  if (!lost.empty()) {
+    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n",
+               cpu_list(lost));
+    return;
+  }
+  const auto saved = save_profile(profile);
+  if (!saved) throw CommandError(saved.error().message);
+  fmt::print("saved as {}\n", *saved);
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("profile", "Measure what a signal costs between CPUs");
+  command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
+  command->add_flag("--processes", o->processes, "between processes that share memory, not threads");
+  command->add_flag("--sample", o->sample,
+                    "at most three pairs per level; their medians stand for the others");
+  command->add_option("--seconds", o->seconds, "aimed duration of the whole")->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--json", o->json_path, "also write the profile to this file");
+  command->add_option("--file", o->file, "show this profile instead of measuring");
+  command->add_flag("--estimate", o->estimate, "don't measure: default costs per level of the topology");
+  command->add_flag("--no-save", o->no_save, "don't keep it in the cache directory for the planner");
+  command->add_flag("--table", o->table, "print the table only");
+  command->add_flag("--heatmap", o->heat, "print the heat map only");
+  command->callback([o] { run(*o); });
+}
+
+}  // namespace fermata::tool

@@ -1,0 +1,54 @@
+// fermata topo: what surrounds the CPUs here, or in a file.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "base/result.hpp"
+#include "commands.hpp"
+#include "profile/store.hpp"
+#include "topo/topology.hpp"
+
+namespace fermata::tool {
+
+namespace {
+
+struct Options {
+  std::string xml, synthetic, file;
+  bool json = false, text = false;
+};
+
+Result<Topology> chosen(const Options& o) {
+  if (!o.xml.empty()) return topology_from_xml(o.xml);
+  if (!o.synthetic.empty()) return topology_from_synthetic(o.synthetic);
+  if (!o.file.empty()) return topology_from_file(o.file);
+  return discover_topology();
+}
+
+void run(const Options& o) {
+  const auto topology = chosen(o);
+  if (!topology) throw CommandError(topology.error().message);
+  if (o.json)
+    fmt::print("{}", to_json(*topology));
+  else if (o.text)
+    fmt::print("{}", to_text(*topology));
+  else
+    fmt::print("{}", to_table(*topology));
+}
+
+}  // namespace
+
+void add_topo(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("topo", "Show packages, NUMA nodes, caches, cores and CPUs");
+  auto* xml = command->add_option("--xml", o->xml, "read an hwloc XML file instead of this machine");
+  auto* synthetic = command->add_option("--synthetic", o->synthetic,
+                                        "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
+  auto* file = command->add_option("--file", o->file, "a file that --text or --json printed, or hwloc XML");
+  xml->excludes(synthetic)->excludes(file);
+  synthetic->excludes(file);
+  auto* json = command->add_flag("--json", o->json, "print JSON");
+  command->add_flag("--text", o->text, "print the text form that --file reads")->excludes(json);
+  command->callback([o] { run(*o); });
+}
+
+}  // namespace fermata::tool

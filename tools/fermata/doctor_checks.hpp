@@ -1,0 +1,23 @@
+// What this system permits, found out by trying it.
+#ifndef FERMATA_TOOLS_DOCTOR_CHECKS_HPP
+#define FERMATA_TOOLS_DOCTOR_CHECKS_HPP
+
+#include <string>
+#include <vector>
+
+namespace fermata::tool {
+
+struct Check {
+  std::string name;     // a word or two; the key in JSON
+  std::string state;    // "yes", "no", "partly", "unknown"
+  std::string detail;   // what was found
+  std::string follows;  // what Fermata does with that
+};
+
+std::vector<Check>
+check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
+std::vector<Check>
+check_kernel();  // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
+
+}  // namespace fermata::tool
+#endif
