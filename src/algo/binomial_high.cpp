@@ -8,7 +8,7 @@
 //   the leaves, so far signals are many but all at once; binomial has few far ones near the root.
 // Why right: a member signals after all ranks above it with the same low bits did, so member 0 hears of everybody; the
 //   release is the transposed arrival.
-// Limits: subtrees are not intervals of ranks: operators that do not commute are refused beyond three members.
+// Limits: subtrees are not intervals of ranks: operators that do not commute are refused beyond two members.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -13,7 +13,6 @@ namespace {
 struct Incoming {
   double at = 0;  // when its sender turned to it
   double o = 0, l = 0;
-  double more = 0;  // what it costs behind another slot: l, or the measured cost of a further slot
   std::int32_t step = -1;
 };
 
@@ -58,7 +57,8 @@ class Simulation {
   const Schedule& s_;
   const CostModel& model_;
   const bool published_, keep_path_;
-  double factor_, nearest_l_;
+  double factor_;
+  double further_;  // what a further awaited slot costs, as a share of its L
   std::vector<double> time_, next_;
   std::vector<std::int32_t> step_;       // per vertex: its last step
   std::vector<std::int32_t> completer_;  // per word: who completed it
@@ -90,7 +90,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       keep_path_(keep_path),
       factor_(model.layout_factor[static_cast<int>(layout.layout)] *
               model.stride_factor[std::clamp(layout.stride, 1, 8)]),
-      nearest_l_(model.awaited > 0 ? smallest_l(model) : 0),
+      further_(model.awaited > 0 && smallest_l(model) > 0 ? model.awaited / smallest_l(model) : 1),
       time_(s.vertices(), 0),
       next_(s.vertices(), 0),
       step_(s.vertices(), -1),
@@ -107,7 +107,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
 void Simulation::send(const Transfer& t) {
   if (t.from == t.to) {  // a line of one's own, in one's own cache
     if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-    incoming_[t.to].push_back({time_[t.from], 0, 0, 0, step_[t.from]});
+    incoming_[t.to].push_back({time_[t.from], 0, 0, step_[t.from]});
     return;
   }
   const double o = model_.o_at(t.from, t.to) * factor_, l = model_.l_at(t.from, t.to) * factor_;
@@ -115,10 +115,8 @@ void Simulation::send(const Transfer& t) {
   const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l) : sent_l_[t.from] + l;
   sent_o_[t.from] = std::max(sent_o_[t.from], o);
-  double more = l;
-  if (model_.awaited > 0) more = nearest_l_ > 0 ? model_.awaited * l / nearest_l_ : model_.awaited;
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-  incoming_[t.to].push_back({time_[t.from] + queue, o, l, more, step_[t.from]});
+  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from]});
 }
 
 void Simulation::collect(const Stage& stage) {
@@ -182,8 +180,8 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::int32_t cause = -1;
   for (auto i = in.rbegin(); i != in.rend(); ++i) {
     most_o = std::max(most_o, i->o);
-    first_l = std::max(first_l, i->l - i->more);
-    sum_more += i->more;
+    first_l = std::max(first_l, i->l * (1 - further_));
+    sum_more += i->l * further_;
     const double done = i->at + most_o + sum_more + first_l;
     if (cause < 0 || done > seen) cause = i->step;
     seen = std::max(seen, done);

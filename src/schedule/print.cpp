@@ -65,8 +65,10 @@ std::string to_matrices(const Schedule& s) {
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
     std::vector<std::string> rows(s.vertices(), std::string(s.vertices(), '.'));
     for (const Transfer& t : s.stages[a].transfers) rows[t.from][t.to] = '1';
-    out += "S" + std::to_string(a) + "\n";
+    out += "S" + std::to_string(a) + (s.words.empty() ? "\n" : " (columns: members, then words; empty rows left out)\n");
     for (std::int32_t v = 0; v < s.vertices(); ++v) {
+      // Words make most rows empty; without them the square matrix is the paper's.
+      if (!s.words.empty() && rows[v].find('1') == std::string::npos) continue;
       std::string name = spelled(s, v);
       name.insert(0, name.size() < 4 ? 4 - name.size() : 0, ' ');
       out += name + " |";

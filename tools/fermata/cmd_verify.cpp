@@ -1,0 +1,231 @@
+// fermata verify: the proofs, for the whole table or for one schedule.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "algo/algorithm.hpp"
+#include "algo/sweep.hpp"
+#include "commands.hpp"
+#include "schedule/knowledge.hpp"
+#include "schedule/print.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  bool all = false;
+  std::int32_t most = 70;
+  std::string json, algorithm, file, kind = "barrier";
+  std::int32_t members = 8, root = 0;
+};
+
+// Sizes beyond the exhaustive range: powers of two, their neighbours, and what machines have.
+constexpr std::int32_t kSpotChecks[] = {96, 127, 128, 192, 255, 256, 257, 511, 512, 513, 768, 1000, 1023, 1024};
+
+struct NamedOp {
+  const char* name;
+  OpTraits op;
+};
+constexpr NamedOp kOps[] = {{"integer sum", {.associative = true, .commutative = true, .idempotent = false}},
+                            {"floating-point sum", {.associative = false, .commutative = true, .idempotent = false}},
+                            {"max", {.associative = true, .commutative = true, .idempotent = true}},
+                            {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
+
+void write_json(const std::string& path, const Json& json) {
+  std::ofstream out(path);
+  out << json.dump(2) << '\n';
+  if (!out) throw CommandError("cannot write " + path);
+}
+
+Json to_json(const SweepRow& row) {
+  Json proved;
+  for (int kind = 0; kind < kKindCount; ++kind) proved[name_of(static_cast<Kind>(kind))] = row.proved[kind];
+  return {{"algorithm", row.algorithm}, {"proved", proved},      {"refused", row.refused},
+          {"rank_order", row.rank_order}, {"rank_order_of", row.rank_order_of}, {"reuse", row.reuse},
+          {"wrong", row.wrong},         {"first_wrong", row.first_wrong}, {"ms", row.ms}};
+}
+
+std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
+  fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9}\n", "algorithm", "barrier", "reduce", "bcast",
+             "allreduce", "refused", "rank order", "reuse", "wrong", "ms");
+  std::int64_t wrong = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const std::int32_t degree : degrees_of(algorithm)) {
+      const SweepRow row = sweep(algorithm, degree, sizes);
+      fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.algorithm,
+                 row.proved[static_cast<int>(Kind::kBarrier)], row.proved[static_cast<int>(Kind::kReduce)],
+                 row.proved[static_cast<int>(Kind::kBroadcast)], row.proved[static_cast<int>(Kind::kAllreduce)],
+                 row.refused, fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);
+      if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
+      std::fflush(stdout);
+      wrong += row.wrong;
+      rows.push_back(to_json(row));
+    }
+  }
+  return wrong;
+}
+
+std::int64_t print_broken(Json& rows) {
+  fmt::print("\n{:<68}{:>8}{:>10}{:>7}\n", "broken on purpose", "tried", "must be", "wrong");
+  std::int64_t wrong = 0;
+  for (const BreakRow& row : broken_schedules()) {
+    fmt::print("{:<68}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted", row.wrong);
+    if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
+    wrong += row.wrong;
+    rows.push_back({{"what", row.what},
+                    {"must_be", row.must_refuse ? "refused" : "accepted"},
+                    {"tried", row.tried},
+                    {"wrong", row.wrong},
+                    {"first_wrong", row.first_wrong}});
+  }
+  return wrong;
+}
+
+void verify_all(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::int32_t> sizes;
+  for (std::int32_t p = 1; p <= options.most; ++p) sizes.push_back(p);
+  for (const std::int32_t p : kSpotChecks) {
+    if (p > options.most && options.most >= 70) sizes.push_back(p);
+  }
+  fmt::print("every algorithm, every kind, P = 1..{}{}; integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
+             options.most, options.most >= 70 && options.most < 1024 ? " and spot checks to 1024" : "");
+  Json json{{"version", 1}, {"sizes", sizes}, {"algorithms", Json::array()}, {"broken", Json::array()}};
+  const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fmt::print("\nnumbers are verdicts as they must be: proofs by kind; refused: repeated contributions under a sum, or\n"
+             "different trees under a floating-point sum; rank order: serves operators that do not commute too;\n"
+             "reuse: back-to-back episodes without run-ahead hazard (words; allreduce with two slots).\n"
+             "{} wrong verdicts, {:.1f} s\n",
+             wrong, seconds);
+  json["wrong"] = wrong;
+  json["seconds"] = seconds;
+  if (!options.json.empty()) write_json(options.json, json);
+  if (wrong > 0) throw CommandError(fmt::format("{} wrong verdicts", wrong));
+}
+
+Kind kind_named(const std::string& name) {
+  for (int kind = 0; kind < kKindCount; ++kind) {
+    if (name == name_of(static_cast<Kind>(kind))) return static_cast<Kind>(kind);
+  }
+  throw CommandError("no kind '" + name + "': barrier, broadcast, reduce or allreduce");
+}
+
+Schedule chosen(const Options& options) {
+  if (!options.file.empty()) {
+    std::ifstream in(options.file);
+    if (!in) throw CommandError("cannot read " + options.file);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    Result<Schedule> schedule = parse_schedule(text);
+    if (!schedule) throw CommandError(options.file + ": " + schedule.error().message);
+    return *std::move(schedule);
+  }
+  const Result<AlgorithmName> name = parse_algorithm(options.algorithm);
+  if (!name) throw CommandError(name.error().message);
+  const Request request{.kind = kind_named(options.kind), .members = options.members, .root = options.root, .degree = name->degree};
+  if (!name->algorithm->applicable(request)) {
+    throw CommandError(fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm, options.kind,
+                                   options.members, options.root));
+  }
+  return name->algorithm->build(request);
+}
+
+void print_knowledge(const Schedule& s) {
+  Knowledge k(s);
+  const auto pairs = static_cast<std::int64_t>(s.members) * s.members;
+  const auto line = [&](const std::string& when) {
+    std::int64_t informed = 0;
+    for (std::int32_t v = s.members; v < s.vertices(); ++v) informed += k.known(v) == s.members ? 1 : 0;
+    fmt::print("  {:<12}{:>10} ({:3.0f} %)", when, k.known_pairs(), 100.0 * static_cast<double>(k.known_pairs()) / static_cast<double>(pairs));
+    if (!s.words.empty()) fmt::print("   words that know of all: {} of {}", informed, s.words.size());
+    fmt::print("\n");
+  };
+  fmt::print("\nwho knows of whose arrival, pairs of members, of {}:\n", pairs);
+  line("before");
+  for (std::size_t a = 0; a < s.stages.size(); ++a) {
+    k.advance(s.stages[a]);
+    line("stage " + std::to_string(a));
+  }
+}
+
+void print_results(const Schedule& s) {
+  constexpr std::int32_t kMostShown = 16;
+  fmt::print("\nresults:\n");
+  for (std::int32_t m = 0; m < std::min(s.members, kMostShown); ++m) {
+    if (s.kind != Kind::kReduce || m == s.root) fmt::print("  member {}: {}\n", m, result_expression(s, m));
+  }
+  if (s.members > kMostShown && s.kind != Kind::kReduce) fmt::print("  ... and {} more\n", s.members - kMostShown);
+}
+
+// False if nothing at all could be proved.
+bool print_verdicts(const Schedule& s) {
+  fmt::print("\n");
+  bool any = false;
+  for (const NamedOp& named : kOps) {
+    const bool barrier = s.kind == Kind::kBarrier, broadcast = s.kind == Kind::kBroadcast;
+    const Result<Verified> verdict = verify(s, named.op);
+    any = any || verdict.ok();
+    fmt::print("{}: {}\n", barrier || broadcast ? name_of(s.kind) : named.name,
+               verdict ? std::string("proved") : "refused: " + verdict.error().message);
+    if (barrier || broadcast) break;
+  }
+  for (const int slots : {1, 2, 4}) {
+    const std::size_t hazards = reuse_hazards(s, slots, s.kind != Kind::kBarrier).size();
+    fmt::print("back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
+               hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
+    if (hazards == 0) break;
+  }
+  return any;
+}
+
+void verify_one(const Options& options) {
+  const Schedule s = chosen(options);
+  constexpr std::size_t kMostPrinted = 2000;
+  if (s.transfer_count() <= kMostPrinted) {
+    fmt::print("{}", to_text(s));
+  } else {
+    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members, s.stages.size(),
+               s.transfer_count());
+  }
+  if (s.vertices() <= 24) fmt::print("\n{}", to_matrices(s));
+  const bool proved = print_verdicts(s);
+  if (s.kind == Kind::kBarrier) {
+    if (proved) print_knowledge(s);
+  } else {
+    print_results(s);
+  }
+  fmt::print("\nhash {:016x}\n", hash_of(s));
+  if (!proved) throw CommandError("not proved");
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("verify", "prove schedules, and see that broken ones are refused");
+  command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
+  command->add_option("--max", options->most, "with --all: every size up to this (spot checks beyond from 70 on)")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--json", options->json, "with --all: also write the table to this file");
+  command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
+  command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
+  command->add_option("-n,--members", options->members, "members")->check(CLI::Range(1, kMaxScheduleMembers))->capture_default_str();
+  command->add_option("--kind", options->kind, "barrier, broadcast, reduce or allreduce")->capture_default_str();
+  command->add_option("--root", options->root, "of a broadcast or reduce")->capture_default_str();
+  command->callback([options] {
+    const int ways = (options->all ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
+    if (ways != 1) throw CommandError("verify takes one of --all, --algorithm and --file");
+    options->all ? verify_all(*options) : verify_one(*options);
+  });
+}
+
+}  // namespace fermata::tool
