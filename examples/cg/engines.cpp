@@ -1,8 +1,10 @@
 #include "engines.hpp"
 
+#include <array>
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -21,6 +23,7 @@ double now() {
 struct Alone {
   int rank() const { return 0; }
   double allreduce(double value) { return value; }
+  std::array<double, 2> allreduce(double a, double b) { return {a, b}; }
   void barrier() {}
 };
 
@@ -29,24 +32,46 @@ struct Together {
   int my_rank = member.rank();
   int rank() const { return my_rank; }
   double allreduce(double value) { return member.allreduce(value, fermata::Op::kSum); }
+  std::array<double, 2> allreduce(double a, double b) {
+    std::array<double, 2> both{a, b};
+    member.allreduce(std::span<double>(both), fermata::Op::kSum);  // one call: both ride on one line
+    return both;
+  }
   void barrier() { member.barrier(); }
 };
 
 #ifdef _OPENMP
 // Three cells in turn, so that one reduction needs no barrier but its own: the cell of the call after this one is
 // cleared by rank 0 before this call's barrier, and everybody has read it by then (two calls ago).
+struct alignas(128) Cell {
+  double a = 0, b = 0;
+};
+
 struct InRegion {
-  double* cells;  // shared, three, zero at first
+  Cell* cells;  // shared, three
   int threads = omp_get_num_threads();
   unsigned calls = 0;
   int rank() const { return omp_get_thread_num(); }
+  Cell& turn() {
+    if (rank() == 0) cells[(calls + 1) % 3] = Cell{};
+    return cells[calls++ % 3];
+  }
   double allreduce(double value) {
-    double& cell = cells[calls % 3];
-    if (rank() == 0) cells[(calls + 1) % 3] = 0;
-    ++calls;
-#pragma omp for schedule(static) reduction(+ : cell)
-    for (int part = 0; part < threads; ++part) cell += value;
-    return cell;
+    double& sum = turn().a;
+#pragma omp for schedule(static) reduction(+ : sum)
+    for (int part = 0; part < threads; ++part) sum += value;
+    return sum;
+  }
+  std::array<double, 2> allreduce(double first, double second) {
+    Cell& cell = turn();
+    double& a = cell.a;
+    double& b = cell.b;
+#pragma omp for schedule(static) reduction(+ : a, b)
+    for (int part = 0; part < threads; ++part) {
+      a += first;
+      b += second;
+    }
+    return {a, b};
   }
   void barrier() {
 #pragma omp barrier
@@ -122,7 +147,7 @@ Result run_openmp(const Job& job) {
   Result result;
   Vectors vectors(*job.matrix);
   const auto cuts = partition(*job.matrix, job.threads);
-  double cells[3] = {};
+  Cell cells[3];
   int given = 0;
   omp_set_dynamic(0);
 #pragma omp parallel num_threads(job.threads)
