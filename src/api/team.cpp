@@ -275,7 +275,9 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
   if (!team->team->shared()) return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
-  return status == Status::kOk ? FERMATA_OK : fail(status, "serving the team as '%s': %s", name, fermata_status_string(static_cast<int>(status)));
+  return status == Status::kOk ? FERMATA_OK
+                               : fail(status, "serving the team as '%s': %s", name,
+                                      fermata_status_string(static_cast<int>(status)));
 }
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {

@@ -78,9 +78,8 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   m->rank_ = rank;
   m->generation_ = os::fork_generation();
   m->status_ = &status;
-  // order: relaxed: reports only
-  status.process.store(os::process_id(), std::memory_order_relaxed);
-  status.thread.store(os::thread_id(), std::memory_order_relaxed);
+  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: reports only
+  status.thread.store(os::thread_id(), std::memory_order_relaxed);    // order: relaxed: reports only
   m->memory_.team = team;
   m->memory_.calls.shared = team->shared();
   auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));

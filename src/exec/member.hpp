@@ -20,9 +20,9 @@ struct OsCalls {
   template <Site S>
   void heavy_fence(bool full) const {
     if (full) {
-      RealAtomics::full_fence<S>();
+      RealAtomics::full_fence<S>();  // order: store-load, between arming and looking; pairs with kRingFence
     } else {
-      os::heavy_fence(shared);
+      os::heavy_fence(shared);  // order: the same, on behalf of both sides; pairs with the light kRingFence
     }
   }
 };

@@ -23,8 +23,10 @@ struct Door {
 template <class A, class Os>
 inline void ring(Door<A>& door, bool full, Os& os) {
   if (full) {
+    // order: store-load, between the signal and the look at `armed`. Pairs with kDoorFence.
     A::template full_fence<Site::kRingFence>();
   } else {
+    // order: the compiler's only; the parker's membarrier at kDoorFence is the fence. Pairs with kDoorFence.
     A::template light_fence<Site::kRingFence>();
   }
   // order: relaxed; the fences on both sides order it after the signal. Pairs with park()'s arming.

@@ -144,7 +144,8 @@ void print_knowledge(const Schedule& s) {
   const auto line = [&](const std::string& when) {
     std::int64_t informed = 0;
     for (std::int32_t v = s.members; v < s.vertices(); ++v) informed += k.known(v) == s.members ? 1 : 0;
-    fmt::print("  {:<12}{:>10} ({:3.0f} %)", when, k.known_pairs(), 100.0 * static_cast<double>(k.known_pairs()) / static_cast<double>(pairs));
+    fmt::print("  {:<12}{:>10} ({:3.0f} %)", when, k.known_pairs(),
+               100.0 * static_cast<double>(k.known_pairs()) / static_cast<double>(pairs));
     if (!s.words.empty()) fmt::print("   words that know of all: {} of {}", informed, s.words.size());
     fmt::print("\n");
   };

@@ -57,7 +57,8 @@ TEST(Tags, EqualPassDifferentFailEverywhereAndTheTeamGoesOn) {
       EXPECT_EQ(fermata_barrier_tagged(m, 7), FERMATA_OK) << fermata_error_detail();
       EXPECT_EQ(r == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 0), FERMATA_OK);
       EXPECT_EQ(fermata_barrier_tagged(m, r == 1 ? 9 : 8), FERMATA_ERR_MISMATCH);
-      EXPECT_EQ(r == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, r == 1 ? 0xffffffffu : 0), members == 2 ? FERMATA_OK : FERMATA_ERR_MISMATCH);
+      EXPECT_EQ(r == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, r == 1 ? 0xffffffffu : 0),
+                members == 2 ? FERMATA_OK : FERMATA_ERR_MISMATCH);
       EXPECT_EQ(fermata_barrier(m), FERMATA_OK);
       EXPECT_EQ(fermata_barrier_tagged(m, 0xffffffffu), FERMATA_OK);
     });

@@ -94,7 +94,9 @@ class Worker {
       const int departed = fermata_depart(member_);
       return departed != FERMATA_OK ? departed : fermata_barrier(member_);
     }
-    const int status = test_.tagged && rank_ % 2 == 0 ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e)) : fermata_barrier(member_);
+    const int status = test_.tagged && rank_ % 2 == 0
+                           ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e))
+                           : fermata_barrier(member_);
     if (status != FERMATA_OK) return status;
     check_all_entered(e);
     return fermata_barrier(member_);

@@ -141,7 +141,9 @@ TEST(Clusters, EveryRankIsInOneLeafWhateverTheMatrix) {
   for (unsigned seed = 1; seed < 200; ++seed) {
     const int n = 1 + static_cast<int>(seed % 40);
     const CostModel m = model_of(n, [&](int i, int j) {
-      const unsigned x = (static_cast<unsigned>(std::min(i, j)) * 2654435761u ^ static_cast<unsigned>(std::max(i, j)) * 40503u) * (2 * seed + 1);
+      const unsigned x = (static_cast<unsigned>(std::min(i, j)) * 2654435761u ^
+                          static_cast<unsigned>(std::max(i, j)) * 40503u) *
+                         (2 * seed + 1);
       return 10.0 * static_cast<double>(1u << (x >> 13) % 12);
     });
     std::vector<int> seen(static_cast<std::size_t>(n), 0);
