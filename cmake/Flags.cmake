@@ -5,14 +5,16 @@ target_compile_options(fermata_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   # g++ 12 sees overlapping copies in "literal" + std::string where there are none (its bug 105651).
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+# clang 19 sees libstdc++ 12's own stable_sort use a function that C++17 deprecated.
+target_compile_options(fermata_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
 target_include_directories(fermata_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 
 if(FERMATA_SANITIZE STREQUAL "thread")
   # The asymmetric fence stays a compiler barrier there; membarrier is what makes it a fence.
-  add_compile_options(-fsanitize=thread -g $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
+  add_compile_options(-fsanitize=thread -g1 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
   add_link_options(-fsanitize=thread)
 elseif(FERMATA_SANITIZE STREQUAL "address+undefined")
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=address,undefined)
 elseif(FERMATA_SANITIZE)
   message(FATAL_ERROR "FERMATA_SANITIZE: address+undefined or thread, not '${FERMATA_SANITIZE}'")
