@@ -35,6 +35,30 @@ void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) 
   outer.take_over(reader);
 }
 
+// {"o": rows, "l": rows}: square matrices of the same size.
+void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) {
+  ObjectReader reader(node, "numa_pairs");
+  reader.only({"o", "l"});
+  const JsonNode *o = reader.array("o"), *l = reader.array("l");
+  const std::size_t n = o == nullptr ? 0 : o->items.size();
+  if (n == 0 || l == nullptr || l->items.size() != n)
+    reader.complain(node, "'o' and 'l' of the same size are expected");
+  for (std::size_t i = 0; reader.ok() && i < n; ++i) {
+    const JsonNode &row_o = o->items[i], &row_l = l->items[i];
+    if (row_o.items.size() != n || row_l.items.size() != n)
+      reader.complain(row_o, "the matrices must be square");
+    for (std::size_t j = 0; reader.ok() && j < n; ++j) {
+      const JsonNode &a = row_o.items[j], &b = row_l.items[j];
+      const auto good = [](const JsonNode& x) {
+        return x.type == JsonNode::Type::kNumber && x.number >= 0 && x.number <= kMaxNs;
+      };
+      if (!good(a) || !good(b)) reader.complain(a, "nanoseconds from 0 to 1e12 are expected");
+      costs.numa_pairs.push_back({a.number, b.number, true});
+    }
+  }
+  outer.take_over(reader);
+}
+
 LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b) {
   for (const auto& group : costs.groups)
     if (a.host / group.hosts == b.host / group.hosts) return group.cost;
@@ -52,7 +76,8 @@ LinkCost network_cost(const LevelCosts& costs, const Cpu& a, const Cpu& b) {
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
   LevelCosts costs;
   ObjectReader reader(node, "levels");
-  reader.only({"self", "core", "l2", "l3", "numa", "package", "machine", "network"});
+  reader.only({"self", "core", "l2", "l3", "numa", "package", "machine", "network", "numa_pairs"});
+  if (const JsonNode* pairs = reader.object("numa_pairs")) read_numa_pairs(*pairs, costs, reader);
   for (int level = 0; level < kLevelCount && reader.ok(); ++level) {
     const JsonNode* item = reader.object(name_of(static_cast<Level>(level)));
     if (item == nullptr) continue;
@@ -69,19 +94,35 @@ LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer) {
   return costs;
 }
 
+namespace {
+
+LinkCost cost_between(const LevelCosts& costs, const Cpu& a, const Cpu& b, std::size_t numa_nodes) {
+  const Level level = common_level(a, b);
+  if (level == Level::kNetwork) return network_cost(costs, a, b);
+  if (a.numa != b.numa && numa_nodes > 0)
+    return costs.numa_pairs[static_cast<std::size_t>(a.numa) * numa_nodes + static_cast<std::size_t>(b.numa)];
+  return costs.at[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
 std::string expand_levels(const LevelCosts& costs, Profile& p) {
   const auto& cpus = p.topology.cpus;
   if (cpus.size() > kMaxExpanded) return "levels can be expanded for 2048 CPUs at most";
+  std::size_t nodes = 0;
+  while (nodes * nodes < costs.numa_pairs.size()) ++nodes;
   const auto n = static_cast<std::int32_t>(cpus.size());
+  for (const Cpu& c : cpus)
+    if (nodes > 0 && static_cast<std::size_t>(c.numa) >= nodes)
+      return "numa_pairs has fewer nodes than the topology";
   p.o = Matrix(n);
   p.l = Matrix(n);
   for (std::int32_t i = 0; i < n; ++i) {
     for (std::int32_t j = 0; j < n; ++j) {
       const Cpu &a = cpus[static_cast<std::size_t>(i)], &b = cpus[static_cast<std::size_t>(j)];
-      const Level level = common_level(a, b);
-      const LinkCost cost =
-          level == Level::kNetwork ? network_cost(costs, a, b) : costs.at[static_cast<std::size_t>(level)];
-      if (!cost.known) return std::string("level '") + name_of(level) + "' occurs and has no cost";
+      const LinkCost cost = cost_between(costs, a, b, nodes);
+      if (!cost.known)
+        return std::string("level '") + name_of(common_level(a, b)) + "' occurs and has no cost";
       p.o.at(i, j) = cost.o;
       p.l.at(i, j) = cost.l;
     }

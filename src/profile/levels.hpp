@@ -26,6 +26,9 @@ struct LevelCosts {
     LinkCost cost;
   };
   std::vector<HostGroup> groups;
+  // Between NUMA nodes of one host where levels are too coarse (four chips at four distances): nodes x nodes,
+  // row-major; empty: not given. Within a node the levels count.
+  std::vector<LinkCost> numa_pairs;
   // Hosts on a mesh of this width: a pair's O grows with each hop after the first.
   std::int32_t mesh_width = 0;
   double o_per_hop = 0;

@@ -40,7 +40,7 @@ Result<Topology> regular_of(const JsonNode& node) {
   reader.only({"hosts", "packages", "numa", "l3", "l2", "cores", "smt"});
   RegularShape shape;
   const auto count = [&](const char* key, std::int32_t low) {
-    return static_cast<std::int32_t>(reader.integer(key, low, kMaxId, 1));
+    return static_cast<std::int32_t>(reader.integer(key, low, kMaxId, key == std::string_view("l2") ? 0 : 1));
   };
   shape.hosts = count("hosts", 1);
   shape.packages = count("packages", 1);

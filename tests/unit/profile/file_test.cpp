@@ -1,0 +1,276 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "profile/profile.hpp"
+#include "profile/store.hpp"
+#include "profile/subset.hpp"
+
+namespace fermata {
+namespace {
+
+Profile small() {
+  Profile p;
+  p.machine = "box \"with\" quotes\n";
+  p.origin = "measured";
+  p.engine = "threads";
+  p.date = "2024-01-02T03:04:05Z";
+  RegularShape shape;
+  shape.cores = 3;
+  p.topology = *topology_from_regular(shape);
+  p.topology.model = "model";
+  p.fingerprint = fingerprint(p.topology);
+  p.o = Matrix(3);
+  p.l = Matrix(3);
+  for (std::size_t i = 0; i < 9; ++i)
+    p.o.v[i] = 10.25 + static_cast<double>(i), p.l.v[i] = 1.0 / 3 + static_cast<double>(i);
+  p.one_way_ns = 58.5;
+  p.awaited_ns = 12;
+  p.reader_ns = 0.1;
+  p.word_add_ns = {5, 20.5};
+  p.word_read_ns = 60;
+  p.layouts = {{"private", 57}, {"counter", 27}};
+  p.tearing = {{16, Level::kL3, 1000, 0}, {64, Level::kMachine, 1000, 14}};
+  p.yield_ns = 500;
+  p.futex_ns = 4000;
+  p.citations = {{"l", "a paper, Table II", true}};
+  p.remarks = {"remark"};
+  return p;
+}
+
+std::string complaint(std::string_view text) {
+  const auto p = profile_from_json(text);
+  if (p.ok()) return "accepted";
+  EXPECT_EQ(p.error().status, Status::kParse);
+  return p.error().message;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+int line_of(const std::string& text, const std::string& what) {
+  return 1 + static_cast<int>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(what)), '\n'));
+}
+
+TEST(ProfileFile, RoundTrips) {
+  const Profile p = small();
+  const auto back = profile_from_json(to_json(p));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+}
+
+TEST(ProfileFile, RefusesWithLineAndReason) {
+  const std::string good = to_json(small());
+  const auto expect = [&](const std::string& from, const std::string& to, const std::string& reason) {
+    const std::string message = complaint(replaced(good, from, to));
+    EXPECT_EQ(message.substr(0, message.find(':')), "line " + std::to_string(line_of(good, from))) << message;
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  };
+  expect("\"one_way_ns\": 58.5", "\"one_way_ns\": -1", "'one_way_ns' must be a number from 0");
+  expect("\"one_way_ns\": 58.5", "\"one_way_ns\": \"x\"", "must be a number");
+  expect("\"futex_ns\": 4000", "\"futex_us\": 4000", "unknown key 'futex_us'");
+  expect("\"bytes\": 16", "\"bytes\": 16.5", "whole number");
+  expect("\"torn\": 14", "\"torn\": 1400", "more torn than read");
+  expect("\"level\": \"machine\"", "\"level\": \"moon\"", "names no level");
+  expect("10.25, 11.25, 12.25", "10.25, 11.25", "a row of 3 numbers");
+  expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");
+  expect("\"line_bytes\": 64", "\"line_bytes\": 1", "'line_bytes'");
+  expect("[1, 1, 1, 0, 0, 0, 0, 0]", "[1, 1, 1, 0, 0, 0, 0]", "array of 8 numbers");
+  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 2")).find("version 1"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(good, "\"measured\"", "\"guessed\"")).find("'origin'"), std::string::npos);
+  EXPECT_NE(complaint(replaced(good, "  \"o\": [", "  \"p\": [")).find("unknown key"), std::string::npos);
+}
+
+TEST(ProfileFile, EveryTruncationIsRefused) {
+  const std::string good = to_json(small());
+  for (std::size_t n = 0; n + 2 < good.size(); ++n)
+    EXPECT_NE(complaint(std::string_view(good).substr(0, n)), "accepted");
+}
+
+TEST(ProfileFile, AnyOneByteMayBeWrongWithoutHarm) {
+  const std::string good = to_json(small());
+  for (std::size_t n = 0; n < good.size(); ++n) {
+    for (const char c : {'\0', '9', '"', ']', '}', '\xff'}) {
+      std::string bad = good;
+      bad[n] = c;
+      const auto p = profile_from_json(bad);
+      if (p.ok()) {
+        EXPECT_EQ(p->o.n, static_cast<std::int32_t>(p->topology.cpus.size()));
+      }
+    }
+  }
+}
+
+constexpr const char* kHead =
+    "{\"format\": \"fermata-profile\", \"version\": 1, \"machine\": \"m\", \"origin\": \"published\",\n"
+    "\"engine\": \"threads\", \"one_way_ns\": 10,\n";
+
+TEST(ProfileLevels, ExpandByLevelNodeGroupAndHop) {
+  const auto p =
+      profile_from_json(std::string(kHead) +
+                        R"("topology": {"regular": {"hosts": 4, "packages": 1, "numa": 2, "cores": 2}},
+      "levels": {"self": {"o": 1, "l": 0}, "l3": {"o": 10, "l": 2}, "network": {"o": 1000, "l": 100,
+      "groups": [{"hosts": 2, "o": 500, "l": 50}]}, "package": {"o": 20, "l": 3}}})");
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  ASSERT_EQ(p->o.n, 16);
+  EXPECT_EQ(p->o.at(0, 0), 1);
+  EXPECT_EQ(p->o.at(0, 1), 10);
+  EXPECT_EQ(p->l.at(0, 2), 3);
+  EXPECT_EQ(p->o.at(0, 4), 500);
+  EXPECT_EQ(p->o.at(0, 8), 1000);
+  const auto mesh = profile_from_json(std::string(kHead) +
+                                      R"("topology": {"regular": {"hosts": 4, "cores": 1}},
+      "levels": {"self": {"o": 1, "l": 0}, "network": {"o": 1000, "l": 100, "mesh": {"width": 2, "o_per_hop": 7}}}})");
+  ASSERT_TRUE(mesh.ok()) << mesh.error().message;
+  EXPECT_EQ(mesh->o.at(0, 1), 1000);
+  EXPECT_EQ(mesh->o.at(0, 3), 1007);
+  EXPECT_EQ(mesh->o.at(3, 0), 1007);
+}
+
+TEST(ProfileLevels, NodesMayLieAtTheirOwnDistances) {
+  const std::string text = std::string(kHead) +
+                           R"("topology": {"regular": {"packages": 2, "numa": 1, "cores": 2}},
+      "levels": {"self": {"o": 1, "l": 0}, "l3": {"o": 10, "l": 2}, "numa_pairs": {"o": [[0, 30], [30, 0]],
+      "l": [[0, 4], [4, 0]]}}})";
+  const auto p = profile_from_json(text);
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  EXPECT_EQ(p->o.at(0, 1), 10);
+  EXPECT_EQ(p->o.at(0, 2), 30);
+  EXPECT_EQ(p->l.at(3, 0), 4);
+  EXPECT_NE(complaint(replaced(text, "[[0, 30], [30, 0]]", "[[0, 30], [30]]")).find("square"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"packages\": 2", "\"packages\": 3")).find("fewer nodes"),
+            std::string::npos);
+}
+
+TEST(ProfileLevels, RefusesMissingLevelsAndAbsurdSizes) {
+  const std::string text =
+      std::string(kHead) +
+      "\"topology\": {\"regular\": {\"cores\": 2}},\n\"levels\": {\"self\": {\"o\": 1, \"l\": 0}}}";
+  EXPECT_EQ(complaint(text), "line 4: profile: level 'l3' occurs and has no cost");
+  EXPECT_NE(complaint(replaced(text, "\"cores\": 2", "\"cores\": 65536")).find("2048 CPUs"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"levels\": {", "\"levels\": {\"moon\": 1, "))
+                .find("line 4: levels: unknown key"),
+            std::string::npos);
+}
+
+TEST(Machines, AllLoadAndCiteTheirValues) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FERMATA_SOURCE_DIR "/machines")) {
+    if (entry.path().extension() != ".json") continue;
+    ++count;
+    const auto p = load_profile_file(entry.path());
+    ASSERT_TRUE(p.ok()) << p.error().message;
+    EXPECT_EQ(p->o.n, static_cast<std::int32_t>(p->topology.cpus.size())) << entry.path();
+    EXPECT_GT(p->one_way_ns, 0) << entry.path();
+    for (std::int32_t i = 0; i < p->o.n; ++i)
+      for (std::int32_t j = 0; j < p->o.n; ++j)
+        if (i != j) {
+          ASSERT_GT(p->o.at(i, j) + p->l.at(i, j), 0) << entry.path();
+        }
+    if (p->origin == "published") {
+      EXPECT_FALSE(p->citations.empty()) << entry.path();
+      EXPECT_TRUE(p->fingerprint.empty()) << entry.path();
+      for (const Citation& c : p->citations)
+        EXPECT_GT(c.source.size(), 10u) << entry.path() << ": " << c.field;
+    }
+  }
+  EXPECT_GE(count, 1);
+}
+
+TEST(Subset, RowsInTheGivenOrderAndRepeats) {
+  Profile p = small();
+  const Profile s = subset(p, {2, 0, 2, 77});
+  ASSERT_EQ(s.o.n, 4);
+  EXPECT_EQ(s.o.at(0, 1), p.o.at(2, 0));
+  EXPECT_EQ(s.l.at(1, 0), p.l.at(0, 2));
+  EXPECT_EQ(s.o.at(0, 2), p.o.at(2, 2) + p.yield_ns);
+  EXPECT_EQ(s.o.at(0, 0), p.o.at(2, 2));
+  EXPECT_EQ(s.o.at(0, 3), *std::max_element(p.o.v.begin(), p.o.v.end()));
+  EXPECT_EQ(s.topology.cpus[0].os_index, 2);
+  EXPECT_EQ(missing_cpus(p, {1, 77}), (std::vector<std::int32_t>{77}));
+  EXPECT_EQ(s.remarks.size(), p.remarks.size() + 1);
+  EXPECT_TRUE(profile_from_json(to_json(subset(p, {2, 0, 2}))).ok())
+      << "repeats of one CPU can be written and read";
+}
+
+TEST(Subset, ExtendKeepsWhatWasMeasured) {
+  RegularShape shape;
+  shape.packages = 2;
+  shape.cores = 3;
+  const Topology whole = *topology_from_regular(shape);
+  const Profile p = extend(small(), whole);
+  ASSERT_EQ(p.o.n, 6);
+  EXPECT_EQ(p.o.at(0, 2), small().o.at(0, 2));
+  EXPECT_GT(p.o.at(0, 5), p.o.at(3, 5));
+}
+
+TEST(Estimate, GrowsWithDistance) {
+  const Profile p = estimate_profile(*topology_from_synthetic("pack:2 numa:2 l3:2 l2:2 core:2 pu:2"));
+  EXPECT_EQ(p.origin, "estimated");
+  ASSERT_EQ(p.o.n, 64);
+  double before = 0;
+  for (const std::int32_t j : {0, 1, 2, 4, 8, 16, 32}) {
+    EXPECT_GT(p.o.at(0, j) + p.l.at(0, j), before);
+    before = p.o.at(0, j) + p.l.at(0, j);
+  }
+  const auto back = profile_from_json(to_json(p));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ =
+        testing::TempDir() + "fermata-store-" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+    setenv("XDG_CACHE_HOME", directory_.c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string directory_;
+};
+
+TEST_F(StoreTest, SavesAndLoads) {
+  const Profile p = small();
+  const auto missing = load_profile(p.fingerprint, "threads");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().status, Status::kNotFound);
+  EXPECT_NE(missing.error().message.find("fermata profile"), std::string::npos);
+  const auto path = save_profile(p);
+  ASSERT_TRUE(path.ok()) << path.error().message;
+  EXPECT_EQ(*path, directory_ + "/fermata/profile-" + p.fingerprint + "-threads.json");
+  const auto back = load_profile(p.fingerprint, "threads");
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_ + "/fermata"), {}), 1)
+      << "no temporary is left";
+}
+
+TEST_F(StoreTest, AFileOfAnotherMachineIsRefused) {
+  Profile p = small();
+  ASSERT_TRUE(save_profile(p).ok());
+  std::filesystem::rename(profile_path(p.fingerprint, "threads"),
+                          profile_path("0123456789abcdef", "threads"));
+  EXPECT_EQ(load_profile("0123456789abcdef", "threads").error().status, Status::kParse);
+}
+
+TEST_F(StoreTest, NamesCannotLeaveTheDirectory) {
+  EXPECT_TRUE(profile_path("../../x", "threads").empty());
+  EXPECT_EQ(load_profile("../x", "threads").error().status, Status::kNotFound);
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("HOME", "/nowhere", 1);
+  EXPECT_EQ(cache_directory(), "/nowhere/.cache/fermata");
+}
+
+}  // namespace
+}  // namespace fermata

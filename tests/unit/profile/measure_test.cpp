@@ -1,0 +1,180 @@
+// Statistics and verdicts on made-up data; the probes are run, but no time is asserted.
+#include "profile/measure.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <random>
+
+#include "profile/statistics.hpp"
+
+namespace fermata {
+namespace {
+
+const std::vector<double> kSignals = {1, 2, 4, 8, 16, 32};
+
+TEST(Statistics, MedianOfOddEvenAndNone) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median({}), 0);
+}
+
+TEST(Statistics, RegressionRecoversOAndL) {
+  std::vector<double> y;
+  for (const double k : kSignals) y.push_back(90 + 12.5 * k);
+  const LineFit fit = fit_line(kSignals, y);
+  EXPECT_NEAR(fit.intercept, 90, 1e-9);
+  EXPECT_NEAR(fit.slope, 12.5, 1e-9);
+}
+
+TEST(Statistics, RegressionSurvivesNoise) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> noise(0.95, 1.05);
+  std::vector<double> y;
+  for (const double k : kSignals) {
+    std::vector<double> samples;
+    for (int r = 0; r < 101; ++r) samples.push_back((90 + 12.5 * k) * noise(random) + (r % 7 == 0 ? 1e5 : 0));
+    y.push_back(median(samples));
+  }
+  const LineFit fit = fit_line(kSignals, y);
+  EXPECT_NEAR(fit.intercept, 90, 9);
+  EXPECT_NEAR(fit.slope, 12.5, 1);
+}
+
+TEST(Statistics, NoPartIsNegative) {
+  const LineFit falling = fit_line({1, 2, 4}, {10, 8, 5});
+  EXPECT_EQ(falling.slope, 0);
+  EXPECT_GT(falling.intercept, 0);
+  const LineFit steep = fit_line({1, 2, 4}, {1, 4, 16});
+  EXPECT_EQ(steep.intercept, 0);
+  EXPECT_GT(steep.slope, 0);
+  EXPECT_EQ(fit_line({}, {}).slope, 0);
+  EXPECT_EQ(fit_line({3, 3}, {5, 5}).intercept, 5);
+}
+
+Profile with_costs(const std::string& spec, const std::function<double(const Cpu&, const Cpu&)>& cost) {
+  Profile p = estimate_profile(*topology_from_synthetic(spec));
+  for (std::int32_t i = 0; i < p.o.n; ++i)
+    for (std::int32_t j = 0; j < p.o.n; ++j)
+      p.o.at(i, j) =
+          cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]),
+                p.l.at(i, j) = 1;
+  return p;
+}
+
+TEST(Contradictions, NoneWhereCostsFollowTheTopology) {
+  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1",
+                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  EXPECT_TRUE(contradictions(p).empty());
+}
+
+TEST(Contradictions, NearAndFarInOneDeclaredDomain) {
+  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) {
+    return a.core / 2 == b.core / 2 ? 58 : 220;
+  });
+  const auto remarks = contradictions(p);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("profile wins"), std::string::npos);
+}
+
+TEST(Contradictions, AllAlikeAlthoughSeveralDomainsAreDeclared) {
+  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 60; });
+  const auto remarks = contradictions(p);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("measure alike"), std::string::npos);
+}
+
+TEST(Contradictions, AFartherLevelThatIsNearer) {
+  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
+                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
+  ASSERT_EQ(contradictions(p).size(), 1u);
+}
+
+TEST(Contradictions, AVirtualMachinesSharedCacheThatIsFar) {
+  Profile p = with_costs("pack:1 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 220; });
+  EXPECT_TRUE(contradictions(p).empty());
+  p.topology.virtual_machine = true;
+  EXPECT_EQ(contradictions(p).size(), 1u);
+}
+
+TEST(Measure, OtherMachinesAreRefused) {
+  const auto p = measure_profile(*topology_from_synthetic("pack:1 core:2 pu:1"), {});
+  ASSERT_FALSE(p.ok());
+  EXPECT_EQ(p.error().status, Status::kArgument);
+}
+
+TEST(Measure, ACpuThatIsNotOursIsRefused) {
+  ProfileOptions options;
+  options.cpus = {60000};
+  const auto p = measure_profile(*discover_topology(), options);
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.error().message.find("60000"), std::string::npos);
+}
+
+class MeasureEngines : public testing::TestWithParam<bool> {};
+
+// Four CPUs at most and as little time as possible: does it work, is the result complete, is the affinity put
+// back?
+TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const Topology topology = *discover_topology();
+  ProfileOptions options;
+  for (std::size_t i = 0; i < topology.cpus.size() && i < 4; ++i)
+    options.cpus.push_back(topology.cpus[i].os_index);
+  options.processes = GetParam();
+  options.seconds_per_pair = 0.01;
+  double last = 0;
+  options.progress = [&](double done, const std::string&) {
+    EXPECT_GE(done, last);
+    EXPECT_LE(done, 1.0);
+    last = done;
+  };
+  const auto p = measure_profile(topology, options);
+  ASSERT_TRUE(p.ok()) << p.error().message;
+  EXPECT_EQ(last, 1.0);
+  EXPECT_EQ(p->engine, GetParam() ? "processes" : "threads");
+  EXPECT_EQ(p->o.n, static_cast<std::int32_t>(options.cpus.size()));
+  EXPECT_EQ(p->fingerprint, fingerprint(topology));
+  if (p->o.n > 1) {
+    EXPECT_GT(p->one_way_ns, 0);
+    EXPECT_EQ(p->layouts.size(), 10u);
+    EXPECT_EQ(p->word_add_ns.size(), options.cpus.size());
+  }
+  const auto back = profile_from_json(to_json(*p));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, *p);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+INSTANTIATE_TEST_SUITE_P(Engine, MeasureEngines, testing::Values(false, true),
+                         [](const auto& engine) { return engine.param ? "processes" : "threads"; });
+
+TEST(Probe, MembersOfOneCpuFinish) {
+  const std::int32_t cpu = discover_topology()->cpus[0].os_index;
+  EXPECT_GE(measure_yield(cpu, false, 0.01), 0);
+  EXPECT_GE(measure_futex(cpu, cpu, false, 0.01), 0);
+}
+
+TEST(Probe, ACpuThatCannotBePinnedFailsInsteadOfHanging) {
+  EXPECT_FALSE(measure_pair(60000, 60001, false, 0.01).has_value());
+  EXPECT_FALSE(measure_pair(60000, 60001, true, 0.01).has_value());
+}
+
+TEST(Table, FitsAHundredColumns) {
+  const Profile p = estimate_profile(*topology_from_synthetic("pack:4 core:6 pu:8"));
+  for (const std::string& text : {to_table(p), heat_map(p)}) {
+    std::size_t columns = 0;
+    for (const char c : text) {
+      if (c == '\n')
+        columns = 0;
+      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
+        ++columns;  // code points, not bytes
+      ASSERT_LE(columns, 104u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fermata
