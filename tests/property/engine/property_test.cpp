@@ -135,7 +135,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Property,
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST(Worker, SeesAMemberThatDidNotWait) {
-  PropertyCase c{.kind = FERMATA_BARRIER, .members = 3, .episodes = 200};
+  PropertyCase c;
+  c.members = 3;
+  c.episodes = 200;
   c.arrivals = Arrivals::kOneLate;
   c.sabotage = true;
   EXPECT_NE(run_property(c).find("left before all had entered"), std::string::npos);
