@@ -5,46 +5,33 @@
 #include "bench/worker.hpp"
 
 namespace fermata::bench {
+namespace {
 
 // Two sums, used in turn: whoever is an episode ahead folds into the other one, so that the last result can be read. They
 // grow for ever; a member's contribution to the result is what was added since it looked last (exact: small integers).
-// File scope, since a reduction's variable must be shared among the threads of the region; external linkage, since
-// clang 19 else takes the run-time's calls for ones that cannot change them and keeps a thread's own partial sum.
-alignas(kMaxLine) double g_even[7];
-alignas(kMaxLine) double g_odd[7];
-alignas(kMaxLine) double g_even_scalar;
-alignas(kMaxLine) double g_odd_scalar;
-
-namespace {
-
-// g++ 12 takes the whole array for the private copy of its section.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Warray-bounds"
-#endif
+// A reduction's variable must be shared among the threads of the region: the scalars are at file scope; arrays are sections
+// behind a pointer, since clang 19 does not privatize a section of an array at file scope (updates get lost).
+alignas(kMaxLine) double g_sums[2][7];
+alignas(kMaxLine) double g_even;
+alignas(kMaxLine) double g_odd;
 
 void fold_scalar(const double* in, bool odd, int members) {
   const double mine = in[0];
   if (odd) {
-#pragma omp for reduction(+ : g_odd_scalar) schedule(static, 1)
-    for (int i = 0; i < members; ++i) g_odd_scalar += mine;
+#pragma omp for reduction(+ : g_odd) schedule(static, 1)
+    for (int i = 0; i < members; ++i) g_odd += mine;
   } else {
-#pragma omp for reduction(+ : g_even_scalar) schedule(static, 1)
-    for (int i = 0; i < members; ++i) g_even_scalar += mine;
+#pragma omp for reduction(+ : g_even) schedule(static, 1)
+    for (int i = 0; i < members; ++i) g_even += mine;
   }
 }
 
 template <int kCount>
 void fold_array(const double* in, bool odd, int members) {
-  if (odd) {
-#pragma omp for reduction(+ : g_odd[:kCount]) schedule(static, 1)
-    for (int i = 0; i < members; ++i) {
-      for (int j = 0; j < kCount; ++j) g_odd[j] += in[j];
-    }
-  } else {
-#pragma omp for reduction(+ : g_even[:kCount]) schedule(static, 1)
-    for (int i = 0; i < members; ++i) {
-      for (int j = 0; j < kCount; ++j) g_even[j] += in[j];
-    }
+  double* const sums = g_sums[odd];
+#pragma omp for reduction(+ : sums[:kCount]) schedule(static, 1)
+  for (int i = 0; i < members; ++i) {
+    for (int j = 0; j < kCount; ++j) sums[j] += in[j];
   }
 }
 
@@ -116,7 +103,7 @@ class OpenMp final : public Subject {
       } else {
         fold_array<kCount>(in, odd, members);
       }
-      const double* sum = kCount == 1 ? (odd ? &g_odd_scalar : &g_even_scalar) : (odd ? g_odd : g_even);
+      const double* sum = kCount > 1 ? g_sums[odd] : odd ? &g_odd : &g_even;
       for (int i = 0; i < kCount; ++i) {
         out[i] = sum[i] - local.seen[odd][i];
         local.seen[odd][i] = sum[i];
