@@ -9,6 +9,7 @@ namespace {
 constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
+constexpr double kWorthwhile = 0.95;  // a stride that measured less gain than this is noise
 
 bool one_host(const Topology& topology, const PlanKey& key) {
   if (topology.cpus.empty()) return true;
@@ -37,7 +38,7 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   const std::int32_t line = topology.line_bytes > 64 ? 128 : 64;
   std::vector<LayoutChoice> choices = {{Layout::kPrivate, 1, 1, line}};
   const auto* cheapest = std::min_element(std::begin(model.stride_factor) + 1, std::end(model.stride_factor));
-  if (*cheapest < model.stride_factor[1])
+  if (*cheapest < kWorthwhile * model.stride_factor[1])
     choices.push_back({Layout::kPrivate, 1, static_cast<std::int32_t>(cheapest - model.stride_factor), line});
   if (one_host(topology, key)) choices.push_back({Layout::kPublished, 1, 1, line});
   if (2 * (kHeader + key.payload) <= line) choices.push_back({Layout::kPacked, 1, 1, line});

@@ -73,6 +73,7 @@ class Rows {
     return at == row_.end() ? -1 : at->second;
   }
   double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
+  double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
   Pair between(std::int32_t row_a, std::int32_t row_b) const {
     return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
   }
@@ -130,8 +131,8 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; placed && j < n; ++j) {
       if (i == j) continue;
-      // Members of one CPU exchange through their own cache: what remains is the stage itself, and the switch.
-      const Pair p = key.cpus[i] == key.cpus[j]      ? Pair{rows.idle(row[i]), 0}
+      // Members of one CPU exchange through their own cache: what remains is the instructions, and the switch.
+      const Pair p = key.cpus[i] == key.cpus[j]      ? Pair{rows.idle(row[i]), rows.own(row[i])}
                      : row[i] >= 0 && row[j] >= 0 ? rows.between(row[i], row[j])
                                                   : rows.guess(key.cpus[i], key.cpus[j]);
       model.o[i * n + j] = p.o;
@@ -148,6 +149,15 @@ double crowding(const Topology& topology, const PlanKey& key) {
   std::map<std::int32_t, int> count;
   for (const std::int32_t cpu : key.cpus) most = std::max(most, static_cast<double>(++count[cpu]));
   return most;
+}
+
+// A CPU does the work of its members one after the other: what one member spends on its own slots, all of its CPU's wait
+// for. A word or a published line, once read, is in the cache of all its CPU's members; adds on a word are in line already.
+void crowd(CostModel& model) {
+  for (double& o : model.o) o *= model.members_per_cpu;
+  for (double& l : model.l) l *= model.members_per_cpu;
+  model.awaited *= model.members_per_cpu;
+  model.reader /= model.members_per_cpu;
 }
 
 }  // namespace
@@ -169,6 +179,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   model.switch_ns = yield > 0 && futex > 0 ? std::min(yield, futex) : std::max(yield, futex);
   if (model.switch_ns <= 0) model.switch_ns = kUnknownSwitch;
   model.members_per_cpu = crowding(topology, key);
+  if (model.members_per_cpu > 1) crowd(model);
   return model;
 }
 

@@ -158,7 +158,9 @@ class Search {
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
     const std::vector<LayoutChoice> layouts =
-        options_.layout.empty() ? slot_and_line_variants(base.layout, topology_) : std::vector{base.layout};
+        options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
+            ? slot_and_line_variants(base.layout, topology_)
+            : std::vector{base.layout};
     for (const LayoutChoice& layout : layouts) {
       Entry e = base;
       e.layout = layout;

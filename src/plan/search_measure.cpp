@@ -7,8 +7,8 @@
 namespace fermata {
 namespace {
 
-constexpr int kFirstRounds = 3;    // all finalists
-constexpr int kFurtherRounds = 6;  // those near the best
+constexpr int kFirstRounds = 5;     // all finalists
+constexpr int kFurtherRounds = 12;  // those near the best
 constexpr double kNear = 1.3;      // of the best median: how slow one may be after the first rounds to stay in
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.05;

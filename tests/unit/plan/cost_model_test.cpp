@@ -16,7 +16,7 @@ Profile profile_of(const Topology& topology) {
   for (std::int32_t i = 0; i < n; ++i)
     for (std::int32_t j = 0; j < n; ++j) {
       p.o.at(i, j) = i == j ? 5 : i / 2 == j / 2 ? 40 : 200 + i;
-      p.l.at(i, j) = i == j ? 0 : p.o.at(i, j) / 10;
+      p.l.at(i, j) = i == j ? 1 : p.o.at(i, j) / 10;
     }
   p.one_way_ns = 44;
   p.awaited_ns = 3;
@@ -81,7 +81,8 @@ TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {
 TEST_F(CostModelOf, SharedCpusAreCrowded) {
   EXPECT_DOUBLE_EQ(model({0, 0, 0, 1}, 4).members_per_cpu, 3);
   EXPECT_DOUBLE_EQ(model({}, 16).members_per_cpu, 4);
-  EXPECT_DOUBLE_EQ(model({0, 0}, 2).o_at(0, 1), 5);
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).o_at(0, 1), 2 * 5);  // its CPU does the work of both
+  EXPECT_DOUBLE_EQ(model({0, 0}, 2).l_at(0, 1), 2 * 1);
   EXPECT_DOUBLE_EQ(model({0, 0}, 2).switch_ns, 400);
   profile_.yield_ns = 0;
   EXPECT_DOUBLE_EQ(model({0, 0}, 2).switch_ns, 2500);
