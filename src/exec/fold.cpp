@@ -50,38 +50,41 @@ void fold(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool
 }
 
 template <Op O>
-FoldFn typed(Type type) {
-  constexpr bool kBitwise = O == Op::kAnd || O == Op::kOr || O == Op::kXor;
-  switch (type) {
-    case Type::kInt32: return fold<O, std::int32_t>;
-    case Type::kInt64: return fold<O, std::int64_t>;
-    case Type::kUint32: return fold<O, std::uint32_t>;
-    case Type::kUint64: return fold<O, std::uint64_t>;
-    case Type::kFloat:
-      if constexpr (!kBitwise) return fold<O, float>;
-      break;
-    case Type::kDouble:
-      if constexpr (!kBitwise) return fold<O, double>;
-      break;
+struct Row {
+  static constexpr bool kBitwise = O == Op::kAnd || O == Op::kOr || O == Op::kXor;
+  template <class T>
+  static constexpr FoldFn of() {
+    if constexpr (kBitwise && std::is_floating_point_v<T>) {
+      return nullptr;
+    } else {
+      return fold<O, T>;
+    }
   }
-  return nullptr;
-}
+  FoldFn types[kTypeCount] = {of<std::int32_t>(),  of<std::int64_t>(), of<std::uint32_t>(),
+                              of<std::uint64_t>(), of<float>(),        of<double>()};
+};
+
+// In the order of Op, and of Type within a row.
+struct Table {
+  Row<Op::kSum> sum;
+  Row<Op::kProd> prod;
+  Row<Op::kMin> min;
+  Row<Op::kMax> max;
+  Row<Op::kAnd> bit_and;
+  Row<Op::kOr> bit_or;
+  Row<Op::kXor> bit_xor;
+  Row<Op::kLand> land;
+  Row<Op::kLor> lor;
+};
 
 }  // namespace
 
 FoldFn fold_of(Op op, Type type) {
-  switch (op) {
-    case Op::kSum: return typed<Op::kSum>(type);
-    case Op::kProd: return typed<Op::kProd>(type);
-    case Op::kMin: return typed<Op::kMin>(type);
-    case Op::kMax: return typed<Op::kMax>(type);
-    case Op::kAnd: return typed<Op::kAnd>(type);
-    case Op::kOr: return typed<Op::kOr>(type);
-    case Op::kXor: return typed<Op::kXor>(type);
-    case Op::kLand: return typed<Op::kLand>(type);
-    case Op::kLor: return typed<Op::kLor>(type);
-  }
-  return nullptr;
+  static constexpr Table kTable;
+  static constexpr const FoldFn* kRows[kOpCount] = {kTable.sum.types,     kTable.prod.types,   kTable.min.types,
+                                                    kTable.max.types,     kTable.bit_and.types, kTable.bit_or.types,
+                                                    kTable.bit_xor.types, kTable.land.types,   kTable.lor.types};
+  return kRows[static_cast<int>(op)][static_cast<int>(type)];
 }
 
 std::uint64_t tag_register(std::uint32_t tag) { return std::uint64_t{tag} | std::uint64_t{~tag} << 32; }

@@ -80,14 +80,16 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   m->status_ = &status;
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: reports only
   status.thread.store(os::thread_id(), std::memory_order_relaxed);    // order: relaxed: reports only
-  m->memory_.team = team;
+  m->tagged_ = header.tagged != 0;
+  m->memory_.doors = team->doors();
+  m->memory_.fence = &header.full_fence;
   m->memory_.calls.shared = team->shared();
   auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
     if (p == nullptr) continue;
-    m->steps_[i] = team->steps(static_cast<PlanSlot>(i), rank);
-    m->episodes_[i] = next;
+    const auto slot = static_cast<PlanSlot>(i);
+    m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     next += p->regions;
   }
   m->auto_ = AutoWait(crowded(*team), turns(*team));
@@ -114,75 +116,46 @@ void Member::leave() {
   team->release();
 }
 
-Status Member::begin(PlanSlot slot, const Call& call, std::uint32_t words) {
-  const Status usable_now = usable();
-  if (usable_now != Status::kOk) [[unlikely]] return usable_now;
-  if (outstanding_) [[unlikely]] return Status::kBusy;
-  const auto index = static_cast<std::uint32_t>(slot);
-  if (steps_[index] == nullptr) [[unlikely]] return Status::kUnsupported;
-  outstanding_ = true;
-  slot_ = slot;
-  // order: release at both: a reader that sees the number sees the descriptor, and one that sees the next descriptor
-  // sees that this call was over. Pairs with look_around().
-  status_->call.store(call.packed(), std::memory_order_release);
-  status_->sequence.store(++sequence_ * 2, std::memory_order_release);  // order: see above
-  const bool rooted = call.kind == Kind::kBroadcast || call.kind == Kind::kReduce;
-  const std::uint32_t root = rooted ? call.root : 0;
-  memory_.region = team_->region(slot, root);
-  memory_.root = root;
-  const bool tagged_barrier = call.kind == Kind::kBarrier && team_->header().tagged != 0;
-  carries_ = words > 0 || tagged_barrier;
-  if (tagged_barrier && words == 0) {
-    regs_[0][0] = 0;
-    carried_ = {.words = 1, .count = 1, .fold = fold_tags};
-    tag_check_ = true;
-  } else {
-    carried_.words = words;
-  }
-  const Step* program = rooted && root != 0 ? team_->steps(slot, memory_.swapped(rank_)) : steps_[index];
-  cursor_.start(program, ++episodes_[index][rooted ? root : 0]);
-  return Status::kOk;
-}
-
-Status Member::finish() {
-  if (cursor_.status() != Status::kOk) [[unlikely]] {
+Status Member::finish_with_check() {
+  if (cursor_.status() != Status::kOk) {
     snprintf(detail_, sizeof detail_, "rank %u found data of a later call in a slot: the members' calls differ", rank_);
     team_->break_with(cursor_.status(), rank_);
     broken_ = cursor_.status();
     return broken_;
   }
-  outstanding_ = false;
-  if (out_ != nullptr) {
-    memcpy(out_, regs_[0], out_bytes_);
-    out_ = nullptr;
-  }
-  // order: release: a reader that sees the call over needs nothing else; release keeps it behind the call's stores
-  status_->sequence.store(sequence_ * 2 + 1, std::memory_order_release);
-  if (tag_check_) [[unlikely]] {
-    tag_check_ = false;
-    if (!tags_agree(regs_[0][0])) {
-      snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u",
-               static_cast<std::uint32_t>(regs_[0][0]), ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
-      return Status::kMismatch;
-    }
-  }
-  return Status::kOk;
+  over();
+  tag_check_ = false;
+  if (tags_agree(regs_[0][0])) return Status::kOk;
+  snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
+           ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
+  return Status::kMismatch;
 }
 
-Status Member::barrier_tagged(std::uint32_t tag) {
-  if (team_->header().tagged == 0) return Status::kUnsupported;
-  const Status ready = begin(PlanSlot::kBarrier, Call{}, 1);
+Status Member::barrier_with_tag(std::uint64_t folded) {
+  const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
   if (ready != Status::kOk) return ready;
-  status_->tag.store(tag, std::memory_order_relaxed);  // order: reports only
-  regs_[0][0] = tag_register(tag);
+  regs_[0][0] = folded;
+  carries_ = true;
   carried_ = {.words = 1, .count = 1, .fold = fold_tags};
   tag_check_ = true;
   return run();
 }
 
+Status Member::barrier_tagged(std::uint32_t tag) {
+  if (!tagged_) return Status::kUnsupported;
+  status_->tag.store(tag, std::memory_order_relaxed);  // order: reports only
+  return barrier_with_tag(tag_register(tag));
+}
+
 Status Member::arrive() {
-  const Status ready = begin(PlanSlot::kBarrier, Call{}, 0);
+  const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
   if (ready != Status::kOk) return ready;
+  carries_ = tagged_;
+  if (tagged_) {
+    regs_[0][0] = 0;
+    carried_ = {.words = 1, .count = 1, .fold = fold_tags};
+    tag_check_ = true;
+  }
   advance(0);
   return Status::kOk;
 }
@@ -197,19 +170,23 @@ Status Member::test() {
 Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  return outstanding_ ? run() : Status::kArgument;
+  if (!outstanding_) return Status::kArgument;
+  return advance(spins_) ? finish() : wait();
 }
 
 Status Member::resume() { return depart(); }
 
-Status Member::start_data(PlanSlot small, const Call& call, std::uint32_t bytes, Op op, Type type) {
+Status Member::start_data(PlanSlot small, const Call& call, std::uint32_t count, FoldFn fold) {
+  const std::uint32_t bytes = call.bytes;
   const auto wide = static_cast<PlanSlot>(static_cast<int>(small) + 1);
-  const PlanSlot slot = bytes <= 8 && steps_[static_cast<int>(small)] != nullptr ? small : wide;
+  const PlanSlot slot = bytes <= 8 && bound_[static_cast<int>(small)].steps != nullptr ? small : wide;
   const std::uint32_t words = (bytes + 7) / 8;
-  const Status ready = begin(slot, call, words);
-  if (ready != Status::kOk) return ready;
-  carried_.count = static_cast<std::uint32_t>(bytes / size_of(type));
-  carried_.fold = fold_of(op, type);
+  const Status ready = start(slot, call, call.root);
+  if (ready != Status::kOk) [[unlikely]] return ready;
+  carries_ = true;
+  carried_.words = words;
+  carried_.count = count;
+  carried_.fold = fold;
   if (words > 0) regs_[0][words - 1] = 0;
   return Status::kOk;
 }
@@ -217,7 +194,7 @@ Status Member::start_data(PlanSlot small, const Call& call, std::uint32_t bytes,
 Status Member::allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
   const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
-  const Status ready = start_data(PlanSlot::kAllreduce8, call, bytes, op, type);
+  const Status ready = start_data(PlanSlot::kAllreduce8, call, count, fold_of(op, type));
   if (ready != Status::kOk) return ready;
   memcpy(regs_[0], in, bytes);
   out_ = out;
@@ -228,7 +205,7 @@ Status Member::allreduce(const void* in, void* out, std::uint32_t count, Type ty
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
   const Call call{Kind::kReduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), root, bytes};
-  const Status ready = start_data(PlanSlot::kReduce8, call, bytes, op, type);
+  const Status ready = start_data(PlanSlot::kReduce8, call, count, fold_of(op, type));
   if (ready != Status::kOk) return ready;
   memcpy(regs_[0], in, bytes);
   out_ = rank_ == root ? out : nullptr;
@@ -238,7 +215,7 @@ Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type,
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
   const Call call{Kind::kBroadcast, 0, 0, root, bytes};
-  const Status ready = start_data(PlanSlot::kBroadcast8, call, bytes, Op::kSum, Type::kInt32);
+  const Status ready = start_data(PlanSlot::kBroadcast8, call, bytes, nullptr);
   if (ready != Status::kOk) return ready;
   if (rank_ == root) memcpy(regs_[0], data, bytes);
   out_ = rank_ == root ? nullptr : data;

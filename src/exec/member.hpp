@@ -3,6 +3,7 @@
 #define FERMATA_EXEC_MEMBER_HPP
 
 #include <cstdint>
+#include <cstring>
 
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
@@ -30,7 +31,8 @@ struct OsCalls {
 // The memory that a program's offsets refer to: one region of a team's segment, and its doors.
 struct TeamMemory {
   std::byte* region = nullptr;
-  Team* team = nullptr;
+  DoorLine* doors = nullptr;                            // of the members
+  const std::atomic<std::uint32_t>* fence = nullptr;    // the team's full_fence
   std::uint32_t root = 0;
   OsCalls calls;
 
@@ -44,11 +46,11 @@ struct TeamMemory {
   // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
   Door<RealAtomics>& door(const Step& step) const {
-    if (step.rings == 1) return team->door(swapped(step.door));
+    if (step.rings == 1) return doors[swapped(step.door)].door;
     return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
   }
   bool full_fence() const {
-    return team->header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
+    return fence->load(std::memory_order_relaxed) != 0;  // order: see Member::join
   }
   void ring(const Step& step) {
     if (step.rings != 0) fermata::ring<RealAtomics>(door(step), full_fence(), calls);
@@ -81,9 +83,12 @@ class Member {
   void leave();  // and free
 
   Status barrier() {
-    const Status ready = begin(PlanSlot::kBarrier, Call{}, 0);
+    if (tagged_) [[unlikely]] return barrier_with_tag(0);
+    const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
     if (ready != Status::kOk) [[unlikely]] return ready;
-    return run();
+    carries_ = false;
+    if (cursor_.advance<false>(memory_, carried_, regs_, spins_)) [[likely]] return finish();
+    return wait();
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
@@ -110,28 +115,65 @@ class Member {
   const char* detail() const { return detail_; }
 
  private:
-  friend struct Waiting;
   using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
-  Status begin(PlanSlot slot, const Call& call, std::uint32_t words);
+  // Where one plan of the team is, for this rank.
+  struct Bound {
+    const Step* steps = nullptr;        // null: the team has no such plan
+    std::byte* region = nullptr;        // of root 0
+    std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
+    std::uint64_t* episodes = nullptr;  // one per region
+  };
+
+  // From here until finish() a call is outstanding.
+  Status start(PlanSlot slot, const Call& call, std::uint32_t root) {
+    const Status now = usable();
+    if (now != Status::kOk) [[unlikely]] return now;
+    if (outstanding_) [[unlikely]] return Status::kBusy;
+    const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+    if (plan.steps == nullptr) [[unlikely]] return Status::kUnsupported;
+    outstanding_ = true;
+    // order: release at both: a reader that sees the number sees the descriptor, and one that sees the next descriptor
+    // sees that this call was over. Pairs with look_around().
+    status_->call.store(call.packed(), std::memory_order_release);
+    status_->sequence.store(++sequence_ * 2, std::memory_order_release);  // order: see above
+    memory_.region = plan.region + root * plan.region_bytes;
+    memory_.root = root;
+    const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
+    cursor_.start(steps, ++plan.episodes[root]);
+    return Status::kOk;
+  }
   Status run() {
-    const bool over = carries_ ? cursor_.advance<true>(memory_, carried_, regs_, spins_)
-                               : cursor_.advance<false>(memory_, carried_, regs_, spins_);
-    if (over) [[likely]] return finish();
+    if (cursor_.advance<true>(memory_, carried_, regs_, spins_)) [[likely]] return finish();
     return wait();
   }
   bool advance(std::uint32_t spins) {
     return carries_ ? cursor_.advance<true>(memory_, carried_, regs_, spins)
                     : cursor_.advance<false>(memory_, carried_, regs_, spins);
   }
-  Status finish();
+  Status finish() {
+    if (cursor_.status() != Status::kOk || tag_check_) [[unlikely]] return finish_with_check();
+    over();
+    return Status::kOk;
+  }
+  void over() {
+    outstanding_ = false;
+    if (out_ != nullptr) {
+      std::memcpy(out_, regs_[0], out_bytes_);
+      out_ = nullptr;
+    }
+    // order: release: keeps the end of the call behind its stores, for who looks at a member that has gone
+    status_->sequence.store(sequence_ * 2 + 1, std::memory_order_release);
+  }
+  Status finish_with_check();
   Status wait();
   template <class Policy>
   Status wait_with(Policy& policy);
   Status look_around(std::int64_t waited_ns);
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
-  Status start_data(PlanSlot small, const Call& call, std::uint32_t bytes, Op op, Type type);
+  Status barrier_with_tag(std::uint64_t folded);
+  Status start_data(PlanSlot small, const Call& call, std::uint32_t count, FoldFn fold);
 
   Team* team_ = nullptr;
   std::uint32_t rank_ = 0;
@@ -140,14 +182,13 @@ class Member {
   Status broken_ = Status::kOk;
   bool outstanding_ = false;
   bool carries_ = false;
-  PlanSlot slot_ = PlanSlot::kBarrier;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;
   std::uint64_t sequence_ = 0;
   StatusLine* status_ = nullptr;
-  const Step* steps_[kPlanSlots] = {};          // of this rank, where there is one region
-  std::uint64_t* episodes_[kPlanSlots] = {};    // one per region
+  Bound bound_[kPlanSlots];
+  bool tagged_ = false;  // this team's barrier carries tags
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
   void* out_ = nullptr;  // where the result goes when the operation is over

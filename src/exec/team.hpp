@@ -85,6 +85,7 @@ class Team {
   TeamHeader& header() const { return *reinterpret_cast<TeamHeader*>(segment_.base); }
   StatusLine& status(std::uint32_t rank) const { return statuses()[rank]; }
   Door<RealAtomics>& door(std::uint32_t rank) const { return doors()[rank].door; }
+  DoorLine* doors() const;
   std::uint32_t members() const { return members_; }
   bool shared() const { return shared_; }
   std::int32_t fd() const { return segment_.fd; }
@@ -104,7 +105,6 @@ class Team {
 
  private:
   StatusLine* statuses() const;
-  DoorLine* doors() const;
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
   Status check_segment(const char** detail) const;
 

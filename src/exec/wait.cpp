@@ -46,7 +46,7 @@ Status Member::look_around(std::int64_t waited_ns) {
     if (r == rank_) continue;
     const StatusLine& s = team_->status(r);
     const bool gone = is_gone(*team_, r);
-    // order: acquire, so that the descriptor is at least as new. Pairs with begin().
+    // order: acquire, so that the descriptor is at least as new. Pairs with start().
     const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
     if (sequence > sequence_ * 2) continue;  // has done its part of our call
     if (gone) {
