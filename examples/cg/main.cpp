@@ -1,4 +1,4 @@
-// cg: solves A x = A 1 by conjugate gradient, A read from a Matrix Market file.
+// cg: solves A x = A x* for a known x* by conjugate gradient, A read from a Matrix Market file.
 #include <sched.h>
 
 #include <charconv>

@@ -7,7 +7,7 @@
 Kinds, on a grid with zero boundary values:
   poisson2d   5-point Laplacian on SIZE x SIZE points
   poisson3d   7-point Laplacian on SIZE x SIZE x SIZE points
-  diffusion   -div(k grad u) on SIZE x SIZE points, where k varies smoothly by 1 to 100 with a hard inclusion of 1000; each face has
+  diffusion   -div(k grad u) on SIZE x SIZE points, where k varies smoothly from 1 to 10 around a hard inclusion of 100; each face has
               the harmonic mean of its two cells (finite volumes)
 """
 import math
@@ -26,8 +26,8 @@ def poisson(size, dimensions):
 
 def conductivity(x, y):
     if 0.3 < x < 0.45 and 0.5 < y < 0.8:
-        return 1000.0
-    return 100.0 ** (0.5 + 0.25 * (math.sin(5.0 * x) + math.cos(7.0 * y)))
+        return 100.0
+    return 10.0 ** (0.5 + 0.25 * (math.sin(5.0 * x) + math.cos(7.0 * y)))
 
 
 def diffusion(size):
