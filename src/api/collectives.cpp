@@ -14,6 +14,10 @@ namespace {
 }
 [[gnu::noinline, gnu::cold]] int null_handle() { return api::fail(Status::kArgument, "%s", api::kNullHandle); }
 
+[[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {
+  return api::guarded([&] { return api::review(member); });
+}
+
 inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : failed(member, status);
 }
@@ -47,7 +51,10 @@ extern "C" {
 
 int fermata_barrier(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  return answer(member, member->member->barrier());
+  const Status status = member->member->barrier();
+  if (status != Status::kOk) [[unlikely]] return failed(member, status);
+  if (member->member->review_due()) [[unlikely]] return reviewed(member);
+  return FERMATA_OK;
 }
 
 int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {

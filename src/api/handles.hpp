@@ -2,6 +2,7 @@
 #ifndef FERMATA_API_HANDLES_HPP
 #define FERMATA_API_HANDLES_HPP
 
+#include <atomic>
 #include <cstdarg>
 #include <exception>
 #include <memory>
@@ -27,9 +28,16 @@ struct fermata_plan {
   fermata::Plan value;
 };
 struct fermata_team {
-  fermata::exec::Team* team;
+  fermata::exec::Team* team = nullptr;
   std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
-  fermata::Engine engine;
+  fermata::Engine engine = fermata::Engine::kThreads;
+  // Where the members have moved on to after a review of their placement; aborts and reports follow them.
+  std::atomic<fermata::exec::Team*> moved{nullptr};
+
+  fermata::exec::Team& current() const {
+    fermata::exec::Team* now = moved.load(std::memory_order_acquire);  // order: sees the segment. Pairs with review()
+    return now != nullptr ? *now : *team;
+  }
 };
 // Its own type so that the hook gets the public handle.
 struct fermata_member {
@@ -39,6 +47,7 @@ struct fermata_member {
   fermata_idle_hook hook;
   void* hook_user;
   std::uint32_t splits;
+  std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
 };
 
 namespace fermata::api {
@@ -82,6 +91,13 @@ struct TeamRequest {
   std::vector<const Plan*> plans;
 };
 int make_team(const TeamRequest& request, fermata_team** out);
+// `owns`: leaving the member destroys the team's handle, too.
+int join(fermata_team* team, int rank, bool owns, fermata_member** out);
+// The first call after which an unpinned team looks at where its members are; later looks are 16 times as far apart.
+inline constexpr std::uint64_t kFirstReview = 4096;
+// Collective, after a barrier at an agreed call: if all members are pinned by now, and elsewhere than planned for, they move
+// to a team that is planned for where they are.
+int review(fermata_member* member);
 
 }  // namespace fermata::api
 #endif

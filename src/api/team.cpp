@@ -96,8 +96,6 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   return FERMATA_OK;
 }
 
-namespace {
-
 int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   auto handle = std::make_unique<fermata_member>();
   const char* detail = "";
@@ -105,117 +103,13 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   if (status != Status::kOk) return fail(status, "rank %d: %s", rank, detail);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
+  handle->planned_for = team->cpus;
+  if (team->cpus.empty() && team->team->members() > 1) handle->member->set_review(kFirstReview);
   *out = handle.release();
   return FERMATA_OK;
 }
 
-// One member's part of a split, as it stands in its status line.
-struct Part {
-  std::int32_t colour;
-  std::int32_t key;
-  std::uint32_t rank;
-};
-
-std::uint64_t pack(std::int32_t colour, std::int32_t key) {
-  return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
-}
-
-// The members of my colour in the order of the new ranks. Reads all status lines between two barriers.
-std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
-  std::vector<Part> parts;
-  for (std::uint32_t r = 0; r < team.members(); ++r) {
-    // order: relaxed: the barrier between writing and reading orders it
-    const std::uint64_t v = team.status(r).scratch.load(std::memory_order_relaxed);
-    const Part part{static_cast<std::int32_t>(v >> 32), static_cast<std::int32_t>(v & 0xffffffffu), r};
-    if (part.colour == colour) parts.push_back(part);
-  }
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
-  return parts;
-}
-
-// Threads: the leader publishes the handle in its status line, and all hold a reference of it.
-int share_between_threads(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
-                          fermata_team** team) {
-  exec::Team& parent = member->member->team();
-  fermata_team* made = nullptr;
-  int rc = FERMATA_OK;
-  if (mine == 0) {
-    rc = make_team(request, &made);
-    // order: relaxed: the barrier that follows orders it; 1 says that it failed
-    parent.status(parts[0].rank).handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(made) : 1,
-                                               std::memory_order_relaxed);
-  }
-  const int met = fermata_barrier(member);
-  if (met != FERMATA_OK) return met;
-  // order: relaxed: after the barrier
-  const std::uint64_t offered = parent.status(parts[0].rank).handoff.load(std::memory_order_relaxed);
-  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kMemory, "the leader could not make the sub-team");
-  const auto* original = reinterpret_cast<const fermata_team*>(offered);
-  if (mine == 0) {
-    *team = made;
-    return FERMATA_OK;
-  }
-  *team = new fermata_team(*original);
-  (*team)->team->retain();
-  return FERMATA_OK;
-}
-
-// Processes: the leader passes the segment's descriptor through an abstract socket whose name nobody else has.
-int share_between_processes(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts,
-                            std::uint32_t mine, fermata_team** team) {
-  char name[80];
-  std::snprintf(name, sizeof name, "split.%u.%u.%d.%llu",
-                member->member->team().status(parts[0].rank).process.load(std::memory_order_relaxed),  // order: set at join
-                member->splits, parts[0].colour,
-                static_cast<unsigned long long>(member->member->team().header().hash));
-  constexpr double kSeconds = 30;
-  if (mine != 0) return fermata_team_attach(name, kSeconds, team);
-  const int rc = make_team(request, team);
-  if (rc != FERMATA_OK || parts.size() == 1) return rc;
-  return fermata_team_serve(*team, name, static_cast<int>(parts.size()) - 1, kSeconds);
-}
-
-int split(fermata_member* member, int colour, int key, fermata_member** out) {
-  exec::Member& m = *member->member;
-  exec::Team& parent = m.team();
-  // order: relaxed: the barrier orders it
-  parent.status(m.rank()).scratch.store(pack(colour < 0 ? -1 : colour, key), std::memory_order_relaxed);
-  ++member->splits;
-  int rc = fermata_barrier(member);
-  if (rc != FERMATA_OK) return rc;
-  fermata_member* made = nullptr;
-  const auto parts = parts_of(parent, colour);
-  std::uint32_t mine = 0;
-  while (mine < parts.size() && parts[mine].rank != m.rank()) ++mine;
-  fermata_team* team = nullptr;
-  TeamRequest request;
-  request.members = static_cast<std::int32_t>(parts.size());
-  request.engine = parent.shared() ? Engine::kProcesses : Engine::kThreads;
-  request.tagged = parent.header().tagged != 0;
-  request.wait = parent.wait();
-  request.stall_ns = parent.stall_ns();
-  if (!member->origin->cpus.empty())
-    for (const Part& p : parts) request.cpus.push_back(member->origin->cpus[p.rank]);
-  int shared = FERMATA_OK;
-  if (colour < 0) {
-    if (!parent.shared()) rc = fermata_barrier(member);
-  } else if (parent.shared()) {
-    shared = share_between_processes(member, request, parts, mine, &team);
-  } else {
-    shared = share_between_threads(member, request, parts, mine, &team);
-  }
-  if (shared == FERMATA_OK && team != nullptr) {
-    team->cpus = request.cpus;
-    shared = join(team, static_cast<int>(mine), true, &made);
-    if (shared != FERMATA_OK) fermata_team_destroy(team);
-  }
-  // Nobody goes on before all have read the status lines and taken the hand-off.
-  rc = fermata_barrier(member);
-  if (rc != FERMATA_OK || shared != FERMATA_OK) return rc != FERMATA_OK ? rc : shared;
-  *out = made;
-  return FERMATA_OK;
-}
+namespace {
 
 int check(const fermata_team_config& c) {
   if (c.size != sizeof c) return fail(Status::kArgument, "config.size: use FERMATA_TEAM_CONFIG_INIT");
@@ -261,6 +155,8 @@ int fermata_team_create(const fermata_team_config* config, fermata_team** out) {
 
 void fermata_team_destroy(fermata_team* team) {
   if (team == nullptr) return;
+  exec::Team* moved = team->moved.load(std::memory_order_acquire);  // order: pairs with review()
+  if (moved != nullptr) moved->release();
   team->team->release();
   delete team;
 }
@@ -310,12 +206,7 @@ void fermata_member_leave(fermata_member* member) {
 }
 
 void fermata_team_abort(fermata_team* team) {
-  if (team != nullptr) team->team->break_with(Status::kBroken, UINT32_MAX);
-}
-
-int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out) {
-  if (member == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  return guarded([&] { return split(member, colour, key, out); });
+  if (team != nullptr) team->current().break_with(Status::kBroken, UINT32_MAX);
 }
 
 int fermata_member_rank(const fermata_member* member) {
@@ -345,7 +236,7 @@ int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook,
 
 int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) {
   if (team == nullptr || length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  *length = exec::report(*team->team, buffer, buffer != nullptr ? *length : 0);
+  *length = exec::report(team->current(), buffer, buffer != nullptr ? *length : 0);
   return FERMATA_OK;
 }
 

@@ -107,6 +107,16 @@ class Member {
     hook_context_ = context;
   }
   bool busy() const { return outstanding_; }
+  std::uint64_t calls() const { return sequence_; }
+  // The call after which the owner of this member wants to look at its placement again; 0: never.
+  void set_review(std::uint64_t call) { review_at_ = call; }
+  bool review_due() const { return sequence_ == review_at_; }
+  // Takes over what the user set on another member.
+  void inherit(const Member& other) {
+    timeout_ns_ = other.timeout_ns_;
+    hook_ = other.hook_;
+    hook_context_ = other.hook_context_;
+  }
   Status usable() const {
     if (generation_ != os::fork_generation()) [[unlikely]] return Status::kForked;
     return broken_;
@@ -186,6 +196,7 @@ class Member {
   TeamMemory memory_;
   Carried carried_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t review_at_ = 0;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
   bool tagged_ = false;  // this team's barrier carries tags

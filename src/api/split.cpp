@@ -1,0 +1,205 @@
+// Teams made out of a team: by colour and key, and again when its members have been pinned.
+#include <algorithm>
+#include <cstdio>
+
+#include "api/handles.hpp"
+
+using namespace fermata;
+using namespace fermata::api;
+
+namespace fermata::api {
+namespace {
+
+// One member's part of a split, as it stands in its status line.
+struct Part {
+  std::int32_t colour;
+  std::int32_t key;
+  std::uint32_t rank;
+};
+
+std::uint64_t pack(std::int32_t colour, std::int32_t key) {
+  return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
+}
+
+// The members of my colour in the order of the new ranks. Reads all status lines between two barriers.
+std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
+  std::vector<Part> parts;
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    // order: relaxed: the barrier between writing and reading orders it
+    const std::uint64_t v = team.status(r).scratch.load(std::memory_order_relaxed);
+    const Part part{static_cast<std::int32_t>(v >> 32), static_cast<std::int32_t>(v & 0xffffffffu), r};
+    if (part.colour == colour) parts.push_back(part);
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
+  return parts;
+}
+
+// Threads: the leader publishes the handle in its status line, and all hold a reference of it.
+int share_between_threads(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
+                          fermata_team** team) {
+  exec::Team& parent = member->member->team();
+  fermata_team* made = nullptr;
+  int rc = FERMATA_OK;
+  if (mine == 0) {
+    rc = make_team(request, &made);
+    // order: relaxed: the barrier that follows orders it; 1 says that it failed
+    parent.status(parts[0].rank).handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(made) : 1,
+                                               std::memory_order_relaxed);
+  }
+  const int met = fermata_barrier(member);
+  if (met != FERMATA_OK) return met;
+  // order: relaxed: after the barrier
+  const std::uint64_t offered = parent.status(parts[0].rank).handoff.load(std::memory_order_relaxed);
+  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kMemory, "the leader could not make the sub-team");
+  const auto* original = reinterpret_cast<const fermata_team*>(offered);
+  if (mine == 0) {
+    *team = made;
+    return FERMATA_OK;
+  }
+  auto copy = std::make_unique<fermata_team>();
+  copy->team = original->team;
+  copy->cpus = original->cpus;
+  copy->team->retain();
+  *team = copy.release();
+  return FERMATA_OK;
+}
+
+// Processes: the leader passes the segment's descriptor through an abstract socket whose name nobody else has.
+int share_between_processes(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts,
+                            std::uint32_t mine, fermata_team** team) {
+  char name[80];
+  std::snprintf(name, sizeof name, "split.%u.%u.%d.%llu",
+                member->member->team().status(parts[0].rank).process.load(std::memory_order_relaxed),  // order: set at join
+                member->splits, parts[0].colour,
+                static_cast<unsigned long long>(member->member->team().header().hash));
+  constexpr double kSeconds = 30;
+  if (mine != 0) return fermata_team_attach(name, kSeconds, team);
+  const int rc = make_team(request, team);
+  if (rc != FERMATA_OK || parts.size() == 1) return rc;
+  return fermata_team_serve(*team, name, static_cast<int>(parts.size()) - 1, kSeconds);
+}
+
+int share(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
+          fermata_team** team) {
+  return member->member->team().shared() ? share_between_processes(member, request, parts, mine, team)
+                                         : share_between_threads(member, request, parts, mine, team);
+}
+
+TeamRequest request_like(const exec::Team& parent, std::size_t members) {
+  TeamRequest request;
+  request.members = static_cast<std::int32_t>(members);
+  request.engine = parent.shared() ? Engine::kProcesses : Engine::kThreads;
+  request.tagged = parent.header().tagged != 0;
+  request.wait = parent.wait();
+  request.stall_ns = parent.stall_ns();
+  return request;
+}
+
+int split(fermata_member* member, int colour, int key, fermata_member** out) {
+  exec::Member& m = *member->member;
+  exec::Team& parent = m.team();
+  // order: relaxed: the barrier orders it
+  parent.status(m.rank()).scratch.store(pack(colour < 0 ? -1 : colour, key), std::memory_order_relaxed);
+  ++member->splits;
+  int rc = fermata_barrier(member);
+  if (rc != FERMATA_OK) return rc;
+  fermata_member* made = nullptr;
+  const auto parts = parts_of(parent, colour);
+  std::uint32_t mine = 0;
+  while (mine < parts.size() && parts[mine].rank != m.rank()) ++mine;
+  fermata_team* team = nullptr;
+  TeamRequest request = request_like(parent, parts.size());
+  if (!member->planned_for.empty())
+    for (const Part& p : parts) request.cpus.push_back(member->planned_for[p.rank]);
+  int shared = FERMATA_OK;
+  if (colour < 0) {
+    if (!parent.shared()) rc = fermata_barrier(member);
+  } else {
+    shared = share(member, request, parts, mine, &team);
+  }
+  if (shared == FERMATA_OK && team != nullptr) {
+    team->cpus = request.cpus;
+    shared = join(team, static_cast<int>(mine), true, &made);
+    if (shared != FERMATA_OK) fermata_team_destroy(team);
+  }
+  // Nobody goes on before all have read the status lines and taken the hand-off.
+  rc = fermata_barrier(member);
+  if (rc != FERMATA_OK || shared != FERMATA_OK) return rc != FERMATA_OK ? rc : shared;
+  *out = made;
+  return FERMATA_OK;
+}
+
+// The CPU of each member, if every one is pinned to one; else empty. Between two barriers, as parts_of().
+std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
+  std::vector<std::int32_t> cpus;
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    // order: relaxed: the barrier between writing and reading orders it
+    const auto cpu = static_cast<std::int32_t>(team.status(r).scratch.load(std::memory_order_relaxed));
+    if (cpu < 0) return {};
+    cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+// The handle keeps its identity; what it leads to is exchanged.
+int move_to(fermata_member* member, fermata_team* team) {
+  fermata_member* made = nullptr;
+  const int rc = join(team, static_cast<int>(member->member->rank()), false, &made);
+  if (rc != FERMATA_OK) return rc;
+  made->member->inherit(*member->member);
+  std::swap(made->member, member->member);
+  fermata_member_leave(made);
+  exec::Team* nothing = nullptr;
+  member->member->team().retain();
+  exec::Team* const now = &member->member->team();
+  // order: acq_rel: publishes the segment to aborts and reports. Pairs with fermata_team::current()
+  if (!member->origin->moved.compare_exchange_strong(nothing, now, std::memory_order_acq_rel)) now->release();
+  return FERMATA_OK;
+}
+
+}  // namespace
+
+int review(fermata_member* member) {
+  exec::Member& m = *member->member;
+  exec::Team& team = m.team();
+  const std::uint64_t now = m.calls();
+  std::int32_t cpu = -1;
+  if (os::affinity_count() == 1) os::affinity_list(&cpu, 1);
+  // order: relaxed: the barriers order it
+  team.status(m.rank()).scratch.store(static_cast<std::uint32_t>(cpu), std::memory_order_relaxed);
+  m.set_review(0);
+  int rc = fermata_barrier(member);
+  if (rc != FERMATA_OK) return rc;
+  const auto cpus = pinned_cpus(team);
+  rc = fermata_barrier(member);
+  if (rc != FERMATA_OK) return rc;
+  // All members read the same CPUs, so all come to the same decision.
+  if (cpus.empty() || cpus == member->planned_for) {
+    m.set_review(now * 16);
+    return FERMATA_OK;
+  }
+  std::vector<Part> everybody;
+  for (std::uint32_t r = 0; r < team.members(); ++r) everybody.push_back({0, 0, r});
+  TeamRequest request = request_like(team, everybody.size());
+  request.cpus = cpus;
+  ++member->splits;
+  fermata_team* made = nullptr;
+  rc = share(member, request, everybody, m.rank(), &made);
+  if (rc == FERMATA_OK) rc = fermata_barrier(member);
+  if (rc == FERMATA_OK) rc = move_to(member, made);
+  fermata_team_destroy(made);
+  member->planned_for = cpus;
+  return rc;
+}
+
+}  // namespace fermata::api
+
+extern "C" {
+
+int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out) {
+  if (member == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  return guarded([&] { return split(member, colour, key, out); });
+}
+
+}  // extern "C"
