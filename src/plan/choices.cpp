@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <iterator>
 
 namespace fermata {
 namespace {
@@ -10,18 +12,6 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr double kWorthwhile = 0.95;  // a stride that measured less gain than this is noise
-
-bool one_host(const Topology& topology, const PlanKey& key) {
-  if (topology.cpus.empty()) return true;
-  const std::int32_t host = topology.cpus.front().host;
-  if (key.cpus.empty())
-    return std::all_of(topology.cpus.begin(), topology.cpus.end(), [&](const Cpu& c) { return c.host == host; });
-  const Cpu* first = topology.find(key.cpus.front());
-  return std::all_of(key.cpus.begin(), key.cpus.end(), [&](std::int32_t os_index) {
-    const Cpu* cpu = topology.find(os_index);
-    return cpu == nullptr || first == nullptr || cpu->host == first->host;
-  });
-}
 
 }  // namespace
 
@@ -40,7 +30,9 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   const auto* cheapest = std::min_element(std::begin(model.stride_factor) + 1, std::end(model.stride_factor));
   if (*cheapest < kWorthwhile * model.stride_factor[1])
     choices.push_back({Layout::kPrivate, 1, static_cast<std::int32_t>(cheapest - model.stride_factor), line});
-  if (one_host(topology, key)) choices.push_back({Layout::kPublished, 1, 1, line});
+  const std::vector<std::int32_t> hosts = hosts_of(topology, key);
+  if (std::count(hosts.begin(), hosts.end(), hosts.front()) == std::ssize(hosts))
+    choices.push_back({Layout::kPublished, 1, 1, line});
   if (2 * (kHeader + key.payload) <= line) choices.push_back({Layout::kPacked, 1, 1, line});
   return choices;
 }
@@ -56,6 +48,40 @@ std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, con
     variants.push_back(choice);
   }
   return variants;
+}
+
+std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key) {
+  std::vector<std::int32_t> hosts(static_cast<std::size_t>(key.members), 0);
+  if (topology.cpus.empty()) return hosts;
+  const std::int32_t first = topology.cpus.front().host;
+  if (std::all_of(topology.cpus.begin(), topology.cpus.end(), [&](const Cpu& c) { return c.host == first; })) return hosts;
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    const Cpu* cpu = r < key.cpus.size() ? topology.find(key.cpus[r]) : nullptr;
+    hosts[r] = cpu != nullptr ? cpu->host : -1 - static_cast<std::int32_t>(r);
+  }
+  return hosts;
+}
+
+bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts) {
+  if (schedule.words.empty()) return false;
+  // Words that signal each other belong together: their hosts are found by passing them on until nothing changes.
+  constexpr std::int32_t kNone = INT32_MIN;
+  std::vector<std::int32_t> host(static_cast<std::size_t>(schedule.vertices()), kNone);
+  std::copy(hosts.begin(), hosts.begin() + schedule.members, host.begin());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Stage& stage : schedule.stages)
+      for (const Transfer& t : stage.transfers) {
+        if (!schedule.is_word(t.from) && !schedule.is_word(t.to)) continue;
+        std::int32_t& a = host[static_cast<std::size_t>(t.from)];
+        std::int32_t& b = host[static_cast<std::size_t>(t.to)];
+        if (a == b) continue;
+        if (a != kNone && b != kNone) return true;
+        (a == kNone ? a : b) = a == kNone ? b : a;
+        changed = true;
+      }
+  }
+  return false;
 }
 
 std::int32_t packed_sharers(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload) {

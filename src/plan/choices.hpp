@@ -20,6 +20,11 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 // pairs of them. Cheapest to keep first: fewer slots, shorter lines.
 std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology);
 
+// Host of each rank. Words and published lines need one coherent memory, so they never join hosts. An unpinned team on several hosts
+// is taken to have each rank on its own.
+std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key);
+bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts);
+
 // How many edges of the schedule share one line at most when it is packed as src/plan/layout.cpp does: the edges around the
 // lower rank of their ends, slot beside slot.
 std::int32_t packed_sharers(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload);

@@ -117,6 +117,14 @@ double distance(const CostModel& model, std::int32_t i, std::int32_t j) {
   return 0.5 * (model.o_at(i, j) + model.l_at(i, j) + model.o_at(j, i) + model.l_at(j, i));
 }
 
+double mean_distance(const CostModel& model) {
+  double sum = 0;
+  for (std::int32_t i = 0; i < model.members; ++i)
+    for (std::int32_t j = i + 1; j < model.members; ++j) sum += distance(model, i, j);
+  const double pairs = 0.5 * model.members * (model.members - 1.0);
+  return pairs > 0 ? sum / pairs : 0;
+}
+
 double sparseness_from_gap(std::vector<double> distances) {
   std::sort(distances.begin(), distances.end());
   if (distances.size() < 2 || distances.back() <= 0) return kDefaultSparseness;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/plan.hpp"
+#include "plan/cluster.hpp"
 
 namespace fermata {
 namespace {
@@ -151,6 +151,36 @@ double crowding(const Topology& topology, const PlanKey& key) {
   return most;
 }
 
+double pair_cost(const Profile& p, std::int32_t i, std::int32_t j) {
+  return 0.5 * (p.o.at(i, j) + p.l.at(i, j) + p.o.at(j, i) + p.l.at(j, i));
+}
+
+double nearest(const Profile& profile) {
+  double least = 0;
+  for (std::int32_t i = 0; i < profile.o.n; ++i)
+    for (std::int32_t j = i + 1; j < profile.o.n; ++j)
+      if (const double d = pair_cost(profile, i, j); d > 0 && (least <= 0 || d < least)) least = d;
+  return least;
+}
+
+// A word's line moves between whoever uses it, so its costs grow with the team's mean distance. Where it was measured: adds by the
+// profile's first CPUs, one per core; reads between the nearest pair. Published and estimated costs are those of the nearest pair.
+void fill_words(CostModel& model, const Profile& profile) {
+  if (profile.word_add_ns.empty()) return;
+  const std::size_t k = std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
+  const double near = nearest(profile), mean = mean_distance(model);
+  double adders = near;
+  if (profile.origin == "measured") {
+    double sum = 0, pairs = 0;
+    const auto rows = std::min<std::int32_t>(profile.o.n, static_cast<std::int32_t>(k));
+    for (std::int32_t i = 0; i < rows; ++i)
+      for (std::int32_t j = i + 1; j < rows; ++j, ++pairs) sum += pair_cost(profile, i, j);
+    if (pairs > 0) adders = std::max(near, sum / pairs);
+  }
+  model.word_add = profile.word_add_ns[k - 1] * (adders > 0 ? std::max(1.0, mean / adders) : 1);
+  model.word_read = profile.word_read_ns * (near > 0 ? std::max(1.0, mean / near) : 1);
+}
+
 // A CPU does the work of its members one after the other: what one member spends on its own slots, all of its CPU's wait
 // for. A word or a published line, once read, is in the cache of all its CPU's members; adds on a word are in line already.
 void crowd(CostModel& model) {
@@ -168,11 +198,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   fill_matrices(model, profile, topology, key);
   model.awaited = profile.awaited_ns;
   model.reader = profile.reader_ns;
-  if (!profile.word_add_ns.empty()) {
-    const std::size_t k = std::clamp<std::size_t>(static_cast<std::size_t>(key.members), 1, profile.word_add_ns.size());
-    model.word_add = profile.word_add_ns[k - 1];
-  }
-  model.word_read = profile.word_read_ns;
+  fill_words(model, profile);
   fill_layouts(model, profile);
   // Auto yields while a yield is the cheaper switch, else parks.
   const double yield = profile.yield_ns, futex = profile.futex_ns;

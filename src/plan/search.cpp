@@ -93,14 +93,14 @@ class Search {
  private:
   std::optional<Error> find_drafts() {
     if (!options_.algorithm.empty()) {
-      auto draft = named_draft(options_.key, options_.algorithm);
+      auto draft = named_draft(topology_, options_.key, options_.algorithm);
       if (!draft) return draft.error();
       drafts_.push_back(std::move(draft.value()));
       return std::nullopt;
     }
-    drafts_ = flat_drafts(options_.key, refused_);
+    drafts_ = flat_drafts(topology_, options_.key, refused_);
     if (options_.key.members > 2)
-      for (Draft& d : composed_drafts(options_.key, model_, trees_to_try(topology_, model_, options_)))
+      for (Draft& d : composed_drafts(topology_, options_.key, model_, trees_to_try(topology_, model_, options_)))
         drafts_.push_back(std::move(d));
     if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm of the table serves this"};
     return std::nullopt;

@@ -36,14 +36,15 @@ struct Entry {
 OpTraits algebra_of(Kind kind);
 
 // Every algorithm and degree of the table over all members at once. `refused` gets those that can't serve this kind and says why.
-std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refused);
+std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
-// One algorithm as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it isn't applicable.
-Result<Draft> named_draft(const PlanKey& key, const std::string& spelled);
+// One algorithm as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it can't serve this team.
+Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled);
 
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B): per cluster the cheapest arrival and the cheapest
 // departure; at the root also a whole collective after which nobody needs a departure. Further: each family at all levels.
-std::vector<Draft> composed_drafts(const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees);
+std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
+                                   const std::vector<Cluster>& trees);
 
 // Trees worth composing along, without repeats: by distance, by topology, and their outer and inner levels alone.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);

@@ -58,7 +58,8 @@ bool releases(Kind kind) { return kind != Kind::kReduce; }
 
 class Composer {
  public:
-  Composer(const PlanKey& key, const CostModel& model) : key_(key), model_(model) {
+  Composer(const Topology& topology, const PlanKey& key, const CostModel& model)
+      : key_(key), model_(model), hosts_(hosts_of(topology, key)), mean_(mean_distance(model)) {
     bare_.awaited = model.awaited;
     bare_.reader = model.reader;
     bare_.word_add = model.word_add;
@@ -97,7 +98,7 @@ class Composer {
     return s;
   }
 
-  std::vector<Option> rank_options(const CostModel& part, Half half) const {
+  std::vector<Option> rank_options(const CostModel& part, bool one_memory, Half half) const {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.redundant && key_.kind != Kind::kBarrier) continue;
@@ -112,7 +113,7 @@ class Composer {
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
         const Schedule s = build(option, part.members, half);
-        if (key_.payload > 0 && !s.words.empty()) continue;  // words carry no data
+        if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;  // words carry no data and join no hosts
         option.cost_ns = cost(s, part, {}).critical_path_ns;
         options.push_back(option);
       }
@@ -122,16 +123,23 @@ class Composer {
     return options;
   }
 
+  std::int32_t host(std::int32_t rank) const { return hosts_[static_cast<std::size_t>(rank)]; }
+
   const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
-    const CostModel part = part_of(bare_, model_, ranks);
+    CostModel part = part_of(bare_, model_, ranks);
+    if (mean_ > 0) {  // a word among these few moves as far as they are apart
+      part.word_add *= mean_distance(part) / mean_;
+      part.word_read *= mean_distance(part) / mean_;
+    }
+    const bool one_memory = std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
     Content content = part.o;
     content.insert(content.end(), part.l.begin(), part.l.end());
-    content.push_back(root ? 1 : 0);
+    content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
     const auto [at, fresh] = levels_.try_emplace(std::move(content));
     if (fresh) {
-      if (arrives(key_.kind)) at->second.arrive = rank_options(part, Half::kArrive);
-      if (releases(key_.kind)) at->second.release = rank_options(part, Half::kRelease);
-      if (root && arrives(key_.kind) && releases(key_.kind)) at->second.whole = rank_options(part, Half::kWhole);
+      if (arrives(key_.kind)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
+      if (releases(key_.kind)) at->second.release = rank_options(part, one_memory, Half::kRelease);
+      if (root && arrives(key_.kind) && releases(key_.kind)) at->second.whole = rank_options(part, one_memory, Half::kWhole);
     }
     return at->second;
   }
@@ -200,14 +208,17 @@ class Composer {
   const PlanKey& key_;
   const CostModel& model_;
   CostModel bare_;
+  std::vector<std::int32_t> hosts_;
+  double mean_ = 0;
   std::map<Content, Level> levels_;
 };
 
 }  // namespace
 
-std::vector<Draft> composed_drafts(const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees) {
+std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
+                                   const std::vector<Cluster>& trees) {
   std::vector<Draft> drafts;
-  Composer composer(key, model);
+  Composer composer(topology, key, model);
   const auto add = [&](Draft draft) {
     const bool known = std::any_of(drafts.begin(), drafts.end(),
                                    [&](const Draft& d) { return d.schedule.stages == draft.schedule.stages; });

@@ -27,6 +27,11 @@ std::string why_not(const Algorithm& algorithm, const Request& request) {
   return {};
 }
 
+std::string flaw_of_words(const Schedule& schedule, const Topology& topology, const PlanKey& key) {
+  if (key.payload > 0 && !schedule.words.empty()) return "words carry no data";
+  return words_join_hosts(schedule, hosts_of(topology, key)) ? "a word can't join hosts" : "";
+}
+
 }  // namespace
 
 OpTraits algebra_of(Kind kind) {
@@ -34,7 +39,7 @@ OpTraits algebra_of(Kind kind) {
   return folds ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
 }
 
-std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refused) {
+std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused) {
   std::vector<Draft> drafts;
   for (const Algorithm& algorithm : algorithms()) {
     Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
@@ -52,8 +57,8 @@ std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refus
       const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
         return d.schedule.stages == schedule.stages && d.schedule.words == schedule.words;
       });
-      if (key.payload > 0 && !schedule.words.empty()) {
-        refused.push_back({.algorithm = schedule.algorithm, .layout = {}, .verdict = "refused: words carry no data"});
+      if (const std::string flaw = flaw_of_words(schedule, topology, key); !flaw.empty()) {
+        refused.push_back({.algorithm = schedule.algorithm, .layout = {}, .verdict = "refused: " + flaw});
         break;
       }
       if (!known) drafts.push_back({std::move(schedule), everyone(key.members), algorithm.name});
@@ -62,7 +67,7 @@ std::vector<Draft> flat_drafts(const PlanKey& key, std::vector<Candidate>& refus
   return drafts;
 }
 
-Result<Draft> named_draft(const PlanKey& key, const std::string& spelled) {
+Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled) {
   const auto name = parse_algorithm(spelled);
   if (!name) return name.error();
   const Algorithm& algorithm = *name->algorithm;
@@ -71,7 +76,10 @@ Result<Draft> named_draft(const PlanKey& key, const std::string& spelled) {
   if (!algorithm.applicable(request))
     return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " +
                                            std::to_string(key.members) + " members"};
-  return Draft{algorithm.build(request), everyone(key.members), algorithm.name};
+  Draft draft{algorithm.build(request), everyone(key.members), algorithm.name};
+  if (const std::string flaw = flaw_of_words(draft.schedule, topology, key); !flaw.empty())
+    return Error{Status::kUnsupported, spelled + ": " + flaw};
+  return draft;
 }
 
 }  // namespace fermata

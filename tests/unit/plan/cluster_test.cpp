@@ -6,6 +6,7 @@
 #include <set>
 
 #include "matrices.hpp"
+#include "profile/store.hpp"
 
 namespace fermata {
 namespace {
@@ -84,6 +85,25 @@ TEST_P(TwoClusters, ThePapersSparsenessGivesHosts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hosts, TwoClusters, ::testing::Values(std::pair{8, 4}, std::pair{10, 6}));
+
+// The recorded machines of machines/, one member per core.
+Cluster recorded(const std::string& name, Placement placement, std::int32_t members = 0) {
+  const auto profile = load_profile_file(std::string(FERMATA_SOURCE_DIR) + "/machines/" + name + ".json");
+  EXPECT_TRUE(profile.ok()) << profile.error().message;
+  PlanKey key;
+  key.members = members > 0 ? members : static_cast<std::int32_t>(profile->topology.cpus.size());
+  key.cpus = place(profile->topology, key.members, placement);
+  return cluster_by_distance(cost_model(*profile, profile->topology, key), 0);
+}
+
+TEST(RecordedMachines, HaveTheirPapersLevels) {
+  EXPECT_EQ(shape_text(recorded("power8-4x6x8", Placement::kCore, 24)), "4 x 6");
+  EXPECT_EQ(shape_text(recorded("cluster-8x2x4", Placement::kCore)), "8 x (2 x 4)");
+  EXPECT_EQ(shape_text(recorded("cluster-10x2x6", Placement::kCore)), "10 x (2 x 6)");
+  EXPECT_EQ(shape_text(recorded("cluster-8x2x4", Placement::kRoundRobin)), "8 x (2 x 4)");
+  EXPECT_EQ(shape_text(recorded("cluster-10x2x6", Placement::kRoundRobin)), "10 x (2 x 6)");
+  EXPECT_EQ(shape_text(recorded("skl-2x18", Placement::kCore)), "2 x 18");
+}
 
 TEST(Clusters, UniformMachineIsOneLeaf) {
   for (const int n : {1, 2, 3, 17, 64}) {

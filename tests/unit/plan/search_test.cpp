@@ -134,6 +134,19 @@ TEST(Search, BadKeysAreArguments) {
   EXPECT_EQ(status([](PlanKey&) {}), Status::kOk);
 }
 
+TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
+  const Topology t = machine({.hosts = 3, .cores = 4});
+  PlanOptions o = options_for(t, Kind::kBarrier, 12);
+  o.algorithm = "sense_reversing";
+  EXPECT_EQ(make_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
+  o.algorithm.clear();
+  const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_NE(plan->layout.layout, Layout::kPublished);
+  for (const Candidate& c : plan->candidates)
+    EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
+}
+
 // ---- Measuring, with a machine made up of a table.
 
 const ProgramHeader& header(const std::vector<std::byte>& program) {
