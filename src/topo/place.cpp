@@ -15,12 +15,10 @@ constexpr std::int32_t kMaxCpus = 65536;
 // where affinity excludes a sibling, so siblings are counted here.
 std::vector<Cpu> core_order(const std::vector<Cpu>& cpus) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> seen;
-  std::vector<std::pair<std::int32_t, Cpu>> turns;
-  for (const Cpu& c : cpus) turns.emplace_back(seen[{c.host, c.core}]++, c);
-  std::stable_sort(turns.begin(), turns.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::map<std::int32_t, std::vector<Cpu>> turns;
+  for (const Cpu& c : cpus) turns[seen[{c.host, c.core}]++].push_back(c);
   std::vector<Cpu> out;
-  for (const auto& turn : turns) out.push_back(turn.second);
+  for (const auto& [turn, members] : turns) out.insert(out.end(), members.begin(), members.end());
   return out;
 }
 
