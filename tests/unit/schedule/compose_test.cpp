@@ -1,0 +1,127 @@
+// Schedules out of schedules: what comes out is proved again.
+#include <gtest/gtest.h>
+
+#include "algo/algorithm.hpp"
+#include "schedule/compose.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
+
+Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhole, int degree = 2) {
+  return find_algorithm(name)->build({.kind = kind, .half = half, .members = members, .degree = degree});
+}
+
+TEST(Compose, LiftMapsMembersAndWords) {
+  const Schedule s = lift(built("counter", Kind::kBarrier, 2), {5, 3}, 7);
+  EXPECT_EQ(s.members, 7);
+  ASSERT_EQ(s.stages.size(), 2u);
+  EXPECT_EQ(s.stages[0].transfers[0], (Transfer{.from = 5, .to = 7}));
+  EXPECT_EQ(s.stages[0].transfers[1], (Transfer{.from = 3, .to = 7}));
+  EXPECT_EQ(s.stages[1].transfers[1], (Transfer{.from = 7, .to = 3}));
+  const Schedule reduce = lift(built("linear", Kind::kReduce, 3), {4, 1, 2}, 5);
+  EXPECT_EQ(reduce.root, 4);
+}
+
+TEST(Compose, BesideAlignsEarlyOrLate) {
+  const Schedule tree = lift(built("binomial", Kind::kBarrier, 4, Half::kArrive), {0, 1, 2, 3}, 6);
+  const Schedule pair = lift(built("linear", Kind::kBarrier, 2, Half::kArrive), {4, 5}, 6);
+  const Schedule early = beside(tree, pair, Align::kEarly), late = beside(tree, pair, Align::kLate);
+  ASSERT_EQ(early.stages.size(), 2u);
+  EXPECT_EQ(early.stages[0].transfers.size(), 3u);
+  EXPECT_EQ(early.stages[1].transfers.size(), 1u);
+  EXPECT_EQ(late.stages[0].transfers.size(), 2u);
+  EXPECT_EQ(late.stages[1].transfers.back(), (Transfer{.from = 5, .to = 4}));
+  EXPECT_EQ(early.algorithm, "binomial/linear");
+}
+
+TEST(Compose, BesideKeepsWordsApart) {
+  const Schedule a = lift(built("sense_reversing", Kind::kBarrier, 2), {0, 1}, 5);
+  const Schedule b = lift(built("sense_reversing", Kind::kBarrier, 3), {2, 3, 4}, 5);
+  const Schedule both = beside(a, b, Align::kEarly);
+  ASSERT_EQ(both.words.size(), 4u);
+  EXPECT_EQ(both.words[2].threshold, 3);
+  EXPECT_EQ(both.words[3].agent, 2);
+  EXPECT_FALSE(verify(both, {}).ok());  // the two halves do not know of each other
+  const Schedule joined = then(both, built("linear", Kind::kBarrier, 5));
+  EXPECT_TRUE(verify(joined, {}).ok()) << verify(joined, {}).error().message;
+}
+
+TEST(Compose, ReduceThenBroadcastIsAnAllreduce) {
+  const Schedule s = then(built("binomial", Kind::kReduce, 9), built("kary", Kind::kBroadcast, 9, Half::kWhole, 3));
+  EXPECT_EQ(s.kind, Kind::kAllreduce);
+  EXPECT_TRUE(verify(s, kFloatSum).ok());
+}
+
+TEST(Compose, TransposedArrivalIsTheRelease) {
+  for (const char* name : {"linear", "kary", "binomial", "binomial_high"}) {
+    for (const Kind kind : {Kind::kBarrier, Kind::kReduce, Kind::kAllreduce}) {
+      for (int p = 1; p <= 17; ++p) {
+        const Schedule arrival = built(name, kind, p, Half::kArrive);
+        const Schedule whole = then(arrival, transpose(arrival));
+        EXPECT_EQ(whole.kind, kind == Kind::kReduce ? Kind::kAllreduce : kind);
+        EXPECT_TRUE(verify(whole, kFloatSum).ok()) << name << " P=" << p;
+      }
+    }
+  }
+  EXPECT_EQ(transpose(built("counter", Kind::kBarrier, 4)), built("counter", Kind::kBarrier, 4));
+}
+
+TEST(Compose, HalvesMakeWholes) {
+  for (const Algorithm& arriving : algorithms()) {
+    for (const Algorithm& releasing : algorithms()) {
+      for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
+        for (const int p : {1, 2, 3, 5, 8, 13}) {
+          const Request arrive{.kind = kind, .half = Half::kArrive, .members = p, .degree = 3};
+          const Request release{.kind = kind, .half = Half::kRelease, .members = p, .degree = 3};
+          if (!arriving.applicable(arrive) || !releasing.applicable(release)) continue;
+          const Schedule s = then(arriving.build(arrive), releasing.build(release));
+          EXPECT_TRUE(verify(s, kFloatSum).ok()) << s.algorithm << " P=" << p;
+          EXPECT_TRUE(reuse_hazards(s, 2, kind != Kind::kBarrier).empty()) << s.algorithm << " P=" << p;
+        }
+      }
+    }
+  }
+}
+
+// Two hosts of three: local arrival, leaders exchange and then know all, local release.
+TEST(Compose, HybridsAreComposition) {
+  for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
+    const auto local = [&](Half half, Align align) {
+      return beside(lift(built("linear", kind, 3, half), {0, 1, 2}, 6), lift(built("binomial", kind, 3, half), {3, 4, 5}, 6), align);
+    };
+    const Schedule top = lift(built("butterfly", kind, 2), {0, 3}, 6);
+    const Schedule s = then(then(local(Half::kArrive, Align::kEarly), top), local(Half::kRelease, Align::kLate));
+    EXPECT_TRUE(verify(s, kFloatSum).ok());
+    EXPECT_FALSE(verify(then(local(Half::kArrive, Align::kEarly), top), kFloatSum).ok());
+  }
+  // The same with a counter inside each host.
+  const auto word = [](Half half, Align align) {
+    const auto one = [half](std::vector<std::int32_t> ranks) { return lift(built("counter", Kind::kBarrier, 3, half), ranks, 6); };
+    return beside(one({0, 1, 2}), one({3, 4, 5}), align);
+  };
+  const Schedule top = lift(built("dissemination", Kind::kBarrier, 2), {0, 3}, 6);
+  const Schedule s = then(then(word(Half::kArrive, Align::kEarly), top), word(Half::kRelease, Align::kLate));
+  EXPECT_TRUE(verify(s, {}).ok());
+  EXPECT_TRUE(reuse_hazards(s, 1, false).empty());
+}
+
+TEST(Compose, PipelineCutsChunksAndOverlapsStages) {
+  const Schedule chain = built("kary", Kind::kBroadcast, 5, Half::kWhole, 1);
+  const Schedule s = pipeline(chain, 3);
+  EXPECT_EQ(s.chunks, 3);
+  EXPECT_EQ(s.stages.size(), 4u + 2);
+  EXPECT_EQ(s.transfer_count(), 3 * chain.transfer_count());
+  EXPECT_TRUE(verify(s, kFloatSum).ok());
+  EXPECT_EQ(s.stages[2].transfers.size(), 3u);
+  for (const char* name : {"extended_butterfly", "complete", "tournament"}) {
+    EXPECT_TRUE(verify(pipeline(built(name, Kind::kAllreduce, 7), 4), kFloatSum).ok()) << name;
+  }
+  const Schedule barrier = built("linear", Kind::kBarrier, 5);
+  EXPECT_EQ(pipeline(barrier, 3), barrier);
+}
+
+}  // namespace
+}  // namespace fermata

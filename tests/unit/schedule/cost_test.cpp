@@ -1,0 +1,173 @@
+// Costs worked out by hand from equations 1 and 2 and the model in cost.hpp.
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "algo/algorithm.hpp"
+#include "schedule/cost.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+CostModel uniform(int members, double o, double l) {
+  CostModel m;
+  m.members = members;
+  m.o.assign(static_cast<std::size_t>(members) * members, o);
+  m.l.assign(static_cast<std::size_t>(members) * members, l);
+  for (int i = 0; i < members; ++i) m.o[static_cast<std::size_t>(i) * members + i] = o / 4;
+  return m;
+}
+
+Schedule barrier(const char* name, int members, int degree = 2) {
+  return find_algorithm(name)->build({.members = members, .degree = degree});
+}
+
+TEST(Cost, EquationsOneAndTwo) {
+  CostModel m = uniform(4, 20, 5);
+  m.o[1] = 30;
+  m.l[2] = 7;
+  EXPECT_DOUBLE_EQ(stage_cost_eq1(m, 0, {1, 2, 3}), 30 + 5 + 7 + 5);
+  EXPECT_DOUBLE_EQ(stage_cost_eq2(m, 0, {1, 2, 3}), 5 + 5 + 7 + 5);
+  EXPECT_DOUBLE_EQ(stage_cost_eq1(m, 0, {}), 0);
+  EXPECT_DOUBLE_EQ(stage_cost_eq2(m, 0, {}), 5);
+}
+
+TEST(Cost, StagesOnAUniformMachine) {
+  const CostModel m = uniform(8, 20, 5);
+  EXPECT_DOUBLE_EQ(cost(barrier("linear", 8), m, {}).critical_path_ns, 2 * (20 + 7 * 5));
+  EXPECT_DOUBLE_EQ(cost(barrier("dissemination", 8), m, {}).critical_path_ns, 3 * 25);
+  EXPECT_DOUBLE_EQ(cost(barrier("dissemination", 5), m, {}).critical_path_ns, 3 * 25);
+  EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 8), m, {}).critical_path_ns, 3 * 25);
+  EXPECT_DOUBLE_EQ(cost(barrier("binomial", 8), m, {}).critical_path_ns, 6 * 25);
+  EXPECT_DOUBLE_EQ(cost(barrier("complete", 8), m, {}).critical_path_ns, 20 + 7 * 5);
+  EXPECT_DOUBLE_EQ(cost(barrier("kary", 7, 2), m, {}).critical_path_ns, 4 * (20 + 2 * 5));
+  EXPECT_DOUBLE_EQ(cost(barrier("linear", 1), m, {}).critical_path_ns, 0);
+}
+
+TEST(Cost, AwaitedSlotsThatComeAtOnceCostMaxOPlusSumL) {
+  CostModel m = uniform(4, 20, 5);
+  m.o[3 * 4 + 0] = 100;  // member 3 to member 0
+  m.l[2 * 4 + 0] = 50;
+  Schedule s;
+  s.members = 4;
+  s.stages = {{{{.from = 1, .to = 0}, {.from = 2, .to = 0}, {.from = 3, .to = 0}}}};
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 100 + 5 + 50 + 5);
+}
+
+TEST(Cost, ALateSlotCostsOnlyItself) {
+  const CostModel m = uniform(4, 20, 5);
+  Schedule s;  // 3 -> 2 first, so 2 is late at 0
+  s.members = 4;
+  s.stages = {{{{.from = 3, .to = 2}}}, {{{.from = 1, .to = 0}, {.from = 2, .to = 0}}}};
+  const Cost c = cost(s, m, {});
+  EXPECT_DOUBLE_EQ(c.departure_ns[0], 25 + 25);
+  EXPECT_DOUBLE_EQ(c.departure_ns[1], 25);
+  ASSERT_EQ(c.critical_path.size(), 2u);
+  EXPECT_EQ(c.critical_path[0].vertex, 2);
+  EXPECT_EQ(c.critical_path[1].stage, 1);
+  EXPECT_DOUBLE_EQ(c.critical_path[1].at_ns, 50);
+  EXPECT_DOUBLE_EQ(c.stage_ns[0], 25);
+  EXPECT_DOUBLE_EQ(c.stage_ns[1], 50);
+}
+
+TEST(Cost, MeasuredCostOfAFurtherAwaitedSlotScalesWithDistance) {
+  CostModel m = uniform(4, 20, 10);
+  m.awaited = 2;
+  Schedule s;
+  s.members = 4;
+  s.stages = {{{{.from = 1, .to = 0}, {.from = 2, .to = 0}, {.from = 3, .to = 0}}}};
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 20 + 10 + 2 + 2);
+  m.l[1 * 4 + 0] = 30;  // three times as far: the first read is full, further ones scale
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 20 + (2 + 2 + 6) + (30 - 6));
+}
+
+TEST(Cost, PublishedLinesPayPerReader) {
+  CostModel m = uniform(5, 20, 5);
+  m.reader = 3;
+  Schedule s;
+  s.members = 5;
+  s.stages.resize(1);
+  for (int i = 1; i < 5; ++i) s.stages[0].transfers.push_back({.from = 0, .to = i});
+  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPrivate}).critical_path_ns, 20 + 4 * 5);
+  const Cost c = cost(s, m, {.layout = Layout::kPublished});
+  EXPECT_DOUBLE_EQ(c.departure_ns[0], 25);
+  EXPECT_DOUBLE_EQ(c.departure_ns[1], 25);
+  EXPECT_DOUBLE_EQ(c.departure_ns[4], 25 + 3 * 3);
+}
+
+TEST(Cost, LayoutAndStrideScaleSignals) {
+  CostModel m = uniform(2, 20, 5);
+  m.layout_factor[static_cast<int>(Layout::kPacked)] = 0.5;
+  m.stride_factor[5] = 0.8;
+  const Schedule s = barrier("butterfly", 2);
+  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPacked}).critical_path_ns, 12.5);
+  EXPECT_DOUBLE_EQ(cost(s, m, {.stride = 5}).critical_path_ns, 20);
+}
+
+TEST(Cost, WordsQueueAddsAndSpareTheirCompleter) {
+  CostModel m = uniform(4, 20, 5);
+  m.word_add = 10;
+  m.word_read = 30;
+  m.reader = 1;
+  const Cost c = cost(barrier("counter", 4), m, {});
+  EXPECT_DOUBLE_EQ(c.departure_ns[3], 40);  // the last adder reads nothing
+  EXPECT_DOUBLE_EQ(c.critical_path_ns, 40 + 30 + 2 * 1);
+  const Cost phased = cost(barrier("sense_reversing", 4), m, {});
+  EXPECT_DOUBLE_EQ(phased.departure_ns[3], 50);
+  EXPECT_DOUBLE_EQ(phased.critical_path_ns, 50 + 30 + 2 * 1);
+  // Two leaves of two: both complete at 20, climb at 30 and 40, then root phase, the other leaf's phase, its waiter.
+  const Cost tree = cost(barrier("combining_tree", 4, 2), m, {});
+  EXPECT_DOUBLE_EQ(tree.critical_path_ns, 40 + 10 + 30 + 10 + 30);
+}
+
+TEST(Cost, SharedCpusPayTurnsPerWait) {
+  CostModel m = uniform(4, 20, 5);
+  m.word_add = 10;
+  m.word_read = 30;
+  m.switch_ns = 1000;
+  const double alone = cost(barrier("counter", 4), m, {}).critical_path_ns;
+  m.members_per_cpu = 2;
+  EXPECT_DOUBLE_EQ(cost(barrier("counter", 4), m, {}).critical_path_ns, alone + 2000);
+  EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * (25 + 2000));
+}
+
+TEST(Cost, PeriodIsTheGrowthPerEpisode) {
+  const CostModel m = uniform(8, 20, 5);
+  EXPECT_NEAR(period_cost(barrier("butterfly", 8), m, {}), 75, 0.1);
+  EXPECT_NEAR(period_cost(barrier("binomial", 8), m, {}), 150, 0.1);
+  EXPECT_DOUBLE_EQ(period_cost(barrier("linear", 1), m, {}), 0);
+  // A broadcast streams: the root pays for its sends and waits for nobody.
+  const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 8});
+  EXPECT_NEAR(period_cost(s, m, {}), 75, 0.1);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).critical_path_ns, 75);
+  // Two members on one counter: adds follow one another, the reader overlaps with the completer's next add.
+  CostModel two = uniform(2, 20, 5);
+  two.word_add = 10;
+  two.word_read = 8;
+  EXPECT_NEAR(period_cost(barrier("counter", 2), two, {}), 20, 0.1);
+}
+
+// Building, proving and costing one schedule of 1,024 ranks: under half a second of one core, for every algorithm.
+TEST(Cost, AThousandRanksWithinHalfASecond) {
+  CostModel m = uniform(1024, 20, 5);
+  m.word_add = 10;
+  for (const Algorithm& a : algorithms()) {
+    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
+      const Request request{.kind = kind, .members = 1024};
+      if (!a.applicable(request)) continue;
+      const std::clock_t start = std::clock();
+      const Schedule s = a.build(request);
+      EXPECT_TRUE(verify(s, {.idempotent = true}).ok());
+      EXPECT_GT(cost(s, m, {}).critical_path_ns, 0);
+      const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      RecordProperty(std::string(a.name) + "_" + name_of(kind) + "_us", static_cast<int>(seconds * 1e6));
+#ifdef NDEBUG
+      EXPECT_LT(seconds, 0.5 * FERMATA_TEST_SCALE) << a.name << " " << name_of(kind);
+#endif
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fermata

@@ -1,0 +1,97 @@
+// The proofs of the whole table, one test per algorithm and degree.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "algo/sweep.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr OpTraits kIntegerSum = traits_of(Op::kSum, Type::kInt64);
+constexpr OpTraits kFloatSum = traits_of(Op::kSum, Type::kDouble);
+constexpr OpTraits kMax = traits_of(Op::kMax, Type::kDouble);
+
+std::vector<std::int32_t> range(int from, int to) {
+  std::vector<std::int32_t> out;
+  for (int p = from; p <= to; ++p) out.push_back(p);
+  return out;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(EveryAlgorithm, OneToSeventy) {
+  const auto [name, degree] = GetParam();
+  const SweepRow row = sweep(*find_algorithm(name), degree, range(1, 70));
+  EXPECT_EQ(row.wrong, 0) << row.first_wrong;
+  EXPECT_EQ(row.proved[static_cast<int>(Kind::kBarrier)], std::string(name) == "butterfly" ? 7 : 70);
+}
+
+TEST_P(EveryAlgorithm, SpotChecksToAThousand) {
+  const auto [name, degree] = GetParam();
+  const SweepRow row = sweep(*find_algorithm(name), degree, {96, 127, 128, 255, 257, 512, 1000, 1023, 1024});
+  EXPECT_EQ(row.wrong, 0) << row.first_wrong;
+  EXPECT_GT(row.proved[static_cast<int>(Kind::kBarrier)], 0);
+}
+
+std::vector<std::pair<const char*, int>> table() {
+  std::vector<std::pair<const char*, int>> out;
+  for (const Algorithm& a : algorithms()) {
+    for (const int k : degrees_of(a)) out.emplace_back(a.name, k);
+  }
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), [](const auto& chosen) {
+  return std::string(chosen.param.first) + (find_algorithm(chosen.param.first)->has_degree ? "_" + std::to_string(chosen.param.second) : "");
+});
+
+TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
+  for (const BreakRow& row : broken_schedules()) {
+    EXPECT_GT(row.tried, 0) << row.what;
+    EXPECT_EQ(row.wrong, 0) << row.what << ": " << row.first_wrong;
+  }
+}
+
+// Written out once more without the sweep's own idea of what must be.
+TEST(Dissemination, SumsAndMax) {
+  const Algorithm& a = *find_algorithm("dissemination");
+  for (int p = 1; p <= 70; ++p) {
+    const Schedule s = a.build({.kind = Kind::kAllreduce, .members = p});
+    EXPECT_EQ(verify(s, kFloatSum).ok(), p <= 2) << p;
+    EXPECT_EQ(verify(s, kIntegerSum).ok(), std::has_single_bit(static_cast<unsigned>(p))) << p;
+    EXPECT_TRUE(verify(s, kMax).ok()) << p;
+  }
+}
+
+TEST(FloatingPointSums, AcceptedWhereAllMembersFoldOneTree) {
+  for (const char* name : {"linear", "kary", "binomial", "binomial_high", "tournament", "extended_butterfly", "complete"}) {
+    for (int p = 1; p <= 70; ++p) {
+      EXPECT_TRUE(verify(find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << name << p;
+    }
+  }
+  for (int p = 1; p <= 64; p *= 2) {
+    EXPECT_TRUE(verify(find_algorithm("butterfly")->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << p;
+  }
+}
+
+TEST(Broken, AnySignalRemovedFromAnyBarrier) {
+  for (const Algorithm& a : algorithms()) {
+    for (const int k : degrees_of(a)) {
+      for (const int p : {2, 3, 5, 8, 11, 16, 21}) {
+        const Request request{.members = p, .degree = k};
+        if (!a.applicable(request)) continue;
+        const Schedule s = a.build(request);
+        for (std::size_t stage = 0; stage < s.stages.size(); ++stage) {
+          for (std::size_t i = 0; i < s.stages[stage].transfers.size(); ++i) {
+            ASSERT_FALSE(verify(without(s, stage, i), {}).ok()) << s.algorithm << " P=" << p << " stage " << stage;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fermata
