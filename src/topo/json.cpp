@@ -97,6 +97,7 @@ Result<Topology> topology_from_node(const JsonNode& node) {
   t.virtual_machine = reader.flag("virtual_machine", false);
   t.line_bytes = static_cast<std::int32_t>(reader.integer("line_bytes", 16, 4096, 64));
   t.cpus_total = static_cast<std::int32_t>(reader.integer("cpus_total", 1, kMaxId, t.cpus_total));
+  if (t.cpus_total == 0) t.cpus_total = static_cast<std::int32_t>(t.cpus.size());
   t.quota_cpus = reader.number("quota_cpus", 0, 1e9, 0);
   t.shape = reader.text("shape", {});
   if (reader.ok()) {
