@@ -1,5 +1,5 @@
-/* A barrier in two phases: between arrive and depart a member does work that needs nobody else, so that a late member
- * costs the others nothing as long as they have such work. */
+/* A barrier in two phases: between arrive and depart a member does work that needs nobody else, so that a
+ * late member costs the others nothing as long as they have such work. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -52,7 +52,8 @@ int main(void) {
   for (int rank = 0; rank < kMembers; ++rank) {
     pthread_join(threads[rank], NULL);
     failed |= wrong[rank];
-    printf("rank %d: in %ld of %d steps all had come before its own work was done\n", rank, done_early[rank], kSteps);
+    printf("rank %d: in %ld of %d steps all had come before its own work was done\n", rank, done_early[rank],
+           kSteps);
   }
   fermata_team_destroy(team);
   return failed;

@@ -1,4 +1,5 @@
-/* A barrier with a tag, as UPC has it: members that are at different places of the program find out, all of them. */
+/* A barrier with a tag, as UPC has it: members that are at different places of the program find out, all of
+ * them. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>

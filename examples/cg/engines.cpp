@@ -41,8 +41,8 @@ struct Together {
 };
 
 #ifdef _OPENMP
-// Three cells in turn, so that one reduction needs no barrier but its own: the cell of the call after this one is
-// cleared by rank 0 before this call's barrier, and everybody has read it by then (two calls ago).
+// Three cells in turn, so that one reduction needs no barrier but its own: the cell of the call after this
+// one is cleared by rank 0 before this call's barrier, and everybody has read it by then (two calls ago).
 struct alignas(128) Cell {
   double a = 0, b = 0;
 };
@@ -79,9 +79,11 @@ struct InRegion {
 };
 #endif
 
-// The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each solve.
+// The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each
+// solve.
 template <Team T>
-void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Vectors& vectors, Result& result) {
+void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Vectors& vectors,
+                Result& result) {
   if (!job.cpus.empty() && fermata_pin(job.cpus[static_cast<std::size_t>(team.rank())]) != FERMATA_OK)
     throw std::runtime_error(fermata_error_detail());
   const bool first = team.rank() == 0;
@@ -160,7 +162,8 @@ Result run_openmp(const Job& job) {
     }
   }
   if (given != job.threads)
-    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " + std::to_string(job.threads));
+    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " +
+                             std::to_string(job.threads));
   result.solution = std::move(vectors.x);
   return result;
 }

@@ -18,10 +18,10 @@ struct Job {
 };
 
 struct Result {
-  Outcome outcome;                // of the last solve
-  std::vector<double> solution;   // of the last solve
-  std::vector<double> seconds;    // of each solve, from the barrier before to the barrier behind
-  bool repeatable = true;         // did all solves give bitwise the same residuals?
+  Outcome outcome;               // of the last solve
+  std::vector<double> solution;  // of the last solve
+  std::vector<double> seconds;   // of each solve, from the barrier before to the barrier behind
+  bool repeatable = true;        // did all solves give bitwise the same residuals?
 };
 
 Result run_serial(const Job& job);

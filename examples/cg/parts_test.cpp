@@ -32,7 +32,8 @@ TEST(MatrixMarket, ReadsSymmetricAndGeneral) {
   EXPECT_EQ(half.column, (std::vector<std::int32_t>{0, 1, 0, 1}));
   EXPECT_EQ(half.value, (std::vector<double>{4, -1, -1, 3}));
   EXPECT_EQ(half.row_start, (std::vector<std::int64_t>{0, 2, 4}));
-  const cg::Matrix full = read("%%matrixmarket MATRIX Coordinate Integer General\n2 2 4\n2 2 3\n1 2 -1\n2 1 -1\n1 1 4");
+  const cg::Matrix full =
+      read("%%matrixmarket MATRIX Coordinate Integer General\n2 2 4\n2 2 3\n1 2 -1\n2 1 -1\n1 1 4");
   EXPECT_EQ(full.column, half.column);
   EXPECT_EQ(full.value, half.value);
   EXPECT_EQ(read(kBanner + "1 1 2\n1 1 1\n1 1 2\n").value, (std::vector<double>{3}));  // duplicates add up
@@ -50,7 +51,8 @@ TEST(MatrixMarket, NamesTheLineAndTheReason) {
       {kBanner + "2 2\n", "m.mtx:2: the size line needs"},
       {kBanner + "2 3 1\n", "m.mtx:2: conjugate gradient needs a square"},
       {kBanner + "0 0 0\n", "m.mtx:2: rows must be"},
-      {kBanner + "99999999999999999999 2 1\n", "m.mtx:2: rows '99999999999999999999' is not a number in range"},
+      {kBanner + "99999999999999999999 2 1\n",
+       "m.mtx:2: rows '99999999999999999999' is not a number in range"},
       {kBanner + "2 2 -1\n", "m.mtx:2: entries must be"},
       {kBanner + "2 2 2000000000\n1 1 1\n", "m.mtx:3: the file ends after 1 of 2000000000 entries"},
       {kBanner + "2 2 1\n\n% c\n3 1 1\n", "m.mtx:5: row 3 is not in 1..2"},
@@ -63,15 +65,18 @@ TEST(MatrixMarket, NamesTheLineAndTheReason) {
       {kBanner + "2 2 1\n1 1 1e999\n", "m.mtx:3: value '1e999'"},
       {kBanner + "2 2 1\n1 1 1\n2 2 1\n", "m.mtx:4: more than 1 entries"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
+  for (const auto& [text, expected] : cases)
+    EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
   EXPECT_THROW(cg::read_matrix_market(std::string("no/such/file.mtx")), cg::ParseError);
 }
 
 TEST(MatrixMarket, RefusesWhatCannotBePositiveDefinite) {
   EXPECT_EQ(cg::why_not_spd(read(kBanner + "2 2 2\n1 1 1\n2 2 1\n")), "");
-  EXPECT_NE(cg::why_not_spd(read(kBanner + "2 2 1\n1 1 1\n")), "");              // no second diagonal entry
+  EXPECT_NE(cg::why_not_spd(read(kBanner + "2 2 1\n1 1 1\n")), "");  // no second diagonal entry
   EXPECT_NE(cg::why_not_spd(read(kBanner + "2 2 2\n1 1 1\n2 2 -1\n")), "");
-  EXPECT_NE(cg::why_not_spd(read("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 .5\n")), "");
+  EXPECT_NE(
+      cg::why_not_spd(read("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 .5\n")),
+      "");
 }
 
 cg::Matrix chain(std::int32_t rows) {
@@ -95,7 +100,8 @@ TEST(Partition, CoversAllRowsInOrderAndBalances) {
       for (int p = 0; p < parts; ++p) {
         const auto at = static_cast<std::size_t>(p);
         ASSERT_LE(cuts[at], cuts[at + 1]);
-        const auto work = m.row_start[static_cast<std::size_t>(cuts[at + 1])] - m.row_start[static_cast<std::size_t>(cuts[at])];
+        const auto work = m.row_start[static_cast<std::size_t>(cuts[at + 1])] -
+                          m.row_start[static_cast<std::size_t>(cuts[at])];
         EXPECT_LE(work, m.nonzeros() / parts + 6) << rows << " rows, part " << p << " of " << parts;
       }
     }

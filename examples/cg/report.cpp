@@ -67,9 +67,12 @@ double largest_error(const std::vector<double>& solution) {
 
 const char* name_of(Ending ending) {
   switch (ending) {
-    case Ending::kConverged: return "converged";
-    case Ending::kIterations: return "out of iterations";
-    case Ending::kIndefinite: return "the matrix is not positive definite";
+    case Ending::kConverged:
+      return "converged";
+    case Ending::kIterations:
+      return "out of iterations";
+    case Ending::kIndefinite:
+      return "the matrix is not positive definite";
   }
   return "";
 }
@@ -81,19 +84,21 @@ void print(const Report& report) {
   const double first = result.outcome.residuals.front();
   std::printf("%s: %d rows, %lld nonzeros\n", report.matrix_name.c_str(), report.job->matrix->rows,
               static_cast<long long>(report.job->matrix->nonzeros()));
-  std::printf("  %s, %d thread%s%s: %s after %d iterations, |r|/|b| = %.2e, largest error %.2e\n", report.engine.c_str(),
-              report.job->threads, report.job->threads == 1 ? "" : "s", report.job->cpus.empty() ? "" : " pinned",
-              name_of(result.outcome.ending), steps, first > 0 ? result.outcome.residuals.back() / first : 0.0,
-              largest_error(result.solution));
+  std::printf("  %s, %d thread%s%s: %s after %d iterations, |r|/|b| = %.2e, largest error %.2e\n",
+              report.engine.c_str(), report.job->threads, report.job->threads == 1 ? "" : "s",
+              report.job->cpus.empty() ? "" : " pinned", name_of(result.outcome.ending), steps,
+              first > 0 ? result.outcome.residuals.back() / first : 0.0, largest_error(result.solution));
   std::printf("  %.6f s a solve (median of %zu), %.2f us an iteration; %s\n", seconds, result.seconds.size(),
               steps > 0 ? seconds / steps * 1e6 : 0.0,
               result.seconds.size() < 2 ? "one solve"
               : result.repeatable       ? "bitwise the same residuals in every solve"
                                         : "the residuals' last bits changed between solves");
   if (report.difference)
-    std::printf("  against the serial run: largest relative difference of the residuals %.2e, %d iterations apart: %s\n",
-                report.difference->largest, report.difference->iterations_apart,
-                report.difference->equal_to_rounding ? "equal to rounding" : "DIFFERENT");
+    std::printf(
+        "  against the serial run: largest relative difference of the residuals %.2e, %d iterations apart: "
+        "%s\n",
+        report.difference->largest, report.difference->iterations_apart,
+        report.difference->equal_to_rounding ? "equal to rounding" : "DIFFERENT");
 }
 
 std::string to_json(const Report& report) {

@@ -17,9 +17,9 @@ struct Difference {
   bool equal_to_rounding = false;
 };
 
-// Sums of the same numbers in another order differ by rounding; the recurrence then amplifies the difference by about the
-// condition number while it converges. Equal: within 1e-5 of each other at every iteration, and over within two
-// iterations of one another.
+// Sums of the same numbers in another order differ by rounding; the recurrence then amplifies the difference
+// by about the condition number while it converges. Equal: within 1e-5 of each other at every iteration, and
+// over within two iterations of one another.
 Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial);
 
 struct Report {

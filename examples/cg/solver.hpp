@@ -1,14 +1,16 @@
 // Conjugate gradient over a Team: the one solver that all engines run.
 //
-// Steps of one iteration (Hestenes and Stiefel 1952, with Jacobi's preconditioner), each member on its own rows:
+// Steps of one iteration (Hestenes and Stiefel 1952, with Jacobi's preconditioner), each member on its own
+// rows:
 //   1. q = A p                                      reads all of p
-//   2. alpha = (r, z) / (p, q)                      allreduce of 1 double; after it nobody reads the old p any more
+//   2. alpha = (r, z) / (p, q)                      allreduce of 1 double; after it nobody reads the old p
+//   any more
 //   3. x += alpha p, r -= alpha q, z = r / diagonal
 //   4. beta = (r, z)new / (r, z), and |r|           allreduce of 2 doubles
 //   5. p = z + beta p
 //   6. barrier                                      p is whole before the next step 1 reads it
-// So three synchronizations, two of which carry data. Every member computes the same scalars from bitwise the same sums, so
-// all leave the loop in the same iteration without asking each other.
+// So three synchronizations, two of which carry data. Every member computes the same scalars from bitwise the
+// same sums, so all leave the loop in the same iteration without asking each other.
 #ifndef EXAMPLES_CG_SOLVER_HPP
 #define EXAMPLES_CG_SOLVER_HPP
 
@@ -50,11 +52,13 @@ struct Outcome {
   std::vector<double> residuals;  // |r_k|, k = 0..iterations; written by rank 0
 };
 
-inline double multiply_rows(const Matrix& a, const double* p, double* q, std::int32_t first, std::int32_t last) {
+inline double multiply_rows(const Matrix& a, const double* p, double* q, std::int32_t first,
+                            std::int32_t last) {
   double dot = 0;
   for (std::int32_t row = first; row < last; ++row) {
     double sum = 0;
-    for (auto i = a.row_start[static_cast<std::size_t>(row)]; i < a.row_start[static_cast<std::size_t>(row) + 1]; ++i)
+    for (auto i = a.row_start[static_cast<std::size_t>(row)];
+         i < a.row_start[static_cast<std::size_t>(row) + 1]; ++i)
       sum += a.value[static_cast<std::size_t>(i)] * p[a.column[static_cast<std::size_t>(i)]];
     q[row] = sum;
     dot += p[row] * sum;
@@ -62,7 +66,8 @@ inline double multiply_rows(const Matrix& a, const double* p, double* q, std::in
   return dot;
 }
 
-// The solution that the right-hand side is made for: without the symmetry of a grid, which would end a solve early.
+// The solution that the right-hand side is made for: without the symmetry of a grid, which would end a solve
+// early.
 inline double exact_solution(std::int32_t row) { return 1 + 0.5 * std::sin(0.7 * row); }
 
 // x = 0, r = b = A times the exact solution, p = z. Returns this member's parts of (r, z) and (r, r).
@@ -97,9 +102,11 @@ inline std::array<double, 2> update_rows(double alpha, Vectors& v, std::int32_t 
   return {rz, rr};
 }
 
-// Called by every member with the same arguments. cuts: as partition() gives. Every diagonal entry must be there and positive (why_not_spd).
+// Called by every member with the same arguments. cuts: as partition() gives. Every diagonal entry must be
+// there and positive (why_not_spd).
 template <Team T>
-void solve(T& team, const Matrix& a, const std::vector<std::int32_t>& cuts, const Limits& limits, Vectors& v, Outcome& out) {
+void solve(T& team, const Matrix& a, const std::vector<std::int32_t>& cuts, const Limits& limits, Vectors& v,
+           Outcome& out) {
   const auto rank = static_cast<std::size_t>(team.rank());
   const std::int32_t first = cuts[rank];
   const std::int32_t last = cuts[rank + 1];

@@ -6,8 +6,9 @@
 namespace cg {
 
 Matrix compress(std::int32_t rows, std::vector<Entry> entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.row != b.row ? a.row < b.row : a.column < b.column; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.row != b.row ? a.row < b.row : a.column < b.column;
+  });
   Matrix m;
   m.rows = rows;
   m.row_start.assign(static_cast<std::size_t>(rows) + 1, 0);
@@ -42,12 +43,14 @@ double at(const Matrix& m, std::int32_t row, std::int32_t column) {
 std::string why_not_spd(const Matrix& m) {
   for (std::int32_t row = 0; row < m.rows; ++row) {
     if (!(at(m, row, row) > 0)) return "diagonal entry " + std::to_string(row + 1) + " is not positive";
-    for (auto i = m.row_start[static_cast<std::size_t>(row)]; i < m.row_start[static_cast<std::size_t>(row) + 1]; ++i) {
+    for (auto i = m.row_start[static_cast<std::size_t>(row)];
+         i < m.row_start[static_cast<std::size_t>(row) + 1]; ++i) {
       const std::int32_t column = m.column[static_cast<std::size_t>(i)];
       const double here = m.value[static_cast<std::size_t>(i)];
       const double there = at(m, column, row);
       if (std::abs(here - there) > 1e-12 * std::max(std::abs(here), std::abs(there)))
-        return "entries (" + std::to_string(row + 1) + ", " + std::to_string(column + 1) + ") and its mirror image differ";
+        return "entries (" + std::to_string(row + 1) + ", " + std::to_string(column + 1) +
+               ") and its mirror image differ";
     }
   }
   return {};

@@ -10,9 +10,9 @@
 namespace cg {
 
 struct Matrix {
-  std::int32_t rows = 0;                 // and columns
-  std::vector<std::int64_t> row_start;   // rows + 1 entries
-  std::vector<std::int32_t> column;      // ascending in each row
+  std::int32_t rows = 0;                // and columns
+  std::vector<std::int64_t> row_start;  // rows + 1 entries
+  std::vector<std::int32_t> column;     // ascending in each row
   std::vector<double> value;
 
   std::int64_t nonzeros() const { return static_cast<std::int64_t>(value.size()); }
@@ -27,8 +27,8 @@ struct Entry {
 // Entries in any order; several at one place are added up. Both halves of a symmetric matrix must be there.
 Matrix compress(std::int32_t rows, std::vector<Entry> entries);
 
-// Empty if conjugate gradient may be tried, else why not: a diagonal entry that is not positive, or a value that
-// differs from its mirror image by more than rounding. (Definiteness shows itself only while solving.)
+// Empty if conjugate gradient may be tried, else why not: a diagonal entry that is not positive, or a value
+// that differs from its mirror image by more than rounding. (Definiteness shows itself only while solving.)
 std::string why_not_spd(const Matrix& matrix);
 
 // parts + 1 row numbers; part p has rows [result[p], result[p+1]) and about nonzeros/parts entries.

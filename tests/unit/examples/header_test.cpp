@@ -1,4 +1,5 @@
-// The C++ header in use: every collective for teams of 1 to 5 threads, repeatedly, results computed independently.
+// The C++ header in use: every collective for teams of 1 to 5 threads, repeatedly, results computed
+// independently.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,8 +19,10 @@ namespace {
 
 constexpr int kRounds = 400 / FERMATA_TEST_SCALE;
 
-// Runs body(member) as each rank on a thread of its own. Assertions in it must not be fatal; what it throws is a failure.
-void with_team(int members, const fermata::TeamOptions& options, const std::function<void(fermata::Member&)>& body) {
+// Runs body(member) as each rank on a thread of its own. Assertions in it must not be fatal; what it throws
+// is a failure.
+void with_team(int members, const fermata::TeamOptions& options,
+               const std::function<void(fermata::Member&)>& body) {
   fermata::Team team(members, options);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < members; ++rank)
@@ -39,7 +42,8 @@ INSTANTIATE_TEST_SUITE_P(Members, Header, testing::Range(1, 6));
 
 TEST_P(Header, BarrierOrdersPlainData) {
   const int n = GetParam();
-  std::vector<int> plain(static_cast<std::size_t>(n), -1);  // not atomic on purpose: the barrier is what orders it
+  std::vector<int> plain(static_cast<std::size_t>(n),
+                         -1);  // not atomic on purpose: the barrier is what orders it
   with_team(n, {}, [&](fermata::Member& m) {
     for (int round = 0; round < kRounds; ++round) {
       plain[static_cast<std::size_t>(m.rank())] = round;
@@ -60,8 +64,12 @@ TEST_P(Header, AllreduceOfEveryTypeAndOperator) {
       EXPECT_EQ(m.allreduce<std::int32_t>(r + round, Op::kSum), n * round + n * (n - 1) / 2);
       EXPECT_EQ(m.allreduce<std::int64_t>(-(r + round), Op::kMin), -(n - 1 + round));
       EXPECT_EQ(m.allreduce<std::uint32_t>(1u << r, Op::kOr), (1u << n) - 1);
-      EXPECT_EQ(m.allreduce<std::uint64_t>(~(std::uint64_t{1} << r), Op::kAnd), ~((std::uint64_t{1} << n) - 1));
-      EXPECT_EQ(m.allreduce<std::int32_t>(r, Op::kXor), n % 4 == 1 ? n - 1 : n % 4 == 2 ? 1 : n % 4 == 3 ? n : 0);
+      EXPECT_EQ(m.allreduce<std::uint64_t>(~(std::uint64_t{1} << r), Op::kAnd),
+                ~((std::uint64_t{1} << n) - 1));
+      EXPECT_EQ(m.allreduce<std::int32_t>(r, Op::kXor), n % 4 == 1   ? n - 1
+                                                        : n % 4 == 2 ? 1
+                                                        : n % 4 == 3 ? n
+                                                                     : 0);
       EXPECT_EQ(m.allreduce<float>(2.0f, Op::kProd), static_cast<float>(1 << n));
       EXPECT_EQ(m.allreduce<double>(0.5 * r, Op::kMax), 0.5 * (n - 1));
       EXPECT_EQ(m.allreduce<std::int32_t>(r == 0 ? 0 : 7, Op::kLor), n > 1 ? 1 : 0);
@@ -109,7 +117,8 @@ TEST_P(Header, ReduceAndBroadcastWithEveryRoot) {
       const int root = round % n;
       const auto sum = m.reduce<std::int64_t>(m.rank() + round, fermata::Op::kSum, root);
       EXPECT_EQ(sum.has_value(), m.rank() == root);
-      EXPECT_EQ(sum.value_or(0), m.rank() == root ? static_cast<std::int64_t>(n) * round + n * (n - 1) / 2 : 0);
+      EXPECT_EQ(sum.value_or(0),
+                m.rank() == root ? static_cast<std::int64_t>(n) * round + n * (n - 1) / 2 : 0);
       struct Data {
         int round, root;
         char text[48];
