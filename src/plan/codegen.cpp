@@ -19,6 +19,7 @@ bool is_identifier(const std::string& name) {
 constexpr const char* kPreamble = R"(#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 #include <type_traits>
 
 )";
@@ -36,7 +37,10 @@ inline std::atomic_ref<std::uint64_t> at(unsigned char* region, std::size_t offs
 }
 // Acquire pairs with post's release: what the sender wrote before is seen after.
 inline void await(unsigned char* region, std::size_t offset, std::uint64_t value) {
-  while (at(region, offset).load(std::memory_order_acquire) < value) pause();
+  for (unsigned spins = 0; at(region, offset).load(std::memory_order_acquire) < value; ++spins) {
+    if (spins < 2000) pause();
+    else std::this_thread::yield();
+  }
 }
 inline void post(unsigned char* region, std::size_t offset, std::uint64_t value) {
   at(region, offset).store(value, std::memory_order_release);

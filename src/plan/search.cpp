@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int32_t kMostMembers = 4096;
 constexpr std::int32_t kPeriodForAll = 64;     // members up to which every entry's period is predicted, not its latency alone
 constexpr std::size_t kPeriodsOtherwise = 12;  // entries whose period is predicted beyond that
+constexpr int kEstimated = 12;                 // finalists where nothing is timed
 constexpr std::size_t kListed = 40;            // runners-up that a plan records
 constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines
 
@@ -63,7 +65,9 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
       longest = std::max(longest, distance(model, t.from, t.to));
       each = std::max(each, model.l_at(t.to, t.from));
     }
-  return std::max(period, 2 * longest / entry.layout.slots) + each / entry.credit_batch;
+  // Who waits for a credit on a CPU that it shares gives it away.
+  const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
+  return std::max(period, (2 * longest + turn) / entry.layout.slots) + each / entry.credit_batch;
 }
 
 std::string overwritten(const Hazard& hazard, std::int32_t slots) {
@@ -154,6 +158,22 @@ class Search {
                      [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
   }
 
+  // A draft is verified once, and its reuse checked once per number of slots.
+  void prove(Entry& e) {
+    const Schedule& s = drafts_[e.draft].schedule;
+    auto [proof, unknown] = proofs_.try_emplace(e.draft);
+    if (unknown)
+      if (const auto verified = verify(s, algebra_of(s.kind)); !verified) proof->second = "refused: " + verified.error().message;
+    e.refusal = proof->second;
+    if (!e.refusal.empty()) return;
+    auto [hazards, unchecked] = hazards_.try_emplace({e.draft, e.layout.slots});
+    if (unchecked) hazards->second = reuse_hazards(s, e.layout.slots, options_.key.payload > 0);
+    if (hazards->second.empty()) return;
+    // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
+    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.slots / 2);
+    else e.refusal = "refused: " + overwritten(hazards->second.front(), e.layout.slots);
+  }
+
   // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
@@ -164,7 +184,7 @@ class Search {
     for (const LayoutChoice& layout : layouts) {
       Entry e = base;
       e.layout = layout;
-      prove(options_.key, drafts_[e.draft], e);
+      prove(e);
       last_refusal_ = e.refusal.empty() ? last_refusal_ : e.refusal;
       e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
       if (e.refusal.empty()) variants.push_back(std::move(e));
@@ -176,7 +196,7 @@ class Search {
 
   // Best per (family, layout), then variants of the first few. Proofs are made here and only for these.
   void choose_finalists() {
-    const auto wanted = static_cast<std::size_t>(std::max(1, options_.measure_best));
+    const auto wanted = static_cast<std::size_t>(std::max(options_.measure_best, kEstimated));
     const std::size_t bases = (2 * wanted + 2) / 3;  // the rest are variants
     std::set<std::pair<std::string, int>> seen;
     std::vector<Entry> first, further;
@@ -243,6 +263,8 @@ class Search {
   std::vector<std::size_t> finalists_;
   std::vector<Candidate> refused_;
   std::string last_refusal_;
+  std::map<std::size_t, std::string> proofs_;  // by draft; empty: verified
+  std::map<std::pair<std::size_t, std::int32_t>, std::vector<Hazard>> hazards_;  // by draft and slots
 };
 
 std::string times_slower(const char* how, double ratio) {
@@ -287,21 +309,6 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
 std::int32_t payload_class(Kind kind, std::int32_t bytes) {
   if (bytes <= 0 && kind == Kind::kBarrier) return 0;
   return bytes <= 8 ? 8 : static_cast<std::int32_t>(kLinePayload);
-}
-
-void prove(const PlanKey& key, const Draft& draft, Entry& entry) {
-  const Schedule& s = draft.schedule;
-  if (const auto proof = verify(s, algebra_of(s.kind)); !proof) {
-    entry.refusal = "refused: " + proof.error().message;
-    return;
-  }
-  const std::vector<Hazard> hazards = reuse_hazards(s, entry.layout.slots, key.payload > 0);
-  if (hazards.empty()) return;
-  // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
-  if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
-    entry.credit_batch = std::max(1, entry.layout.slots / 2);
-  else
-    entry.refusal = "refused: " + overwritten(hazards.front(), entry.layout.slots);
 }
 
 std::string prove(const Plan& plan) {

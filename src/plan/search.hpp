@@ -49,15 +49,13 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
 // Trees worth composing along, without repeats: by distance, by topology, and their outer and inner levels alone.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);
 
-// Proves the entry's draft and its reuse; sets credit_batch or refusal.
-void prove(const PlanKey& key, const Draft& draft, Entry& entry);
-
 // Interleaved repeats through the callback: medians and spreads into the entries; the slowest are dropped after a first round. Entries that
 // cannot be compiled or timed get a refusal.
 void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
                   std::vector<Entry>& entries, const PlanOptions& options, const Measure& measure);
 
-// Index of the robust-fastest of `finalists`: least measured (else predicted) time; among those within the noise, the simplest.
+// Index of the robust-fastest of `finalists`: least measured time; among those within the noise, the simplest. Where nothing was
+// timed: least predicted period; among those that the model can't tell apart, the one of least latency.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
                  const std::vector<std::size_t>& finalists);
 

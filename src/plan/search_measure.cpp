@@ -1,6 +1,7 @@
 // Timing the finalists: interleaved repeats, so that drift of the machine meets all of them alike; medians; ties to the simpler.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "plan/search.hpp"
 
@@ -12,6 +13,8 @@ constexpr int kFurtherRounds = 12;  // those near the best
 constexpr double kNear = 1.3;      // of the best median: how slow one may be after the first rounds to stay in
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.05;
+constexpr double kModelNoise = 0.05;   // of predictions
+constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -86,14 +89,19 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   };
   for (const std::size_t f : finalists)
     if (stands(f) && (!stands(best) || time_of(f) < time_of(best))) best = f;
-  const double noise = timed ? std::clamp(entries[best].spread, kLeastNoise, kMostNoise) : 1e-6;
+  const bool streams = entries[best].credit_batch > 0;
+  const double noise = timed     ? std::clamp(entries[best].spread, kLeastNoise, kMostNoise)
+                       : streams ? kStreamNoise
+                                 : kModelNoise;
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = drafts[e.draft].schedule;
-    return std::array<std::size_t, 5>{s.transfer_count() + s.stages.size(), e.credit_batch > 0 ? 1u : 0u,
-                                      static_cast<std::size_t>(e.layout.slots),
-                                      static_cast<std::size_t>(e.layout.stride),
-                                      static_cast<std::size_t>(e.layout.line)};
+    return std::array<double, 6>{timed ? 0 : std::round(e.latency_ns),
+                                 static_cast<double>(s.transfer_count() + s.stages.size()),
+                                 e.credit_batch > 0 ? 1.0 : 0.0,
+                                 static_cast<double>(e.layout.slots),
+                                 static_cast<double>(e.layout.stride),
+                                 static_cast<double>(e.layout.line)};
   };
   const double limit = time_of(best) * (1 + noise);
   for (const std::size_t f : finalists)

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "plan/cluster.hpp"
+#include "plan/codegen.hpp"
 #include "plan_request.hpp"
 #include "profile/store.hpp"
 #if __has_include("api/measure.hpp")
@@ -82,6 +83,12 @@ void run(const Arguments& a) {
     const auto written = write_file_atomically(a.json, to_json(*plan));
     if (!written) throw CommandError(written.error().message);
   }
+  if (!a.emit.empty()) {
+    const auto code = emit_code(*plan, fmt::format("fermata_{}_{}", name_of(plan->key.kind), plan->key.members));
+    if (!code) throw CommandError(code.error().message);
+    const auto written = write_file_atomically(a.emit, *code);
+    if (!written) throw CommandError(written.error().message);
+  }
   if (a.no_save) return;
   const auto path = save_plan(*plan);
   if (!path) throw CommandError(path.error().message);
@@ -102,6 +109,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--sparseness", a->sparseness, "of the clustering, as a share of the diameter (default: from the distances)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--json", a->json, "also write the plan to this file");
+  command->add_option("--emit", a->emit, "also write the plan as a C++20 header, hard-coded, to this file");
   command->add_flag("--no-save", a->no_save, "don't keep the plan in the cache");
   command->callback([a] { run(*a); });
 }

@@ -1,0 +1,174 @@
+// Recorded machines -> the plan and its predicted cost, and the papers' machines -> the model's ranking. Both change only on
+// purpose: tests/golden/plan/update rewrites the texts.
+#include <gtest/gtest.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "algo/algorithm.hpp"
+#include "plan/cluster.hpp"
+#include "plan/plan.hpp"
+#include "profile/store.hpp"
+
+namespace fermata {
+namespace {
+
+const std::string kRoot = FERMATA_SOURCE_DIR;
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, pattern);
+  std::vsnprintf(text, sizeof text, pattern, args);
+  va_end(args);
+  return text;
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = kRoot + "/tests/golden/plan/" + name;
+  if (std::getenv("FERMATA_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(write_file_atomically(path, text).ok());
+    return;
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden.ok()) << golden.error().message;
+  EXPECT_EQ(*golden, text) << "if this is meant: tests/golden/plan/update";
+}
+
+Profile machine(const std::string& name) {
+  auto profile = load_profile_file(kRoot + "/machines/" + name + ".json");
+  EXPECT_TRUE(profile.ok()) << profile.error().message;
+  return *profile;
+}
+
+PlanKey key_of(const Profile& p, Kind kind, std::int32_t members, std::int32_t bytes, Placement placement) {
+  PlanKey key;
+  key.kind = kind;
+  key.members = members;
+  key.payload = payload_class(kind, bytes);
+  key.cpus = place(p.topology, members, placement);
+  return key;
+}
+
+// ---- Plans
+
+struct Case {
+  const char* machine;
+  std::int32_t members;
+  Placement placement;
+};
+
+constexpr Case kCases[] = {
+    {"power8-4x6x8", 6, Placement::kCpu},       {"power8-4x6x8", 24, Placement::kCore},
+    {"power8-4x6x8", 192, Placement::kCore},    {"p7ih-node", 32, Placement::kCore},
+    {"p7ih-drawer", 256, Placement::kCore},     {"p7ih-supernode", 1024, Placement::kCore},
+    {"knl-72", 72, Placement::kCore},           {"skl-2x18", 36, Placement::kCore},
+    {"skl-2x18", 144, Placement::kCore},        {"milan-2x64", 128, Placement::kCore},
+    {"cluster-8x2x4", 64, Placement::kCore},    {"cluster-8x2x4", 64, Placement::kRoundRobin},
+    {"cluster-10x2x6", 120, Placement::kCore},  {"mesh-64x16", 1024, Placement::kCore},
+};
+
+std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t bytes) {
+  PlanOptions options;
+  options.key = key_of(p, kind, c.members, bytes, c.placement);
+  const auto plan = make_plan(p.topology, p, options, nullptr);
+  EXPECT_TRUE(plan.ok()) << c.machine << ": " << plan.error().message;
+  if (!plan.ok()) return {};
+  EXPECT_TRUE(compile(*plan).ok()) << plan->schedule.algorithm;
+  return format("%-15s %4d %-11s %-9s %2d  %-42s %-28s %d  %-18s %9.0f %9.0f\n", c.machine, c.members,
+                c.placement == Placement::kCore ? "core" : c.placement == Placement::kCpu ? "cpu" : "round-robin",
+                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(), to_string(plan->layout).c_str(),
+                plan->credit_batch, shape_text(plan->levels).c_str(), plan->predicted_period_ns, plan->predicted_latency_ns);
+}
+
+TEST(GoldenPlans, OfTheRecordedMachines) {
+  std::string text = "machine      members placement   kind   bytes  algorithm" + std::string(34, ' ') +
+                     "layout                       credits  levels    period_ns latency_ns\n";
+  for (const Case& c : kCases) {
+    const Profile p = machine(c.machine);
+    text += plan_line(p, c, Kind::kBarrier, 0);
+    if (c.members > 256) continue;
+    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) text += plan_line(p, c, kind, 8);
+    text += plan_line(p, c, Kind::kAllreduce, 56);
+  }
+  expect_golden("plans.txt", text);
+}
+
+// ---- The papers' own comparisons. Flags of one line each, as theirs: layout private.
+
+double period(const Profile& p, const std::string& algorithm, const std::vector<std::int32_t>& cpus) {
+  const auto name = parse_algorithm(algorithm);
+  EXPECT_TRUE(name.ok()) << algorithm;
+  PlanKey key;
+  key.members = static_cast<std::int32_t>(cpus.size());
+  key.cpus = cpus;
+  const Request request{.kind = Kind::kBarrier, .half = Half::kWhole, .members = key.members, .root = 0, .degree = name->degree};
+  if (!name->algorithm->applicable(request)) return 0;
+  const LayoutChoice lines{Layout::kPrivate, 1, 1, p.topology.line_bytes > 64 ? 128 : 64};
+  return period_cost(name->algorithm->build(request), cost_model(p, p.topology, key), lines);
+}
+
+std::vector<std::int32_t> per_core(const Profile& p, std::int32_t members) { return place(p.topology, members, Placement::kCore); }
+
+std::string power8_degrees(const Profile& p) {
+  std::string text = "POWER8, 24 members, one per core; ns per barrier\nk-ary tree by degree (Figure 2: best at 5, 7 or 8)\n";
+  for (std::int32_t k = 2; k <= 23; ++k)
+    text += format("  kary(%d)%s %6.0f%s", k, k < 10 ? " " : "", period(p, format("kary(%d)", k), per_core(p, 24)), k % 6 == 1 ? "\n" : "");
+  text += "\nother algorithms (Figure 6: k-ary best, dissemination worst)\n";
+  for (const char* a : {"kary(5)", "linear", "tournament(2)", "tournament(5)", "binomial_high", "binomial", "dissemination"})
+    text += format("  %-14s %6.0f\n", a, period(p, a, per_core(p, 24)));
+  return text;
+}
+
+std::string power8_scaling(const Profile& p) {
+  std::string text = "kary(5) by members, one per core (Figure 5: a jump from 6 to 7, little growth from 7 to 24)\n";
+  for (std::int32_t n = 2; n <= 24; ++n) text += format("  %2d %6.0f%s", n, period(p, "kary(5)", per_core(p, n)), n % 8 == 1 ? "\n" : "");
+  text += "\n7th member on another chip (Table IV: B 810, C 900, D 930)\n";
+  for (int chip = 1; chip < 4; ++chip) {
+    std::vector<std::int32_t> cpus = per_core(p, 24);
+    cpus[6] = cpus[static_cast<std::size_t>(6 * chip)];
+    cpus.resize(7);
+    text += format("  %c %6.0f", 'A' + chip, period(p, "kary(5)", cpus));
+  }
+  constexpr int kTableV[] = {1050, 1410, 1850, 2100, 2550, 3060, 3480, 4070};
+  text += "\nkary(5), more members per core (Table V)\n  members  predicted  the paper's\n";
+  for (int smt = 1; smt <= 8; ++smt)
+    text += format("  %7d  %9.0f  %11d\n", 24 * smt, period(p, "kary(5)", per_core(p, 24 * smt)), kTableV[smt - 1]);
+  return text;
+}
+
+// Round-robin over as many hosts as the members need, as both clusters' schedulers placed them (section VI.A).
+std::vector<std::int32_t> over_hosts(const Profile& p, std::int32_t members, std::int32_t cores) {
+  const std::int32_t hosts = (members + cores - 1) / cores;
+  std::vector<std::int32_t> cpus;
+  for (std::int32_t r = 0; r < members; ++r)
+    cpus.push_back(p.topology.cpus[static_cast<std::size_t>((r % hosts) * cores + r / hosts)].os_index);
+  return cpus;
+}
+
+std::string cluster_text(const char* name, std::int32_t hosts, std::int32_t cores) {
+  const Profile p = machine(name);
+  std::string text = format("%s, round-robin; us per barrier\n members  linear  binomial  dissemination   planned\n", name);
+  for (std::int32_t n = cores / 2; n <= hosts * cores; n += n >= cores && n < 2 * cores ? 1 : cores / 2) {
+    const std::vector<std::int32_t> cpus = over_hosts(p, n, cores);
+    PlanOptions options;
+    options.key.members = n;
+    options.key.cpus = cpus;
+    const auto plan = make_plan(p.topology, p, options, nullptr);
+    EXPECT_TRUE(plan.ok());
+    text += format("  %6d  %6.1f  %8.1f  %13.1f  %8.1f  %s\n", n, period(p, "linear", cpus) / 1e3, period(p, "binomial", cpus) / 1e3,
+                   period(p, "dissemination", cpus) / 1e3, plan->predicted_period_ns / 1e3, plan->schedule.algorithm.c_str());
+  }
+  return text;
+}
+
+TEST(GoldenPlans, RankingsOfThePapersMachines) {
+  const Profile power8 = machine("power8-4x6x8");
+  expect_golden("papers.txt", power8_degrees(power8) + "\n" + power8_scaling(power8) + "\n" +
+                                  cluster_text("cluster-8x2x4", 8, 8) + "\n" + cluster_text("cluster-10x2x6", 10, 12));
+}
+
+}  // namespace
+}  // namespace fermata
