@@ -10,7 +10,7 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::int32_t kMapCells = 48;  // a cell is two columns wide
+constexpr std::int32_t kMapCells = 46;  // a cell is two columns wide
 
 std::string ns(double value) {
   char buffer[40];
@@ -36,12 +36,14 @@ std::string wrapped(const std::string& text) {
     const auto blank = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, blank - at);
     if (current.size() + word.size() > kColumns && current.size() > 4) {
+      current.pop_back();
       out += current + "\n";
       current = "    ";
     }
     current += word + " ";
     at = blank + 1;
   }
+  current.pop_back();
   return out + current + "\n";
 }
 
@@ -123,37 +125,77 @@ std::string to_table(const Profile& p) {
   return out;
 }
 
-// Rows and columns are CPUs in the profile's order, thinned out on large machines; shade by rank among the
-// distinct values, so that levels stay apart even where one of them dwarfs the others.
-std::string heat_map(const Profile& p) {
-  constexpr const char* kShades[] = {"  ", "\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
-  const std::int32_t n = p.l.n;
-  if (n < 1) return "no matrix\n";
+namespace {
+
+// Row and column numbers that are shown, thinned out on large machines.
+std::vector<std::int32_t> shown_rows(std::int32_t n) {
   const std::int32_t step = (n + kMapCells - 1) / kMapCells;
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; i < n; i += step) rows.push_back(i);
+  return rows;
+}
+
+struct Range {
+  double low = 0, high = 0;
+  bool flat() const { return high <= low * 1.05; }  // noise must not look like structure
+};
+
+// Values off the diagonal, sorted.
+std::vector<double> sorted_values(const Matrix& m, const std::vector<std::int32_t>& rows) {
   std::vector<double> values;
-  for (std::int32_t i = 0; i < n; i += step)
-    for (std::int32_t j = 0; j < n; j += step)
-      if (i != j) values.push_back(p.l.at(i, j));
-  const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
-  const double high = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  for (const std::int32_t i : rows)
+    for (const std::int32_t j : rows)
+      if (i != j) values.push_back(m.at(i, j));
   std::sort(values.begin(), values.end());
-  const auto shade = [&](double value) {
-    if (high <= low * 1.05) return 1;  // all alike: noise must not look like structure
-    const auto below = std::lower_bound(values.begin(), values.end(), value) - values.begin();
-    return 1 + static_cast<int>(
-                   std::min<std::ptrdiff_t>(3, below * 4 / static_cast<std::ptrdiff_t>(values.size())));
+  return values;
+}
+
+Range range_of(const std::vector<double>& values) {
+  return values.empty() ? Range{} : Range{values.front(), values.back()};
+}
+
+// Where values begin that are more than a twentieth above the step before.
+std::vector<double> steps_of(const std::vector<double>& sorted) {
+  std::vector<double> steps;
+  for (const double value : sorted)
+    if (steps.empty() || value > 1.05 * steps.back()) steps.push_back(value);
+  return steps;
+}
+
+}  // namespace
+
+// Shade by rank among the steps, so that levels stay apart even where one of them dwarfs the others. Where L
+// is the same for all pairs but O isn't, O + L is shown instead.
+std::string heat_map(const Profile& p) {
+  constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
+  if (p.l.n < 1) return "no matrix\n";
+  const std::vector<std::int32_t> rows = shown_rows(p.l.n);
+  Matrix m = p.l;
+  std::string title = "L in ns";
+  if (range_of(sorted_values(p.l, rows)).flat() && !range_of(sorted_values(p.o, rows)).flat()) {
+    for (std::size_t i = 0; i < m.v.size(); ++i) m.v[i] += p.o.v[i];
+    title = "L is the same for all pairs; O + L in ns";
+  }
+  const std::vector<double> values = sorted_values(m, rows);
+  const Range range = range_of(values);
+  const std::vector<double> steps = steps_of(values);
+  const auto shade = [&](double value) -> const char* {
+    const auto step = std::upper_bound(steps.begin(), steps.end(), value) - steps.begin() - 1;
+    const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
+    return kShades[range.flat() || last < 1 ? 0 : std::clamp<std::ptrdiff_t>(step * 3 / last, 0, 3)];
   };
-  std::string out = "L in ns, row: sender, column: receiver";
-  out += step > 1 ? ", every " + std::to_string(step) + "th CPU\n" : "\n";
-  for (std::int32_t i = 0; i < n; i += step) {
+  std::string out = title + ", row: sender, column: receiver";
+  if (rows.size() > 1 && rows[1] > 1) out += ", one in " + std::to_string(rows[1]) + " CPUs";
+  out += "\n";
+  for (const std::int32_t i : rows) {
     char head[16];
     std::snprintf(head, sizeof head, "%5d ", p.topology.cpus[static_cast<std::size_t>(i)].os_index);
     out += head;
-    for (std::int32_t j = 0; j < n; j += step) out += i == j ? "\\ " : kShades[shade(p.l.at(i, j))];
+    for (const std::int32_t j : rows) out += i == j ? "\\ " : shade(m.at(i, j));
     out += "\n";
   }
   char legend[96];
-  std::snprintf(legend, sizeof legend, "      \u2591 %.1f ns  ...  \u2588 %.1f ns\n", low, high);
+  std::snprintf(legend, sizeof legend, "      \u2591 %.1f ns  ...  \u2588 %.1f ns\n", range.low, range.high);
   return out + legend;
 }
 
