@@ -44,7 +44,8 @@ std::vector<std::pair<const char*, int>> table() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), [](const auto& chosen) {
-  return std::string(chosen.param.first) + (find_algorithm(chosen.param.first)->has_degree ? "_" + std::to_string(chosen.param.second) : "");
+  return std::string(chosen.param.first) +
+         (find_algorithm(chosen.param.first)->has_degree ? "_" + std::to_string(chosen.param.second) : "");
 });
 
 TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
