@@ -18,7 +18,7 @@ namespace {
 constexpr std::int32_t kMostMembers = 4096;
 constexpr std::int32_t kPeriodForAll = 64;     // members up to which every entry's period is predicted, not its latency alone
 constexpr std::size_t kPeriodsOtherwise = 12;  // entries whose period is predicted beyond that
-constexpr int kEstimated = 12;                 // finalists where nothing is timed
+constexpr int kEstimated = 12, kEstimatedOfMany = 4;                  // finalists where nothing is timed
 constexpr std::size_t kListed = 40;            // runners-up that a plan records
 constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines
 
@@ -164,7 +164,7 @@ class Search {
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
     if (unknown)
       if (const auto verified = verify(s, algebra_of(s.kind)); !verified) proof->second = "refused: " + verified.error().message;
-    e.refusal = proof->second;
+    e.refusal = s.registers > kMaxScheduleRegisters ? "refused: too many registers" : proof->second;
     if (!e.refusal.empty()) return;
     auto [hazards, unchecked] = hazards_.try_emplace({e.draft, e.layout.slots});
     if (unchecked) hazards->second = reuse_hazards(s, e.layout.slots, options_.key.payload > 0);
@@ -196,7 +196,8 @@ class Search {
 
   // Best per (family, layout), then variants of the first few. Proofs are made here and only for these.
   void choose_finalists() {
-    const auto wanted = static_cast<std::size_t>(std::max(options_.measure_best, kEstimated));
+    const int estimated = options_.key.members <= kPeriodForAll ? kEstimated : kEstimatedOfMany;
+    const auto wanted = static_cast<std::size_t>(std::max(options_.measure_best, estimated));
     const std::size_t bases = (2 * wanted + 2) / 3;  // the rest are variants
     std::set<std::pair<std::string, int>> seen;
     std::vector<Entry> first, further;

@@ -133,9 +133,13 @@ std::string power8_scaling(const Profile& p) {
     text += format("  %c %6.0f", 'A' + chip, period(p, "kary(5)", cpus));
   }
   constexpr int kTableV[] = {1050, 1410, 1850, 2100, 2550, 3060, 3480, 4070};
-  text += "\nkary(5), more members per core (Table V)\n  members  predicted  the paper's\n";
-  for (int smt = 1; smt <= 8; ++smt)
-    text += format("  %7d  %9.0f  %11d\n", 24 * smt, period(p, "kary(5)", per_core(p, 24 * smt)), kTableV[smt - 1]);
+  text += "\nmore members per core (Table V: kary(5); Figure 7: centralized falls behind from 3 per core)\n"
+          "  members  kary(5)  Table V   linear  binomial_high\n";
+  for (int smt = 1; smt <= 8; ++smt) {
+    const std::vector<std::int32_t> cpus = per_core(p, 24 * smt);
+    text += format("  %7d  %7.0f  %7d  %7.0f  %13.0f\n", 24 * smt, period(p, "kary(5)", cpus), kTableV[smt - 1], period(p, "linear", cpus),
+                   period(p, "binomial_high", cpus));
+  }
   return text;
 }
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -237,18 +237,27 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
 
 // ---- Speed: the whole search, and one given schedule, for 1,024 ranks.
 
+// Of one core: the tests of a build share the machine.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+constexpr double kSlack = 20;
+#else
+constexpr double kSlack = 2;  // a loaded machine's caches; idle, both are met with room to spare
+#endif
+
 TEST(Speed, WholeSearchOf1024Ranks) {
   const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = 16});
   const Profile p = estimate_profile(t);
   for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
     PlanOptions o = options_for(t, kind, 1024);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = cpu_seconds();
     const auto plan = make_plan(t, p, o, nullptr);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = cpu_seconds() - start;
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     std::printf("%s of 1024: %s, %.2f s\n", name_of(kind), plan->schedule.algorithm.c_str(), seconds);
     RecordProperty(name_of(kind), std::to_string(seconds));
-    EXPECT_LT(seconds, 20);  // 5 s is the aim on an idle core; tests share cores and run under sanitizers
+    EXPECT_LT(seconds, kSlack * 5);
   }
 }
 
@@ -259,12 +268,12 @@ TEST(Speed, OneGivenScheduleOf1024Ranks) {
     PlanOptions o = options_for(t, Kind::kBarrier, 1024);
     o.algorithm = name;
     o.layout = "private";
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = cpu_seconds();
     const auto plan = make_plan(t, p, o, nullptr);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = cpu_seconds() - start;
     ASSERT_TRUE(plan.ok());
     std::printf("%s of 1024: %.3f s\n", name, seconds);
-    EXPECT_LT(seconds, 5);
+    EXPECT_LT(seconds, kSlack * 0.5);
   }
 }
 
