@@ -116,7 +116,7 @@ std::string power8_degrees(const Profile& p) {
   std::string text = "POWER8, 24 members, one per core; ns per barrier\nk-ary tree by degree (Figure 2: best at 5, 7 or 8)\n";
   for (std::int32_t k = 2; k <= 23; ++k)
     text += format("  kary(%d)%s %6.0f%s", k, k < 10 ? " " : "", period(p, format("kary(%d)", k), per_core(p, 24)), k % 6 == 1 ? "\n" : "");
-  text += "\nother algorithms (Figure 6: k-ary best, dissemination worst)\n";
+  text += "\nother algorithms (Figure 6: k-ary best, dissemination worse)\n";
   for (const char* a : {"kary(5)", "linear", "tournament(2)", "tournament(5)", "binomial_high", "binomial", "dissemination"})
     text += format("  %-14s %6.0f\n", a, period(p, a, per_core(p, 24)));
   return text;
