@@ -4,8 +4,7 @@
 // Steps:
 //   1. Member i signals i + 1, i + 2, ... cyclically, so that not all begin with the same receiver.
 //   2. Allreduce: everybody folds all contributions in rank order, its own (through a slot to itself) at its place.
-// Cost: P (P - 1) signals in one stage; everybody sends and awaits P - 1 slots. The best there is where P is 2 or 3, or where
-//   latency is everything.
+// Cost: P (P - 1) signals in one stage; everybody sends and awaits P - 1 slots. For P = 2 it is the butterfly.
 // Why right: every pair has its own signal. The list is ordered by sender, so each receiver copies member 0's contribution
 //   and folds 1, 2, ... P - 1 behind it: the same tree, in rank order, at every member.
 // Limits: barrier and allreduce only. P^2 slots.

@@ -4,8 +4,7 @@
 // Steps:
 //   1. Every member adds one to the word.
 //   2. Every member polls the word until the episode's P adds have come; whoever added last need not poll.
-// Cost: P adds on one line and P - 1 readers of it. Adds queue up and pollers disturb them: cheapest for 2 to 4 neighbours,
-//   hopeless for many.
+// Cost: P adds on one line, which queue up, and P - 1 readers of it, which disturb the adds. 2 stages.
 // Why right: the word is complete after all P adds, and each add carries what its member knew. Run-ahead is harmless: a member
 //   adds for the next episode only after it saw this one complete.
 // Limits: barriers only: a word carries no data. Halves: the others add and member 0 polls; member 0 adds and the others poll.

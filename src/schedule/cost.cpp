@@ -32,6 +32,7 @@ class Simulation {
     std::int32_t member = 0;  // who executes it
     std::int32_t word = 0;
     std::int32_t step = -1;
+    std::size_t order = 0;  // in the stage's list
   };
   struct PathStep {
     CostStep step;
@@ -125,21 +126,23 @@ void Simulation::collect(const Stage& stage) {
     if (!to_word && !from_word) {
       send(t);
     } else if (to_word && !from_word) {
-      adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from]});
+      adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
       // The completer of the actor waits for the source, then adds: it reads the source's line unless it completed that too.
       const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
       if (member < 0) continue;  // an unverified schedule
       double at = std::max(time_[member], time_[t.from]);
       if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
-      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from]});
+      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from],
+                       adds_.size()});
     }
   }
 }
 
 // Adds on one word follow one another, each moving its line: they are served in the order in which they come.
 void Simulation::add_all(std::int32_t stage) {
-  std::stable_sort(adds_.begin(), adds_.end(), [](const Adding& a, const Adding& b) { return a.at < b.at; });
+  std::sort(adds_.begin(), adds_.end(),
+            [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
   for (const Adding& add : adds_) {
     const std::int32_t vertex = s_.word_vertex(add.word);
     const bool queued = time_[vertex] > add.at;

@@ -43,10 +43,12 @@ std::vector<std::pair<const char*, int>> table() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), [](const auto& chosen) {
-  return std::string(chosen.param.first) +
-         (find_algorithm(chosen.param.first)->has_degree ? "_" + std::to_string(chosen.param.second) : "");
-});
+std::string test_name(const testing::TestParamInfo<std::pair<const char*, int>>& chosen) {
+  const auto [name, degree] = chosen.param;
+  return std::string(name) + (find_algorithm(name)->has_degree ? "_" + std::to_string(degree) : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), test_name);
 
 TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
   for (const BreakRow& row : broken_schedules()) {

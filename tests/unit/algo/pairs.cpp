@@ -1,0 +1,36 @@
+// pairs: neighbours pair up, then the even ranks signal member 0.
+//
+// Source: the local-leader idea of remote-store-barriers with groups of two; the example of docs/adding-an-algorithm.md.
+// Steps:
+//   1. Each odd rank signals the even rank below it.
+//   2. Each even rank but 0 signals member 0.
+//   3. The same edges backwards.
+// Cost: 2 (P - 1) signals in 4 stages; member 0 awaits about P / 2 slots.
+// Why right: after 1 an even rank speaks for its pair, after 2 member 0 for all; the release is the transposed arrival.
+// Limits: none; pairs are neighbours, so rank order holds for root 0.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  std::vector<Edge> to_even, to_root;
+  for (std::int32_t i = 1; i < r.members; i += 2) to_even.push_back({i, i - 1});  // 1.
+  for (std::int32_t i = 2; i < r.members; i += 2) to_root.push_back({i, 0});      // 2.
+  const EdgeStages arrival{to_even, to_root};
+  return from_halves(r, "pairs", arrival, reversed(arrival));  // 3.
+}
+
+}  // namespace
+
+Algorithm pairs() {
+  return {.name = "pairs",
+          .has_degree = false,
+          .source = "remote-store-barriers, groups of two",
+          .applicable = [](const Request& r) { return rooted_applicable(r); },
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo
