@@ -8,16 +8,17 @@
 namespace fermata::exec {
 namespace {
 
-bool crowded(const Team& team) {
-  double cpus = os::affinity_count();
-  const double quota = os::cgroup_quota();
-  if (quota > 0 && quota < cpus) cpus = quota;
-  return team.members() > cpus;
-}
-
-std::int64_t turns(const Team& team) {
-  const auto cpus = static_cast<std::uint32_t>(os::affinity_count());
-  return (team.members() + cpus - 1) / cpus;
+// Adds the calling thread's affinity to its team's.
+void publish_affinity(TeamHeader& header) {
+  std::int32_t cpus[kCpuWords * 64];
+  const std::int32_t n = os::affinity_list(cpus, kCpuWords * 64);
+  for (std::int32_t i = 0; i < n && i < static_cast<std::int32_t>(kCpuWords * 64); ++i) {
+    const auto cpu = static_cast<std::uint32_t>(cpus[i]);
+    if (cpu < kCpuWords * 64)
+      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);  // order: a hint
+  }
+  // order: release: who sees the number sees the CPUs. Pairs with Member::wait().
+  header.joined.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -92,15 +93,19 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
     m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     next += p->regions;
   }
-  m->auto_ = AutoWait(crowded(*team), turns(*team));
-  switch (team->wait()) {
-    case WaitKind::kAuto: m->spins_ = m->auto_.spins(); break;
-    case WaitKind::kSpin: m->spins_ = SpinWait{}.spins(); break;
-    case WaitKind::kYield: m->spins_ = YieldWait{}.spins(); break;
-    case WaitKind::kPark: m->spins_ = ParkWait{}.spins(); break;
-  }
+  publish_affinity(header);
+  m->choose_spins();
   *out = m;
   return Status::kOk;
+}
+
+void Member::choose_spins() {
+  switch (team_->wait()) {
+    case WaitKind::kAuto: spins_ = auto_.spins(); break;
+    case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
+    case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
+    case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
+  }
 }
 
 void Member::leave() {

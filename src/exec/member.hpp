@@ -177,6 +177,7 @@ class Member {
   }
   Status finish_with_check();
   Status wait();
+  void choose_spins();
   template <class Policy>
   Status wait_with(Policy& policy);
   Status look_around(std::int64_t waited_ns);
@@ -207,6 +208,7 @@ class Member {
   bool tag_check_ = false;
 
   AutoWait auto_;
+  std::uint32_t joined_seen_ = 0;  // members that auto_ was made for
   std::int64_t timeout_ns_ = 0;
   IdleHook hook_ = nullptr;
   void* hook_context_ = nullptr;

@@ -34,12 +34,11 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
 }
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
-// than it saves.
+// than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
 bool crowded(std::uint32_t members) {
-  double cpus = os::affinity_count();
   const double quota = os::cgroup_quota();
-  if (quota > 0 && quota < cpus) cpus = quota;
-  return members > cpus;
+  const std::int32_t cpus = os::online_cpus();
+  return members > (quota > 0 && quota < cpus ? quota : cpus);
 }
 
 }  // namespace
@@ -63,6 +62,15 @@ std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
   const ProgramHeader* p = program(slot);
   const std::uint64_t index = p->regions == 1 ? 0 : root;
   return segment_.base + header().plans[static_cast<int>(slot)].regions + index * p->region_bytes;
+}
+
+std::uint32_t Team::usable_cpus() const {
+  std::uint32_t cpus = 0;
+  for (const auto& word : header().cpus)
+    cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));  // order: a hint
+  const double quota = os::cgroup_quota();
+  if (quota > 0 && quota < cpus) cpus = static_cast<std::uint32_t>(quota);
+  return cpus > 0 ? cpus : 1;
 }
 
 Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns) {

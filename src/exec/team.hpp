@@ -24,6 +24,8 @@ namespace fermata::exec {
 enum class PlanSlot : std::uint8_t { kBarrier = 0, kBroadcast8, kBroadcast56, kReduce8, kReduce56, kAllreduce8, kAllreduce56 };
 inline constexpr std::uint32_t kPlanSlots = 7;
 
+inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
+
 enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2 };
 
 // Written by its member alone (but state, claimed at join), read by those who have waited long and by reports.
@@ -61,6 +63,8 @@ struct alignas(kMaxLine) TeamHeader {
   PlanEntry plans[kPlanSlots];
   alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
   std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
+  std::atomic<std::uint32_t> joined;                    // members so far
+  alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // where its members may run: the union of their affinities
 };
 
 struct TeamOptions {
@@ -98,6 +102,10 @@ class Team {
   const ProgramHeader* program(PlanSlot slot) const;
   const Step* steps(PlanSlot slot, std::uint32_t rank) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
+
+  // How many of its members can run at once, as far as they have joined: the CPUs of the union of their affinities (one pinned
+  // member says nothing about the others), or less if the control group's quota is less. At least 1.
+  std::uint32_t usable_cpus() const;
 
   // First cause wins; everybody who waits, or parks, is told. Async-signal-safe.
   void break_with(Status status, std::uint32_t culprit);

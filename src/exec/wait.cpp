@@ -143,6 +143,14 @@ Status Member::wait() {
     }
     case WaitKind::kAuto: break;
   }
+  // order: acquire: sees the CPUs of those who have joined. Pairs with publish_affinity().
+  const std::uint32_t joined = team_->header().joined.load(std::memory_order_acquire);
+  if (joined != joined_seen_) {
+    joined_seen_ = joined;
+    const std::uint32_t cpus = team_->usable_cpus();
+    auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus);
+    choose_spins();
+  }
   return wait_with(auto_);
 }
 

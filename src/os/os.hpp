@@ -19,6 +19,8 @@ std::uint32_t thread_id();
 std::uint32_t process_id();
 // CPUs that the calling thread may run on, at least 1.
 std::int32_t affinity_count();
+// CPUs of the machine that are switched on.
+std::int32_t online_cpus();
 // Copies at most `capacity` OS indices of them into cpus; returns how many there are.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 Status pin_thread(std::int32_t cpu);

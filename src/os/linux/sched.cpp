@@ -108,6 +108,11 @@ std::int32_t affinity_count() {
   return n > 0 ? n : 1;
 }
 
+std::int32_t online_cpus() {
+  const long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? static_cast<std::int32_t>(n) : 1;
+}
+
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
   CpuSet set;
   if (!read_affinity(&set)) return 0;
