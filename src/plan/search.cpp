@@ -54,6 +54,16 @@ bool only_words(const Schedule& s) {
   return true;
 }
 
+// Does any member tell the same to several others in one stage? Else a published line is a private one.
+bool publishes(const Schedule& s) {
+  for (const Stage& stage : s.stages) {
+    std::set<std::int32_t> senders;
+    for (const Transfer& t : stage.transfers)
+      if (!s.is_word(t.from) && !s.is_word(t.to) && !senders.insert(t.from).second) return true;
+  }
+  return false;
+}
+
 // Credits come back over the same edges: a slot is free again after a signal and its credit, `slots` episodes overlap, and
 // each credit is a signal more every `batch` episodes.
 double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry) {
@@ -119,6 +129,8 @@ class Search {
     }
     for (std::size_t d = 0; d < drafts_.size(); ++d)
       for (const LayoutChoice& layout : layouts) {
+        const bool same_as_private = layout.layout == Layout::kPublished && !publishes(drafts_[d].schedule);
+        if (same_as_private && layouts.size() > 1) continue;
         entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
         if (only_words(drafts_[d].schedule)) break;  // words lie where words lie
       }
@@ -288,6 +300,7 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
                 .measured_ns = e.measured_ns, .verdict = e.refusal};
     if (k == best) c.verdict = "chosen";
     else if (!e.refusal.empty()) c.verdict = e.refusal;
+    else if (e.behind > 0) c.verdict = times_slower("measured", e.behind);
     else if (e.measured_ns > 0) c.verdict = times_slower("measured", e.measured_ns / chosen.measured_ns);
     else c.verdict = times_slower("predicted", e.predicted_ns / std::max(1e-9, chosen.predicted_ns));
     list.push_back(std::move(c));
@@ -295,6 +308,7 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
   add(best);
   std::vector<std::size_t> rest = finalists_;
   std::stable_sort(rest.begin(), rest.end(), [&](std::size_t a, std::size_t b) {
+    if ((entries_[a].behind > 0) != (entries_[b].behind > 0)) return entries_[a].behind <= 0;
     return entries_[a].measured_ns < entries_[b].measured_ns;
   });
   for (const std::size_t k : rest) add(k);

@@ -28,6 +28,7 @@ struct Entry {
   double latency_ns = 0;
   double measured_ns = 0;
   double spread = 0;        // of the repeats, relative to their median
+  double behind = 0;        // how many times slower than the best it was when it was dropped; 0: it was timed to the end
   std::string refusal;      // why it may not run; empty: it may
 };
 

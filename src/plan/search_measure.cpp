@@ -11,8 +11,10 @@ namespace {
 constexpr int kFirstRounds = 5;     // all finalists
 constexpr int kFurtherRounds = 12;  // those near the best
 constexpr double kNear = 1.3;      // of the best median: how slow one may be after the first rounds to stay in
+// Two medians of 17 repeats differ by chance by about two thirds of half the distance between the quartiles.
+constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
-constexpr double kMostNoise = 0.05;
+constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;   // of predictions
 constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
 
@@ -70,8 +72,12 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
     std::erase_if(runners, [&](const Runner& r) { return !entries[r.entry].refusal.empty(); });
     for (const Runner& r : runners)
       best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
-    if (round + 1 == kFirstRounds)
-      std::erase_if(runners, [&](const Runner& r) { return entries[r.entry].measured_ns > kNear * best; });
+    if (round + 1 != kFirstRounds) continue;
+    std::erase_if(runners, [&](const Runner& r) {
+      Entry& e = entries[r.entry];
+      if (e.measured_ns > kNear * best) e.behind = e.measured_ns / best;
+      return e.behind > 0;
+    });
   }
   if (options.progress) options.progress(1, "timed");
 }
@@ -85,12 +91,13 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
                                  [&](std::size_t f) { return entries[f].measured_ns > 0; });
   std::size_t best = finalists.front();
   const auto stands = [&](std::size_t f) {
-    return entries[f].refusal.empty() && (!timed || entries[f].measured_ns > 0);
+    // Who was dropped can't come back because the machine got slower for those who went on.
+    return entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0);
   };
   for (const std::size_t f : finalists)
     if (stands(f) && (!stands(best) || time_of(f) < time_of(best))) best = f;
   const bool streams = entries[best].credit_batch > 0;
-  const double noise = timed     ? std::clamp(entries[best].spread, kLeastNoise, kMostNoise)
+  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
                        : streams ? kStreamNoise
                                  : kModelNoise;
   const auto effort = [&](std::size_t f) {

@@ -178,6 +178,19 @@ TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   expect_sound(*plan);
 }
 
+TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
+  const Topology t = machine({.cores = 4});
+  PlanOptions o = options_for(t, Kind::kBarrier, 4);
+  o.measure_best = 16;
+  const Measure drifting = [](const std::vector<std::byte>& program, const PlanKey&, int repeat) -> Result<double> {
+    const double far = repeat < 5 ? 1 : 4;  // near, then far for the rest of the run
+    return (std::string(header(program).algorithm) == "linear" ? 100.0 : 150.0) * far;
+  };
+  const auto plan = make_plan(t, estimate_profile(t), o, drifting);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->schedule.algorithm, "linear");
+}
+
 TEST(Measuring, FinalistsDifferInAlgorithmAndLayout) {
   const Topology t = machine({.packages = 2, .cores = 8});
   PlanOptions o = options_for(t, Kind::kBarrier, 16);
