@@ -11,7 +11,8 @@ namespace {
 // Of each floor and probe, only the variant with the lowest median stays.
 void keep_fastest_variants(std::vector<Row>& rows) {
   const auto slower = [&rows](const Row& row) {
-    return !row.variant.empty() && std::any_of(rows.begin(), rows.end(), [&row](const Row& other) {
+    const bool has_variants = row.role == Role::kFloor || row.role == Role::kProbe;
+    return has_variants && std::any_of(rows.begin(), rows.end(), [&row](const Row& other) {
       return &other != &row && other.subject == row.subject && other.what.engine == row.what.engine &&
              (other.summary.median < row.summary.median || (other.summary.median == row.summary.median && &other < &row));
     });

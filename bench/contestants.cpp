@@ -21,8 +21,10 @@ std::string directory_of_tool() {
 // Beside the tool in a build, in libexec when installed.
 std::string find_worker(const std::string& name, const std::string& directory) {
   const std::string tool = directory_of_tool();
-  for (const std::string& place : {directory, tool, tool + "/../libexec/fermata", tool + "/../bin"}) {
-    if (!place.empty() && access((place + "/" + name).c_str(), X_OK) == 0) return place + "/" + name;
+  std::vector<std::string> places = {tool, tool + "/../libexec/fermata"};
+  if (!directory.empty()) places = {directory};
+  for (const std::string& place : places) {
+    if (access((place + "/" + name).c_str(), X_OK) == 0) return place + "/" + name;
   }
   return {};
 }

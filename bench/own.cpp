@@ -1,5 +1,8 @@
 #include "bench/own.hpp"
 
+#include <cstdlib>
+#include <sstream>
+
 #include "algo/algorithm.hpp"
 #include "fermata/fermata.h"
 
@@ -135,6 +138,20 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::ve
     }
   }
   return subjects;
+}
+
+PlanFacts facts_of(const std::string& plan_text) {
+  PlanFacts facts;
+  std::istringstream lines(plan_text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string key, value;
+    if (!(words >> key >> value)) continue;
+    if (key == "algorithm" && facts.algorithm.empty()) facts.algorithm = value;
+    if (key == "layout" && facts.layout.empty()) facts.layout = value;
+    if (key == "stages" && facts.stages == 0) facts.stages = std::atoi(value.c_str());
+  }
+  return facts;
 }
 
 std::unique_ptr<Subject> make_own(const OwnSubject& subject) { return std::make_unique<Own>(subject); }

@@ -21,6 +21,14 @@ struct OwnSubject {
 // makes a difference. `layouts`: spellings, or empty for the planner's choice. "planned" is always first.
 std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
+
+// What the text of a plan says it is, for names and bounds: {"dissemination", "packed", 1}; empty where it does not say.
+struct PlanFacts {
+  std::string algorithm, layout;
+  int stages = 0;
+};
+PlanFacts facts_of(const std::string& plan_text);
+
 std::unique_ptr<Subject> make_own(const OwnSubject& subject);
 
 }  // namespace fermata::bench

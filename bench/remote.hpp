@@ -36,6 +36,7 @@ class Remote {
   };
   Outcome turn(const Order& order, double limit_s);
   bool alive() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
   void end();
 
   std::string version, description;

@@ -56,11 +56,15 @@ std::string heading(const Row& row) {
     if (row.what.cpus.empty()) text += ", not pinned";
   }
   text += "\n";
-  if (row.bound) text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
+  if (row.quantity == Quantity::kLatency && row.bound && !row.what.cpus.empty()) {
+    text += "bound: each subject's stages x the one-way latency of the same run\n";
+  } else if (row.bound) {
+    text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
+  }
   const bool processes = row.what.engine == Engine::kProcesses;
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-34s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10", "p90", "p99", "min",
-                "x bound", "/planned", processes ? " /threads" : "");
+  std::snprintf(line, sizeof line, "%-32s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10", "p90", "p99", "min",
+                "x bound", "/planned", processes ? " threads" : "");
   return text + line;
 }
 
@@ -76,7 +80,7 @@ std::string line_of(const Row& row) {
   }
   if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", *row.ratio_to_threads);
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-34s %7s %7s %7s %7s %7s %7.7s %10.10s %8.8s", clipped(label, 34).c_str(),
+  std::snprintf(line, sizeof line, "%-32s %7.7s %7.7s %7.7s %7.7s %7.7s %7.7s %10.10s %7.7s", clipped(label, 32).c_str(),
                 short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(),
                 short_number(s.p99).c_str(), short_number(s.min).c_str(), over_bound, over_plan, over_threads);
   std::string text = line;
@@ -89,8 +93,10 @@ std::string line_of(const Row& row) {
 std::string short_number(double value) {
   const double size = std::fabs(value);
   char text[32];
-  if (size >= 9.995e8) {
-    std::snprintf(text, sizeof text, "%.3gG", value / 1e9);
+  if (size >= 9.995e11) {
+    std::snprintf(text, sizeof text, "%.1e", value);
+  } else if (size >= 9.995e8) {
+    std::snprintf(text, sizeof text, "%.*fG", size < 9.995e10 ? 1 : 0, value / 1e9);
   } else if (size >= 9.995e5) {
     std::snprintf(text, sizeof text, "%.*fM", size < 9.995e6 ? 2 : size < 9.995e7 ? 1 : 0, value / 1e6);
   } else if (size >= 9999.5) {

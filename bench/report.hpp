@@ -21,7 +21,7 @@ nlohmann::json to_json(const Options& options, const Outcome& outcome, const std
 // Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
 std::string to_table(const Outcome& outcome);
 
-// "31.2", "1234", "12.3k", "4.56M": five characters at most.
+// "31.2", "1234", "12.3k", "4.56M": up to five characters below 1e12, plus a sign.
 std::string short_number(double value);
 
 }  // namespace fermata::bench

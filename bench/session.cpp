@@ -8,6 +8,7 @@
 #include <random>
 
 #include "bench/burners.hpp"
+#include "bench/own.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -121,16 +122,31 @@ class Group {
     p->error = p->who.unavailable;
     if (p->error.empty()) p->error = p->remote.start(p->who.launch, p->who.what);
     if (p->error.empty()) {
-      if (!p->remote.version.empty()) outcome_.versions[p->who.name] = p->remote.version;
-      if (p->who.name == "planned") {
-        const Case& c = p->who.what;
-        outcome_.plans["n=" + std::to_string(c.members) + " " + name_of(c.engine) + " " + std::to_string(c.bytes) +
-                       " bytes"] = p->remote.description;
-      }
+      describe(*p);
       calibrate(*p);
     }
     leave_out_failed(*p);
     if (p->error.empty()) players_.push_back(std::move(p));
+  }
+
+  // Names what the planner chose; keeps versions and the plan's text for the record.
+  void describe(Player& p) {
+    Contestant& who = p.who;
+    if (who.role != Role::kOwn) {
+      if (!p.remote.version.empty()) outcome_.versions[who.name] = p.remote.version;
+      return;
+    }
+    outcome_.versions["fermata"] = p.remote.version;
+    const PlanFacts facts = facts_of(p.remote.description);
+    if (facts.stages > 0) who.stages = facts.stages;
+    if (who.name == "planned") {
+      who.variant = facts.algorithm + "/" + facts.layout;
+      const Case& c = who.what;
+      outcome_.plans["n=" + std::to_string(c.members) + " " + name_of(c.engine) + " " + std::to_string(c.bytes) + " bytes"] =
+          p.remote.description;
+    } else if (who.name.find('/') == std::string::npos && !facts.layout.empty()) {
+      who.name += "/" + facts.layout;
+    }
   }
 
   void leave_out_failed(Player& p) {

@@ -1,0 +1,134 @@
+// Statistics and what the numbers are compared with.
+#include "bench/stats.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "bench/own.hpp"
+#include "bench/session.hpp"
+
+namespace fermata::bench {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+
+Row row(const char* subject, const char* variant, Role role, std::vector<double> rounds) {
+  Row r;
+  r.subject = subject;
+  r.variant = variant;
+  r.role = role;
+  r.what.cpus = {0, 1};
+  r.rounds = std::move(rounds);
+  r.summary = summarize(r.rounds);
+  return r;
+}
+
+const Row& at(const std::vector<Row>& rows, const std::string& subject, Engine engine = Engine::kThreads) {
+  for (const Row& r : rows) {
+    if (r.subject == subject && r.what.engine == engine) return r;
+  }
+  ADD_FAILURE() << "no row " << subject;
+  return rows.front();
+}
+
+TEST(Stats, QuantilesInterpolate) {
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({5}, 0.99), 5);
+  EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.9), 9);
+}
+
+TEST(Stats, RoundsWithoutAValueDoNotCount) {
+  const Summary s = summarize(std::vector<double>{3, kNever, 1, 2, kNever});
+  EXPECT_EQ(s.count, 3u);
+  EXPECT_DOUBLE_EQ(s.median, 2);
+  EXPECT_DOUBLE_EQ(s.min, 1);
+  EXPECT_EQ(summarize(std::vector<double>{kNever}).count, 0u);
+}
+
+TEST(Stats, RatiosPairRoundsAndNotMedians) {
+  // The machine became ten times slower in the middle; each round still says two.
+  const std::vector<double> base = {1, 1, 10, kNever, 10, 10}, subject = {2, 2, 20, 5, kNever, 20};
+  EXPECT_DOUBLE_EQ(paired_ratio(subject, base).value(), 2);
+  EXPECT_FALSE(paired_ratio(std::vector<double>{1, kNever}, std::vector<double>{kNever, 1}).has_value());
+}
+
+TEST(Bounds, TheFastestVariantOfAFloorCounts) {
+  std::vector<Row> rows = {row("floor_counter", "pause", Role::kFloor, {30, 32, 31}),
+                           row("floor_counter", "no pause", Role::kFloor, {40, 41, 42}),
+                           row("floor_private", "pause", Role::kFloor, {57, 57, 57}),
+                           row("planned", "kary(2)/packed", Role::kOwn, {33, 33, 33}),
+                           row("pthread", "", Role::kRival, {330, 330, 330})};
+  settle(rows);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(at(rows, "floor_counter").variant, "pause");
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").bound.value(), 31);
+  EXPECT_EQ(at(rows, "pthread").bound_source, "floor_counter (pause)");
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").ratio_to_plan.value(), 10);
+  EXPECT_DOUBLE_EQ(at(rows, "planned").ratio_to_plan.value(), 1);
+}
+
+TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
+  std::vector<Row> rows = {row("fermata:linear/private", "", Role::kOwn, {130}), row("pthread", "", Role::kRival, {500}),
+                           row("probe_one_way", "pause", Role::kProbe, {110}), row("floor_private", "pause", Role::kFloor, {60})};
+  for (Row& r : rows) r.quantity = r.role == Role::kProbe ? Quantity::kPeriod : Quantity::kLatency;
+  rows[0].stages = 2;
+  settle(rows);
+  EXPECT_DOUBLE_EQ(at(rows, "probe_one_way").summary.median, 55);
+  EXPECT_DOUBLE_EQ(at(rows, "fermata:linear/private").bound.value(), 110);
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").bound.value(), 55);
+  EXPECT_EQ(at(rows, "pthread").bound_source, "1 x one-way");
+  EXPECT_FALSE(at(rows, "pthread").ratio_to_plan.has_value());
+}
+
+TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
+  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}), row("probe_one_way", "", Role::kProbe, {110}),
+                           row("probe_switch", "", Role::kProbe, {600})};
+  rows[0].what.members = 8;
+  rows[0].what.cpus = {0, 1, 2, 3, 4, 5, 6, 7};
+  settle(rows);
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").bound.value(), 3 * 55);
+  EXPECT_EQ(at(rows, "pthread").bound_source, "estimate: 3 x one-way");
+}
+
+TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
+  std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}), row("planned", "", Role::kOwn, {33, 330, 33})};
+  rows[1].what.engine = Engine::kProcesses;
+  settle(rows);
+  EXPECT_DOUBLE_EQ(at(rows, "planned", Engine::kProcesses).ratio_to_threads.value(), 1.1);
+  EXPECT_FALSE(at(rows, "planned").ratio_to_threads.has_value());
+}
+
+TEST(Names, ListsKeepCommasWithinParentheses) {
+  EXPECT_EQ(split("kary(2),hybrid(kary(2),binomial)"), (std::vector<std::string>{"kary(2)", "hybrid(kary(2),binomial)"}));
+  EXPECT_EQ(numbers_from("2,4,16").value(), (std::vector<int>{2, 4, 16}));
+  EXPECT_FALSE(numbers_from("2,x").has_value());
+  EXPECT_FALSE(numbers_from("-2").has_value());
+}
+
+TEST(Names, ThePlansTextSaysWhatWasChosen) {
+  const PlanFacts facts = facts_of("barrier of 2 threads\nalgorithm  butterfly\nlayout     packed+2slots (2 slots)\n\nstages     1, 2 signals\n");
+  EXPECT_EQ(facts.algorithm, "butterfly");
+  EXPECT_EQ(facts.layout, "packed+2slots");
+  EXPECT_EQ(facts.stages, 1);
+}
+
+TEST(Options, WrongOnesAreRefusedWithWhatWouldBeRight) {
+  Options options;
+  EXPECT_EQ(check(options), "");
+  options.rivals = {"pthraed"};
+  EXPECT_NE(check(options).find("std_barrier"), std::string::npos);
+  options.rivals = {};
+  options.bytes = {8};
+  EXPECT_NE(check(options), "");
+  options.collective = Kind::kAllreduce;
+  EXPECT_EQ(check(options), "");
+  options.bytes = {12};
+  EXPECT_NE(check(options), "");
+  options.bytes = {64};
+  EXPECT_NE(check(options), "");
+}
+
+}  // namespace
+}  // namespace fermata::bench
