@@ -41,40 +41,41 @@ struct Together {
 };
 
 #ifdef _OPENMP
-// Three cells in turn, so that one reduction needs no barrier but its own: the cell of the call after this
-// one is cleared by rank 0 before this call's barrier, and everybody has read it by then (two calls ago).
-struct alignas(128) Cell {
-  double a = 0, b = 0;
-};
+// Static, since a reduction inside a region needs variables that all its threads share: one solve at a time.
+// Two sums for each of three calls in turn, so that one reduction needs no barrier but its own: the sums of
+// the call after this one are cleared by rank 0 before this call's barrier, and everybody has read them by
+// then (two calls ago).
+alignas(64) double g_sums[3][8];
 
 struct InRegion {
-  Cell* cells;  // shared, three
   int threads = omp_get_num_threads();
-  unsigned calls = 0;
+  int turn = 0;
   int rank() const { return omp_get_thread_num(); }
-  Cell& turn() {
-    if (rank() == 0) cells[(calls + 1) % 3] = Cell{};
-    return cells[calls++ % 3];
-  }
   double allreduce(double value) {
-    double& sum = turn().a;
-#pragma omp for schedule(static) reduction(+ : sum)
-    for (int part = 0; part < threads; ++part) sum += value;
-    return sum;
+    const int now = advance();
+#pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : 1])
+    for (int part = 0; part < threads; ++part) g_sums[now][0] += value;
+    return g_sums[now][0];
   }
   std::array<double, 2> allreduce(double first, double second) {
-    Cell& cell = turn();
-    double& a = cell.a;
-    double& b = cell.b;
-#pragma omp for schedule(static) reduction(+ : a, b)
+    const int now = advance();
+#pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : 2])
     for (int part = 0; part < threads; ++part) {
-      a += first;
-      b += second;
+      g_sums[now][0] += first;
+      g_sums[now][1] += second;
     }
-    return {a, b};
+    return {g_sums[now][0], g_sums[now][1]};
   }
   void barrier() {
 #pragma omp barrier
+  }
+
+ private:
+  int advance() {
+    const int now = turn;
+    turn = (turn + 1) % 3;
+    if (rank() == 0) g_sums[turn][0] = g_sums[turn][1] = 0;
+    return now;
   }
 };
 #endif
@@ -149,7 +150,7 @@ Result run_openmp(const Job& job) {
   Result result;
   Vectors vectors(*job.matrix);
   const auto cuts = partition(*job.matrix, job.threads);
-  Cell cells[3];
+  g_sums[0][0] = g_sums[0][1] = 0;
   int given = 0;
   omp_set_dynamic(0);
 #pragma omp parallel num_threads(job.threads)
@@ -157,7 +158,7 @@ Result run_openmp(const Job& job) {
 #pragma omp single
     given = omp_get_num_threads();
     if (given == job.threads) {
-      InRegion region{cells};
+      InRegion region;
       run_member(region, job, cuts, vectors, result);
     }
   }
