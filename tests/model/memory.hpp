@@ -1,0 +1,174 @@
+// What exec/ has in a team's segment, in the checker: the cells that the programs name, the doors, and the futex.
+#ifndef FERMATA_TESTS_MODEL_MEMORY_HPP
+#define FERMATA_TESTS_MODEL_MEMORY_HPP
+
+#include <algorithm>
+
+#include "exec/cursor.hpp"
+#include "policy.hpp"
+#include "programs.hpp"
+#include "sync/doorbell.hpp"
+
+namespace fermata::model {
+
+inline constexpr std::size_t kMaxCells = 8;
+inline constexpr std::size_t kMaxDoors = 10;
+
+// How doorbells are fenced: in full on both sides, or by membarrier on the parker's only.
+enum class Fencing : std::uint8_t { kFull, kMembarrier };
+
+// Offsets of a program's region, gathered before the simulation: dense indices of what the model has to make.
+class Places {
+ public:
+  void gather(const Programs& programs, std::uint32_t payload_words) {
+    *this = Places{};
+    members_ = static_cast<std::uint32_t>(programs.steps.size());
+    for (const auto& member : programs.steps)
+      for (const Step& step : member) gather_step(step, payload_words);
+  }
+
+  std::size_t cell(std::uint32_t offset) const { return find(cells_, offset); }
+  std::size_t payload(std::uint32_t offset) const { return find(payloads_, offset); }
+  std::size_t door(const Step& step) const {
+    return step.rings == 1 ? step.door : members_ + find(doors_, step.door);
+  }
+  std::size_t cells() const { return cells_.size(); }
+  std::size_t payloads() const { return payloads_.size(); }
+  std::size_t doors() const { return members_ + doors_.size(); }
+
+ private:
+  using Offsets = std::vector<std::uint32_t>;
+
+  static void note(Offsets& offsets, std::uint32_t offset) {
+    if (std::find(offsets.begin(), offsets.end(), offset) == offsets.end()) offsets.push_back(offset);
+  }
+  static std::size_t find(const Offsets& offsets, std::uint32_t offset) {
+    return static_cast<std::size_t>(std::find(offsets.begin(), offsets.end(), offset) - offsets.begin());
+  }
+
+  void gather_step(const Step& step, std::uint32_t payload_words) {
+    if (step.code == Code::kEnd || step.code == Code::kJump) return;
+    if (step.rings == 2) note(doors_, step.door);
+    const bool slots = step.code == Code::kSend || step.code == Code::kAwait;
+    for (std::uint32_t s = 0; s <= (slots ? step.mask : 0); ++s) {
+      const std::uint32_t slot = step.offset + s * step.stride;
+      note(cells_, slot);
+      for (std::uint32_t i = 0; slots && i < payload_words; ++i) note(payloads_, slot + 8 + 8 * i);
+    }
+  }
+
+  std::uint32_t members_ = 0;
+  Offsets cells_, payloads_, doors_;
+};
+
+inline Places places;  // of the scenario that runs
+
+// The operating system, as far as doorbells need it. sleep() has no time-out: a lost wake-up is a deadlock, which the
+// checker reports. The kernel compares and enqueues under one lock and after its own fence, so it compares with the latest
+// value and nothing comes between; sleeping and waking order nothing else here.
+template <std::uint32_t N>
+class ModelOs {
+ public:
+  using Bell = rl::atomic<std::uint32_t>;
+
+  void add_bell(const Bell* bell) { bells_[bell_count_++] = bell; }
+  void enter(std::uint32_t member) {
+    // A thread that starts to run passes a fence, as any switch does; without it nobody could fence in its place.
+    threads_[member] = rl::ctx().threadx_;
+    if (fenced_) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
+  }
+
+  void wake_all(Bell& bell) {
+    rl::ctx().sched();
+    waiting(bell).unpark_all(rl::ctx(), RL_INFO);
+  }
+  void sleep(Bell& bell, std::uint32_t seen, std::int64_t) {
+    rl::ctx().sched();
+    if (bell.debug_value() != seen) {
+      ModelAtomics::pause();  // a call takes time: the bell that moved on is seen at last
+      return;
+    }
+    waiting(bell).park_current(rl::ctx(), false, false, false, RL_INFO);
+  }
+
+  template <Site S>
+  void heavy_fence(bool full) {
+    if (ModelAtomics::is_weak(S)) return;
+    if (full) {
+      ModelAtomics::full_fence<S>();
+    } else {
+      membarrier();
+    }
+  }
+
+ private:
+  // A fence here, one in each other thread at wherever that is in its program, each at a time of its own, and one here.
+  void membarrier() {
+    rl::context& c = rl::ctx();
+    rl::thread_info_base* const self = c.threadx_;
+    fenced_ = true;
+    rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
+    for (rl::thread_info_base* other : threads_) {
+      if (other == nullptr || other == self) continue;
+      c.sched();
+      c.disable_preemption();
+      c.threadx_ = other;
+      rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
+      c.threadx_ = self;
+      c.enable_preemption();
+    }
+    rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
+  }
+
+  rl::waitset<N>& waiting(const Bell& bell) {
+    const auto end = bells_.begin() + static_cast<std::ptrdiff_t>(bell_count_);
+    return waitsets_[static_cast<std::size_t>(std::find(bells_.begin(), end, &bell) - bells_.begin())];
+  }
+
+  std::array<const Bell*, kMaxDoors> bells_{};
+  std::array<rl::waitset<N>, kMaxDoors> waitsets_;
+  std::array<rl::thread_info_base*, N> threads_{};
+  std::size_t bell_count_ = 0;
+  bool fenced_ = false;
+};
+
+// The memory that a program's offsets refer to, as exec::TeamMemory has it.
+template <std::uint32_t N>
+class ModelMemory {
+ public:
+  using Counter = ModelAtomics::Atomic<std::uint64_t>;
+  using Payload = ModelAtomics::Plain;
+
+  void prepare(Fencing fencing) {
+    fencing_ = fencing;
+    for (std::size_t i = 0; i < places.cells(); ++i) cells_[i].store(0, rl::mo_relaxed, RL_INFO);
+    for (std::size_t i = 0; i < places.payloads(); ++i) payloads_[i](RL_INFO) = 0;
+    for (std::size_t i = 0; i < places.doors(); ++i) {
+      doors_[i].armed.store(0, rl::mo_relaxed, RL_INFO);
+      doors_[i].bell.store(0, rl::mo_relaxed, RL_INFO);
+      os.add_bell(&doors_[i].bell);
+    }
+  }
+
+  Counter& header(std::uint32_t offset) { return cells_[places.cell(offset)]; }
+  Counter& word(std::uint32_t offset) { return header(offset); }
+  Counter& credit(std::uint32_t offset) { return header(offset); }
+  Payload& payload(std::uint32_t slot, std::uint32_t i) { return payloads_[places.payload(slot + 8 + 8 * i)]; }
+  Door<ModelAtomics>& door(const Step& step) { return doors_[places.door(step)]; }
+  bool full_fence() const { return fencing_ == Fencing::kFull; }
+  void ring(const Step& step) {
+    if (parks && step.rings != 0) fermata::ring<ModelAtomics>(door(step), full_fence(), os);
+  }
+
+  ModelOs<N> os;
+  bool parks = false;  // else the members spin, and the doors, which nobody would look at, are left out of the search
+
+ private:
+  Fencing fencing_ = Fencing::kFull;
+  std::array<Counter, kMaxCells> cells_;
+  std::array<Payload, kMaxCells> payloads_;
+  std::array<Door<ModelAtomics>, kMaxDoors> doors_;
+};
+
+}  // namespace fermata::model
+#endif

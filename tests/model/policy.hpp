@@ -1,0 +1,74 @@
+// The atomics policy of the model: RealAtomics' shape (sync/atomics.hpp) over the checker's atomics. One site may be
+// weakened: its accesses become relaxed (or lose one half of acq_rel), its fence is left out.
+#ifndef FERMATA_TESTS_MODEL_POLICY_HPP
+#define FERMATA_TESTS_MODEL_POLICY_HPP
+
+#include "checker.hpp"
+#include "sync/atomics.hpp"
+
+namespace fermata::model {
+
+enum class Half : std::uint8_t { kBoth, kAcquire, kRelease };  // of an acq_rel operation: what is taken away
+
+// Chosen before the simulation, constant in it: one compilation of a scenario serves all sites.
+struct Weakened {
+  Site site = Site::kCount;  // kCount: nothing
+  Half half = Half::kBoth;
+};
+inline Weakened weakened;
+
+struct ModelAtomics {
+  template <class T>
+  using Atomic = rl::atomic<T>;
+  using Plain = rl::var<std::uint64_t>;  // unordered accesses of two members are reported as a race
+
+  template <Site S, class T>
+  static T load_acquire(const Atomic<T>& a) {
+    return a.load(is_weak(S) ? rl::mo_relaxed : rl::mo_acquire, RL_INFO);
+  }
+  template <class T>
+  static T load_relaxed(const Atomic<T>& a) {
+    return a.load(rl::mo_relaxed, RL_INFO);
+  }
+  template <Site S, class T>
+  static void store_release(Atomic<T>& a, T v) {
+    a.store(v, is_weak(S) ? rl::mo_relaxed : rl::mo_release, RL_INFO);
+  }
+  template <Site S, class T>
+  static T add_acq_rel(Atomic<T>& a, T v) {
+    rl::memory_order order = rl::mo_acq_rel;
+    if (is_weak(S)) {
+      order = weakened.half == Half::kAcquire   ? rl::mo_release
+              : weakened.half == Half::kRelease ? rl::mo_acquire
+                                                : rl::mo_relaxed;
+    }
+    return a.fetch_add(v, order, RL_INFO);
+  }
+  template <Site S, class T>
+  static T add_release(Atomic<T>& a, T v) {
+    return a.fetch_add(v, is_weak(S) ? rl::mo_relaxed : rl::mo_release, RL_INFO);
+  }
+  template <class T>
+  static T add_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_add(v, rl::mo_relaxed, RL_INFO);
+  }
+  template <class T>
+  static T sub_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_sub(v, rl::mo_relaxed, RL_INFO);
+  }
+  template <Site S>
+  static void full_fence() {
+    if (!is_weak(S)) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
+  }
+  // The compiler's order is the checker's program order anyway: it only reorders what the orders allow.
+  template <Site>
+  static void light_fence() {}
+  static std::uint64_t plain_load(const Plain& p) { return p(RL_INFO); }
+  static void plain_store(Plain& p, std::uint64_t v) { p(RL_INFO) = v; }
+  static void pause() { rl::yield(1, RL_INFO); }
+
+  static bool is_weak(Site site) { return weakened.site == site; }
+};
+
+}  // namespace fermata::model
+#endif

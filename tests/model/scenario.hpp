@@ -1,0 +1,110 @@
+// One scenario: the production cursor on compiled programs, every member a thread of the checker, and the property that
+// makes a collective one. Checked in every execution that the search reaches:
+//   - nobody leaves before all have entered: plain data that each member wrote before are seen by all after, without race;
+//   - reuse: an episode later everybody may overwrite what was read in this one;
+//   - the result is right for everybody, in every episode;
+//   - parked members are woken: a lost wake-up is a deadlock.
+#ifndef FERMATA_TESTS_MODEL_SCENARIO_HPP
+#define FERMATA_TESTS_MODEL_SCENARIO_HPP
+
+#include "memory.hpp"
+
+namespace fermata::model {
+
+// In full: every interleaving, and every value that the orders let a read see. Bounded: those with at most so many
+// preemptions (a switch from a member that could go on). Random: so many executions, with reads that lag further behind.
+struct Search {
+  rl::scheduler_type_e kind = rl::sched_full;
+  unsigned preemptions = 0;
+  std::uint64_t executions = 0;
+};
+inline constexpr Search full() { return {}; }
+inline constexpr Search bounded(unsigned preemptions) { return {rl::sched_bound, preemptions, 0}; }
+inline constexpr Search random(std::uint64_t executions) { return {rl::sched_random, 0, executions}; }
+
+struct Scenario {
+  const char* name;
+  const char* what;
+  Wanted wanted;
+  std::uint64_t episodes = 3;
+  Search search;
+  bool parks = false;
+  Fencing fencing = Fencing::kFull;
+};
+
+inline const Scenario* scenario = nullptr;  // the one that runs
+inline Programs programs;
+
+inline void add_words(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool) {
+  for (std::uint32_t i = 0; i < count; ++i) acc[i] += in[i];
+}
+
+template <std::uint32_t N>
+struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
+  using Memory = ModelMemory<N>;
+
+  Memory memory;
+  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;  // by parity: read in one episode, overwritten in the next but one
+
+  void before() {
+    memory.prepare(scenario->fencing);
+    memory.parks = scenario->parks;
+    for (auto& pair : written)
+      for (auto& word : pair) word(RL_INFO) = 0;
+  }
+
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    Cursor<ModelAtomics, Memory> cursor;
+    for (std::uint64_t episode = 1; episode <= scenario->episodes; ++episode) {
+      if (scenario->wanted.payload > 0) {
+        carry(cursor, member, episode);
+      } else {
+        written[member][episode % 2](RL_INFO) = episode;
+        cursor.start(programs.steps[member].data(), episode);
+        finish<Load::kNothing>(cursor, {}, nullptr);
+        for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
+      }
+    }
+  }
+
+ private:
+  using TheCursor = Cursor<ModelAtomics, Memory>;
+
+  static std::uint64_t value(std::uint32_t member, std::uint64_t episode) { return episode * 16 + member; }
+
+  void carry(TheCursor& cursor, std::uint32_t member, std::uint64_t episode) {
+    const auto words = static_cast<std::uint32_t>(scenario->wanted.payload) / 8;
+    std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
+    for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
+    const Carried carried{.words = words, .count = words, .fold = add_words};
+    cursor.start(programs.steps[member].data(), episode);
+    if (words == 1) {
+      finish<Load::kOneWord>(cursor, carried, regs);
+    } else {
+      finish<Load::kWords>(cursor, carried, regs);
+    }
+    if (scenario->wanted.kind == Kind::kReduce && member != 0) return;
+    const std::uint32_t givers = scenario->wanted.kind == Kind::kBroadcast ? 1 : N;
+    for (std::uint32_t i = 0; i < words; ++i) {
+      std::uint64_t expected = 0;
+      for (std::uint32_t m = 0; m < givers; ++m) expected += value(m, episode) + 1000 * i;
+      RL_ASSERT(regs[0][i] == expected);
+    }
+  }
+
+  template <Load L>
+  void finish(TheCursor& cursor, const Carried& carried, std::uint64_t (*regs)[kPayloadWords]) {
+    while (!cursor.template advance<L>(memory, carried, regs, 0)) {
+      if (scenario->parks) {
+        park<ModelAtomics>(memory.door(cursor.at()), memory.full_fence(), memory.os, 0, [&] { return cursor.ready(memory); });
+      } else {
+        ModelAtomics::pause();
+      }
+    }
+    RL_ASSERT(cursor.status() == Status::kOk);
+  }
+};
+
+}  // namespace fermata::model
+#endif
