@@ -10,11 +10,8 @@
 namespace fermata::test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kScale = 4;
-#else
-constexpr int kScale = 1;
-#endif
+// Under sanitizers and emulators.
+constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 
 std::vector<std::string> spellings(int kind, int members) {
   std::vector<std::string> all;
