@@ -108,7 +108,9 @@ TEST(Names, ListsKeepCommasWithinParentheses) {
 }
 
 TEST(Names, ThePlansTextSaysWhatWasChosen) {
-  const PlanFacts facts = facts_of("barrier of 2 threads\nalgorithm  butterfly\nlayout     packed+2slots (2 slots)\n\nstages     1, 2 signals\n");
+  const PlanFacts facts = facts_of(
+      "barrier of 2 threads\nalgorithm  butterfly\nlayout     packed+2slots (2 slots)\n\nstages     1, 2 "
+      "signals\n");
   EXPECT_EQ(facts.algorithm, "butterfly");
   EXPECT_EQ(facts.layout, "packed+2slots");
   EXPECT_EQ(facts.stages, 1);
