@@ -18,15 +18,17 @@ namespace fermata {
 
 inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
 
-// acc = in op acc if in_left, else acc op in; count elements.
-using FoldFn = void (*)(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool in_left);
+// acc = in op acc if in_left, else acc op in; element by element in `words` words.
+using FoldFn = void (*)(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool in_left);
 
 // What one call carries: words of 8 bytes per register, and how to fold two registers.
 struct Carried {
   std::uint32_t words = 0;
-  std::uint32_t count = 0;
   FoldFn fold = nullptr;
 };
+
+// How much the registers carry, known where a call starts: one word has no loop.
+enum class Load : std::uint8_t { kNothing, kOneWord, kWords };
 
 template <class A, class M>
 class Cursor {
@@ -39,36 +41,38 @@ class Cursor {
   }
 
   // True when the episode is over for this member (or status() is an error). Looks up to `spins` times at each thing awaited.
-  // Carries: whether registers move; a barrier's cursor has none of that code.
-  template <bool Carries>
+  template <Load L>
   bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords], std::uint32_t spins) {
+    // Copies that stores to shared memory cannot alias.
+    const Step* const program = program_;
+    const std::uint64_t episode = episode_;
     for (const Step* step = step_;;) {
       switch (step->code) {
         case Code::kSend: {
-          const std::uint32_t slot = slot_of(*step);
-          if constexpr (Carries) {
-            for (std::uint32_t i = 0; i < carried.words; ++i)
+          const std::uint32_t slot = slot_of(*step, episode);
+          if constexpr (L != Load::kNothing) {
+            for (std::uint32_t i = 0; i < words<L>(carried); ++i)
               A::plain_store(memory.payload(slot, i), regs[step->reg][i]);
           }
           // order: release, so that who reads this header sees the payload, and all that this member knew. Pairs with
           // kSlotAwait.
-          A::template store_release<Site::kSlotPublish>(memory.header(slot), episode_);
+          A::template store_release<Site::kSlotPublish>(memory.header(slot), episode);
           memory.ring(*step);
           ++step;
           break;
         }
         case Code::kAwait: {
-          const std::uint32_t slot = slot_of(*step);
+          const std::uint32_t slot = slot_of(*step, episode);
           auto& header = memory.header(slot);
           std::uint64_t seen;
           // order: acquire, before the payload is read. Pairs with kSlotPublish.
-          for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode_;) {
+          for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode;) {
             if (++n > spins) return pend(step);
             A::pause();
           }
-          if constexpr (Carries) {
-            if (seen != episode_) [[unlikely]] return fail(step, Status::kMismatch);
-            take(memory, carried, *step, slot, regs);
+          if constexpr (L != Load::kNothing) {
+            if (seen != episode) [[unlikely]] return fail(step, Status::kMismatch);
+            take<L>(memory, carried, *step, slot, regs);
           }
           ++step;
           break;
@@ -77,9 +81,9 @@ class Cursor {
           // order: acq_rel: releases what this member knew, and the one who completes the word acquires what all knew. Pairs
           // with itself and with kWordPoll.
           const std::uint64_t before = A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
-          if (before + 1 == episode_ * step->threshold) {
+          if (before + 1 == episode * step->threshold) {
             memory.ring(*step);
-            step = program_ + step->target;
+            step = program + step->target;
           } else {
             ++step;
           }
@@ -89,7 +93,7 @@ class Cursor {
           auto& word = memory.word(step->offset);
           // order: acquire: sees all that those who added, or flipped, knew. Pairs with kWordAdd and kWordFlip.
           for (std::uint32_t n = 0;
-               A::template load_acquire<Site::kWordPoll>(word) < episode_ * step->threshold;) {
+               A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
             if (++n > spins) return pend(step);
             A::pause();
           }
@@ -98,7 +102,7 @@ class Cursor {
         }
         case Code::kFlip:
           // order: release: hands on what the completer acquired. Pairs with kWordPoll.
-          A::template store_release<Site::kWordFlip>(memory.word(step->offset), episode_);
+          A::template store_release<Site::kWordFlip>(memory.word(step->offset), episode);
           memory.ring(*step);
           ++step;
           break;
@@ -106,7 +110,7 @@ class Cursor {
           auto& credit = memory.credit(step->offset);
           // order: acquire: the receiver's reads of the slot happened before our overwriting it. Pairs with kCreditGive.
           for (std::uint32_t n = 0;
-               A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode_;) {
+               A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
             if (++n > spins) return pend(step);
             A::pause();
           }
@@ -114,14 +118,14 @@ class Cursor {
           break;
         }
         case Code::kCreditGive:
-          if (episode_ % step->threshold == 0) {
+          if (episode % step->threshold == 0) {
             // order: release: after the reads of the slot. Pairs with kCreditAwait.
-            A::template store_release<Site::kCreditGive>(memory.credit(step->offset), episode_);
+            A::template store_release<Site::kCreditGive>(memory.credit(step->offset), episode);
             memory.ring(*step);
           }
           ++step;
           break;
-        case Code::kJump: step = program_ + step->target; break;
+        case Code::kJump: step = program + step->target; break;
         case Code::kEnd: step_ = step; return true;
       }
     }
@@ -137,7 +141,7 @@ class Cursor {
     const Step& s = *step_;
     switch (s.code) {
       // order: acquire, as in advance(), which reads again. Pairs with kSlotPublish.
-      case Code::kAwait: return A::template load_acquire<Site::kSlotAwait>(memory.header(slot_of(s))) >= episode_;
+      case Code::kAwait: return A::template load_acquire<Site::kSlotAwait>(memory.header(slot_of(s, episode_))) >= episode_;
       case Code::kPoll:
         // order: acquire, as in advance(), which reads again. Pairs with kWordAdd and kWordFlip.
         return A::template load_acquire<Site::kWordPoll>(memory.word(s.offset)) >= episode_ * s.threshold;
@@ -149,8 +153,8 @@ class Cursor {
   }
 
  private:
-  std::uint32_t slot_of(const Step& s) const {
-    return s.offset + (static_cast<std::uint32_t>(episode_) & s.mask) * s.stride;
+  static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
+    return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
   }
   bool pend(const Step* step) {
     step_ = step;
@@ -162,16 +166,22 @@ class Cursor {
     return true;
   }
 
+  template <Load L>
+  static std::uint32_t words(const Carried& carried) {
+    return L == Load::kOneWord ? 1 : carried.words;
+  }
+
+  template <Load L>
   void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
             std::uint64_t (*regs)[kPayloadWords]) {
     if (s.fold == Fold::kNone) return;
     if (s.fold == Fold::kCopy) {
-      for (std::uint32_t i = 0; i < carried.words; ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
+      for (std::uint32_t i = 0; i < words<L>(carried); ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
       return;
     }
     std::uint64_t in[kPayloadWords];
-    for (std::uint32_t i = 0; i < carried.words; ++i) in[i] = A::plain_load(memory.payload(slot, i));
-    carried.fold(regs[s.reg], in, carried.count, s.fold == Fold::kCombineLeft);
+    for (std::uint32_t i = 0; i < words<L>(carried); ++i) in[i] = A::plain_load(memory.payload(slot, i));
+    carried.fold(regs[s.reg], in, words<L>(carried), s.fold == Fold::kCombineLeft);
   }
 
   const Step* program_ = nullptr;

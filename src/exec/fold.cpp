@@ -3,6 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/word.hpp"
+
 namespace fermata {
 namespace {
 
@@ -35,17 +37,25 @@ T apply(T a, T b) {
   }
 }
 
+// One or two elements of a word. A half word beyond the count is folded too; nobody reads it.
 template <Op O, class T>
-void fold(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool in_left) {
-  auto* to = reinterpret_cast<unsigned char*>(acc);
-  const auto* from = reinterpret_cast<const unsigned char*>(in);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    T mine;
-    T theirs;
-    std::memcpy(&mine, to + i * sizeof(T), sizeof(T));
-    std::memcpy(&theirs, from + i * sizeof(T), sizeof(T));
-    const T result = in_left ? apply<O, T>(theirs, mine) : apply<O, T>(mine, theirs);
-    std::memcpy(to + i * sizeof(T), &result, sizeof(T));
+std::uint64_t fold_word(std::uint64_t left, std::uint64_t right) {
+  constexpr int kLanes = 8 / sizeof(T);
+  T a[kLanes];
+  T b[kLanes];
+  std::memcpy(a, &left, 8);
+  std::memcpy(b, &right, 8);
+  for (int i = 0; i < kLanes; ++i) a[i] = apply<O, T>(a[i], b[i]);
+  std::memcpy(&left, a, 8);
+  return left;
+}
+
+template <Op O, class T>
+void fold(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool in_left) {
+  for (std::uint32_t i = 0; i < words; ++i) {
+    const std::uint64_t mine = opaque(acc[i]);
+    const std::uint64_t theirs = opaque(in[i]);
+    acc[i] = in_left ? fold_word<O, T>(theirs, mine) : fold_word<O, T>(mine, theirs);
   }
 }
 

@@ -12,7 +12,7 @@ FoldFn fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2): register = {max(tag), max(~tag)}, 32 bits each,
 // of those members that gave one; {0, 0} from one that gave none.
-void fold_tags(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool in_left);
+void fold_tags(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool in_left);
 std::uint64_t tag_register(std::uint32_t tag);
 // All given tags are equal, or none was given.
 bool tags_agree(std::uint64_t folded);

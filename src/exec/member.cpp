@@ -78,6 +78,7 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   m->team_ = team;
   m->rank_ = rank;
   m->generation_ = os::fork_generation();
+  m->gate_ = m->generation_;
   m->status_ = &status;
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: reports only
   status.thread.store(os::thread_id(), std::memory_order_relaxed);    // order: relaxed: reports only
@@ -114,21 +115,30 @@ void Member::leave() {
     // order: release: who sees us gone sees which call we had finished
     status_->state.store(static_cast<std::uint32_t>(MemberState::kLeft), std::memory_order_release);
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
-    if (outstanding_) team->wake_everybody();
+    if (outstanding()) team->wake_everybody();
   }
   this->~Member();
   free(this);
   team->release();
 }
 
-Status Member::finish_with_check() {
+Status Member::refusal() const {
+  const Status now = usable();
+  if (now != Status::kOk) return now;
+  return outstanding() ? Status::kBusy : Status::kUnsupported;
+}
+
+Status Member::finish() {
   if (cursor_.status() != Status::kOk) {
     snprintf(detail_, sizeof detail_, "rank %u found data of a later call in a slot: the members' calls differ", rank_);
     team_->break_with(cursor_.status(), rank_);
     broken_ = cursor_.status();
     return broken_;
   }
+  if (out_ != nullptr) memcpy(out_, regs_[0], out_bytes_);
+  out_ = nullptr;
   over();
+  if (!tag_check_) return Status::kOk;
   tag_check_ = false;
   if (tags_agree(regs_[0][0])) return Status::kOk;
   snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
@@ -140,8 +150,8 @@ Status Member::barrier_with_tag(std::uint64_t folded) {
   const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
   if (ready != Status::kOk) return ready;
   regs_[0][0] = folded;
-  carries_ = true;
-  carried_ = {.words = 1, .count = 1, .fold = fold_tags};
+  load_ = Load::kOneWord;
+  carried_ = {.words = 1, .fold = fold_tags};
   tag_check_ = true;
   return run();
 }
@@ -155,10 +165,10 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 Status Member::arrive() {
   const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
   if (ready != Status::kOk) return ready;
-  carries_ = tagged_;
+  load_ = tagged_ ? Load::kOneWord : Load::kNothing;
   if (tagged_) {
     regs_[0][0] = 0;
-    carried_ = {.words = 1, .count = 1, .fold = fold_tags};
+    carried_ = {.words = 1, .fold = fold_tags};
     tag_check_ = true;
   }
   advance(0);
@@ -168,64 +178,30 @@ Status Member::arrive() {
 Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (!outstanding_) return Status::kOk;
+  if (!outstanding()) return Status::kOk;
   return advance(0) ? Status::kOk : Status::kPending;
 }
 
 Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (!outstanding_) return Status::kArgument;
-  return advance(spins_) ? finish() : wait();
+  return outstanding() ? run() : Status::kArgument;
 }
 
 Status Member::resume() { return depart(); }
 
-Status Member::start_data(PlanSlot small, const Call& call, std::uint32_t count, FoldFn fold) {
-  const std::uint32_t bytes = call.bytes;
-  const auto wide = static_cast<PlanSlot>(static_cast<int>(small) + 1);
-  const PlanSlot slot = bytes <= 8 && bound_[static_cast<int>(small)].steps != nullptr ? small : wide;
-  const std::uint32_t words = (bytes + 7) / 8;
-  const Status ready = start(slot, call, call.root);
-  if (ready != Status::kOk) [[unlikely]] return ready;
-  carries_ = true;
-  carried_.words = words;
-  carried_.count = count;
-  carried_.fold = fold;
-  if (words > 0) regs_[0][words - 1] = 0;
-  return Status::kOk;
-}
-
-Status Member::allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
-  const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
-  const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
-  const Status ready = start_data(PlanSlot::kAllreduce8, call, count, fold_of(op, type));
-  if (ready != Status::kOk) return ready;
-  memcpy(regs_[0], in, bytes);
-  out_ = out;
-  out_bytes_ = bytes;
-  return run();
-}
-
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
   const Call call{Kind::kReduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), root, bytes};
-  const Status ready = start_data(PlanSlot::kReduce8, call, count, fold_of(op, type));
+  const Status ready = start(slot_for(PlanSlot::kReduce8, bytes), call, root);
   if (ready != Status::kOk) return ready;
-  memcpy(regs_[0], in, bytes);
-  out_ = rank_ == root ? out : nullptr;
-  out_bytes_ = bytes;
-  return run();
+  return move(in, rank_ == root ? out : nullptr, {(bytes + 7) / 8, fold_of(op, type)}, bytes);
 }
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
-  const Call call{Kind::kBroadcast, 0, 0, root, bytes};
-  const Status ready = start_data(PlanSlot::kBroadcast8, call, bytes, nullptr);
+  const Status ready = start(slot_for(PlanSlot::kBroadcast8, bytes), Call{Kind::kBroadcast, 0, 0, root, bytes}, root);
   if (ready != Status::kOk) return ready;
-  if (rank_ == root) memcpy(regs_[0], data, bytes);
-  out_ = rank_ == root ? nullptr : data;
-  out_bytes_ = bytes;
-  return run();
+  return move(rank_ == root ? data : nullptr, rank_ == root ? nullptr : data, {(bytes + 7) / 8, nullptr}, bytes);
 }
 
 }  // namespace fermata::exec

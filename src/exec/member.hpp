@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/word.hpp"
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
 #include "exec/team.hpp"
@@ -82,19 +83,28 @@ class Member {
   static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
   void leave();  // and free
 
-  Status barrier() {
+  [[gnu::always_inline]] Status barrier() {
     if (tagged_) [[unlikely]] return barrier_with_tag(0);
     const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
     if (ready != Status::kOk) [[unlikely]] return ready;
-    carries_ = false;
-    if (cursor_.advance<false>(memory_, carried_, regs_, spins_)) [[likely]] return finish();
+    if (cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[likely]] {
+      over();
+      return Status::kOk;
+    }
+    load_ = Load::kNothing;
     return wait();
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
   Status depart();
   Status test();
-  Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op);
+  [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
+    const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
+    const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
+    const Status ready = start(slot_for(PlanSlot::kAllreduce8, bytes), call, 0);
+    if (ready != Status::kOk) [[unlikely]] return ready;
+    return move(in, out, {(bytes + 7) / 8, fold_of(op, type)}, bytes);
+  }
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
   Status resume();
@@ -106,7 +116,6 @@ class Member {
     hook_ = hook;
     hook_context_ = context;
   }
-  bool busy() const { return outstanding_; }
   std::uint64_t calls() const { return sequence_; }
   // The call after which the owner of this member wants to look at its placement again; 0: never.
   void set_review(std::uint64_t call) { review_at_ = call; }
@@ -117,10 +126,7 @@ class Member {
     hook_ = other.hook_;
     hook_context_ = other.hook_context_;
   }
-  Status usable() const {
-    if (generation_ != os::fork_generation()) [[unlikely]] return Status::kForked;
-    return broken_;
-  }
+  Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
   // Ranks that this member's wait may be for: text for errors and reports.
   const char* detail() const { return detail_; }
 
@@ -135,14 +141,15 @@ class Member {
     std::uint64_t* episodes = nullptr;  // one per region
   };
 
-  // From here until finish() a call is outstanding.
-  Status start(PlanSlot slot, const Call& call, std::uint32_t root) {
-    const Status now = usable();
-    if (now != Status::kOk) [[unlikely]] return now;
-    if (outstanding_) [[unlikely]] return Status::kBusy;
+  static PlanSlot slot_for(PlanSlot small, std::uint32_t bytes) {
+    return static_cast<PlanSlot>(static_cast<int>(small) + (bytes <= 8 ? 0 : 1));
+  }
+
+  // From here until over() a call is outstanding.
+  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t root) {
     const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-    if (plan.steps == nullptr) [[unlikely]] return Status::kUnsupported;
-    outstanding_ = true;
+    if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
+    gate_ = 0;
     // order: release at both: a reader that sees the number sees the descriptor, and one that sees the next descriptor
     // sees that this call was over. Pairs with look_around().
     status_->call.store(call.packed(), std::memory_order_release);
@@ -153,29 +160,44 @@ class Member {
     cursor_.start(steps, ++plan.episodes[root]);
     return Status::kOk;
   }
-  Status run() {
-    if (cursor_.advance<true>(memory_, carried_, regs_, spins_)) [[likely]] return finish();
-    return wait();
-  }
-  bool advance(std::uint32_t spins) {
-    return carries_ ? cursor_.advance<true>(memory_, carried_, regs_, spins)
-                    : cursor_.advance<false>(memory_, carried_, regs_, spins);
-  }
-  Status finish() {
-    if (cursor_.status() != Status::kOk || tag_check_) [[unlikely]] return finish_with_check();
-    over();
-    return Status::kOk;
-  }
-  void over() {
-    outstanding_ = false;
-    if (out_ != nullptr) {
-      std::memcpy(out_, regs_[0], out_bytes_);
-      out_ = nullptr;
+  Status refusal() const;
+
+  // A started call from its contribution to its result; either may be null where this member has none.
+  [[gnu::always_inline]] Status move(const void* in, void* out, const Carried& carried, std::uint32_t bytes) {
+    if (in != nullptr) {
+      if (bytes % 8 != 0) regs_[0][bytes / 8] = 0;
+      copy_bytes(regs_[0], in, bytes);
     }
+    const bool one = carried.words == 1;
+    const bool ended = one ? cursor_.advance<Load::kOneWord>(memory_, carried, regs_, spins_)
+                           : cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_);
+    if (ended && cursor_.status() == Status::kOk) [[likely]] {
+      if (out != nullptr) copy_bytes(out, regs_[0], bytes);
+      over();
+      return Status::kOk;
+    }
+    load_ = one ? Load::kOneWord : Load::kWords;
+    out_ = out;
+    out_bytes_ = bytes;
+    carried_ = carried;
+    return run();
+  }
+  Status run() { return advance(spins_) ? finish() : wait(); }
+  bool advance(std::uint32_t spins) {
+    switch (load_) {
+      case Load::kNothing: return cursor_.advance<Load::kNothing>(memory_, carried_, regs_, spins);
+      case Load::kOneWord: return cursor_.advance<Load::kOneWord>(memory_, carried_, regs_, spins);
+      case Load::kWords: break;
+    }
+    return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
+  }
+  // The end of a call off the shortest path: results, tags and errors.
+  Status finish();
+  void over() {
+    gate_ = generation_;
     // order: release: keeps the end of the call behind its stores, for who looks at a member that has gone
     status_->sequence.store(sequence_ * 2 + 1, std::memory_order_release);
   }
-  Status finish_with_check();
   Status wait();
   void choose_spins();
   template <class Policy>
@@ -184,15 +206,15 @@ class Member {
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);
-  Status start_data(PlanSlot small, const Call& call, std::uint32_t count, FoldFn fold);
+  bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
 
   Team* team_ = nullptr;
   std::uint32_t rank_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;
-  bool outstanding_ = false;
-  bool carries_ = false;
+  std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
+  Load load_ = Load::kNothing;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/word.hpp"
+
 namespace fermata {
 
 // One name per place where an order matters; tests/model weakens each and expects a failure.
@@ -67,8 +69,8 @@ struct RealAtomics {
   static void light_fence() {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // order: the compiler's; membarrier at kDoorFence does the rest
   }
-  static std::uint64_t plain_load(const Plain& p) { return p; }
-  static void plain_store(Plain& p, std::uint64_t v) { p = v; }
+  static std::uint64_t plain_load(const Plain& p) { return opaque(p); }
+  static void plain_store(Plain& p, std::uint64_t v) { p = opaque(v); }
 
   static void pause() {
 #if defined(__x86_64__)

@@ -77,7 +77,7 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     const auto words = static_cast<std::uint32_t>(scenario->wanted.payload) / 8;
     std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
     for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
-    const Carried carried{.words = words, .count = words, .fold = add_words};
+    const Carried carried{.words = words, .fold = add_words};
     cursor.start(programs.steps[member].data(), episode);
     if (words == 1) {
       finish<Load::kOneWord>(cursor, carried, regs);

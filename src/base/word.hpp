@@ -1,0 +1,38 @@
+// Copying whole words, one load and one store each.
+//
+// A load that is wider than the store it follows waits until that store has left the store buffer; behind a store to a line that
+// another CPU holds this takes as long as the line's move. Vectorized copies of just-written payload cost 30 to 50 ns of
+// a 120 ns allreduce that way (2 cores, Cascade Lake), so the compiler must not merge these accesses.
+#ifndef FERMATA_BASE_WORD_HPP
+#define FERMATA_BASE_WORD_HPP
+
+#include <cstdint>
+#include <cstring>
+
+namespace fermata {
+
+// The value, of unknown origin to the compiler: what is computed from it stays in words.
+inline std::uint64_t opaque(std::uint64_t v) {
+  __asm__("" : "+r"(v));
+  return v;
+}
+
+inline void copy_words(void* to, const void* from, std::uint32_t words) {
+  for (std::uint32_t i = 0; i < words; ++i) {
+    std::uint64_t v;
+    std::memcpy(&v, static_cast<const unsigned char*>(from) + i * 8, 8);
+    v = opaque(v);
+    std::memcpy(static_cast<unsigned char*>(to) + i * 8, &v, 8);
+  }
+}
+
+// Any number of bytes: words, then the rest.
+inline void copy_bytes(void* to, const void* from, std::uint32_t bytes) {
+  copy_words(to, from, bytes / 8);
+  const std::uint32_t done = bytes / 8 * 8;
+  if (done < bytes)
+    std::memcpy(static_cast<unsigned char*>(to) + done, static_cast<const unsigned char*>(from) + done, bytes - done);
+}
+
+}  // namespace fermata
+#endif
