@@ -12,8 +12,9 @@
 
 namespace fermata {
 
-// The half of a collective that an algorithm is asked for. kWhole is a complete collective; kArrive brings everybody's
-// signal (or contribution) to member 0; kRelease takes it from member 0 to everybody. Hybrids compose halves.
+// The half of a collective that an algorithm is asked for. kWhole is a complete collective; kArrive brings
+// everybody's signal (or contribution) to member 0; kRelease takes it from member 0 to everybody. Hybrids
+// compose halves.
 enum class Half : std::uint8_t { kWhole, kArrive, kRelease };
 
 struct Request {
@@ -25,14 +26,15 @@ struct Request {
 };
 
 struct Algorithm {
-  const char* name;        // "kary"
-  bool has_degree;         // spelled kary(4)
-  const char* source;      // paper and section
-  // Can it (not: should it)? E.g. butterfly only at powers of two, sense_reversing only barriers, wholes only where
-  // there is no root.
+  const char* name;    // "kary"
+  bool has_degree;     // spelled kary(4)
+  const char* source;  // paper and section
+  // Can it (not: should it)? E.g. butterfly only at powers of two, sense_reversing only barriers, wholes only
+  // where there is no root.
   bool (*applicable)(const Request&);
-  Schedule (*build)(const Request&);  // precondition: applicable; the result's algorithm name includes the degree
-  bool redundant;  // contributions may arrive more than once (dissemination): idempotent operators only
+  Schedule (*build)(
+      const Request&);  // precondition: applicable; the result's algorithm name includes the degree
+  bool redundant;       // contributions may arrive more than once (dissemination): idempotent operators only
 };
 
 std::span<const Algorithm> algorithms();

@@ -4,10 +4,11 @@
 // Steps:
 //   1. For s = ceil(log2 P) - 1 down to 0: the members 2^s ... 2^(s+1) - 1 signal themselves minus 2^s.
 //   2. The same edges backwards.
-// Cost: 2 (P - 1) signals, 2 ceil(log2 P) stages; nobody sends or awaits more than one slot a stage. Distances are largest at
-//   the leaves, so far signals are many but all at once; binomial has few far ones near the root.
-// Why right: a member signals after all ranks above it with the same low bits did, so member 0 hears of everybody; the
-//   release is the transposed arrival.
+// Cost: 2 (P - 1) signals, 2 ceil(log2 P) stages; nobody sends or awaits more than one slot a stage.
+//   Distances are largest at the leaves, so far signals are many but all at once; binomial has few far ones
+//   near the root.
+// Why right: a member signals after all ranks above it with the same low bits did, so member 0 hears of
+//   everybody; the release is the transposed arrival.
 // Limits: subtrees are not intervals of ranks: operators that do not commute are refused beyond two members.
 // Tried: nothing rejected yet.
 #include <algorithm>

@@ -69,7 +69,8 @@ Schedule frame_of(const Request& r, std::string name) {
   return schedule;
 }
 
-Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival, const EdgeStages& release) {
+Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival,
+                     const EdgeStages& release) {
   Schedule schedule = frame_of(r, std::move(name));
   if (r.half != Half::kRelease && r.kind != Kind::kBroadcast) append(schedule, arrival, Action::kCombine);
   if (r.half != Half::kArrive && r.kind != Kind::kReduce) append(schedule, release, Action::kCopy);
@@ -91,7 +92,9 @@ EdgeStages reversed(const EdgeStages& arrival) {
   return out;
 }
 
-std::int32_t log2_ceil(std::int32_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<std::uint32_t>(n - 1)); }
+std::int32_t log2_ceil(std::int32_t n) {
+  return n <= 1 ? 0 : std::bit_width(static_cast<std::uint32_t>(n - 1));
+}
 std::int32_t log2_floor(std::int32_t n) { return std::bit_width(static_cast<std::uint32_t>(n)) - 1; }
 
 }  // namespace fermata

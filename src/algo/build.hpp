@@ -1,5 +1,5 @@
-// What algorithm files share: from edges to schedules. An algorithm says who signals whom, stage by stage; whether a signal
-// is bare, is folded or is copied follows from the request.
+// What algorithm files share: from edges to schedules. An algorithm says who signals whom, stage by stage;
+// whether a signal is bare, is folded or is copied follows from the request.
 #ifndef FERMATA_ALGO_BUILD_HPP
 #define FERMATA_ALGO_BUILD_HPP
 
@@ -21,20 +21,24 @@ std::string spelled(const char* name, std::int32_t degree);
 
 // members >= 1, the root one of them, halves rooted at member 0, degree at least `least_degree`.
 bool sane(const Request& request, std::int32_t least_degree = 0);
-// Algorithms that go through member 0: every kind; the arriving half of what combines, the releasing half of what spreads.
+// Algorithms that go through member 0: every kind; the arriving half of what combines, the releasing half of
+// what spreads.
 bool rooted_applicable(const Request& request, std::int32_t least_degree = 0);
 // Algorithms without a root: whole barriers and whole allreduces.
 bool exchange_applicable(const Request& request);
 
-// Arrival (edges towards member 0, folded in list order) and release (edges away from it, copied), those of them that
-// the request wants. For a root other than 0 the ranks 0 and root change places, all others keep theirs.
-Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival, const EdgeStages& release);
+// Arrival (edges towards member 0, folded in list order) and release (edges away from it, copied), those of
+// them that the request wants. For a root other than 0 the ranks 0 and root change places, all others keep
+// theirs.
+Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival,
+                     const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
 // Name, kind, members, root and chunks of the request; no stages.
 Schedule frame_of(const Request& request, std::string name);
 
-// Patterns that more than one algorithm uses, each defined in the file of the algorithm that it is named after.
+// Patterns that more than one algorithm uses, each defined in the file of the algorithm that it is named
+// after.
 EdgeStages binomial_arrival(std::int32_t members);
 EdgeStages kary_arrival(std::int32_t members, std::int32_t degree);
 EdgeStages reversed(const EdgeStages& arrival);  // stages backwards, edges turned round

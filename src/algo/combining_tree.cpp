@@ -1,17 +1,20 @@
-// combining_tree(k): a tree of counters with members at its leaves; the last arriver of a node climbs, release retraces.
+// combining_tree(k): a tree of counters, members at its leaves; the last arriver climbs, release retraces.
 //
 // Source: reduction-with-barrier, section II.B, Figure 1.
 // Steps:
-//   1. Members k i ... k i + k - 1 add to the counter of leaf i. The members that do not complete it poll the leaf's phase.
-//   2. Whoever completes a counter adds to its parent's; those that do not complete that wait for the parent's phase.
+//   1. Members k i ... k i + k - 1 add to the counter of leaf i. The members that do not complete it poll the
+//      leaf's phase.
+//   2. Whoever completes a counter adds to its parent's; those that do not complete that wait for the
+//      parent's phase.
 //   3. Whoever completes the root's counter flips the root's phase.
 //   4. Level by level, whoever completed a node sees the parent's phase and flips the node's own.
 //   5. A leaf's phase releases its members.
-// Cost: P adds and P polls spread over about P / (k - 1) nodes, none with more than k adders; 2 ceil(log_k P) + 1 stages. Who
-//   climbs is decided by who comes last, so a late member meets complete nodes only.
-// Why right: a counter is complete after all members below have added, the root's after all; a phase is flipped only after the
-//   parent's. Canonical form, for the compiler of plans: counters of all nodes first, leaves to root, then the phases in the
-//   same order, each with its node's counter as agent; members appear at the leaves only.
+// Cost: P adds and P polls spread over about P / (k - 1) nodes, none with more than k adders; 2 ceil(log_k P)
+//   + 1 stages. Who climbs is decided by who comes last, so a late member meets complete nodes only.
+// Why right: a counter is complete after all members below have added, the root's after all; a phase is
+//   flipped only after the parent's. Canonical form, for the compiler of plans: counters of all nodes first,
+//   leaves to root, then the phases in the same order, each with its node's counter as agent; members appear
+//   at the leaves only.
 // Limits: barriers only: a word carries no data. No halves: who ends up at the root is not known before.
 // Tried: nothing rejected yet.
 #include <algorithm>
@@ -50,7 +53,9 @@ Schedule build(const Request& r) {
     }
   }
   for (std::int32_t n = 0; n < nodes; ++n) schedule.words.push_back({.threshold = 1, .agent = n});
-  const auto counter = [&](std::int32_t l, std::int32_t i) { return schedule.word_vertex(levels[l].first + i); };
+  const auto counter = [&](std::int32_t l, std::int32_t i) {
+    return schedule.word_vertex(levels[l].first + i);
+  };
   const auto phase = [&](std::int32_t l, std::int32_t i) { return counter(l, i) + nodes; };
 
   schedule.stages.resize(static_cast<std::size_t>(2) * depth + 1);
@@ -63,7 +68,7 @@ Schedule build(const Request& r) {
   }
   for (std::int32_t l = 1; l < depth; ++l) {
     for (std::int32_t i = 0; i < levels[l - 1].count; ++i) {
-      edge(l, counter(l - 1, i), counter(l, i / r.degree));            // 2.
+      edge(l, counter(l - 1, i), counter(l, i / r.degree));          // 2.
       edge(2 * depth - l, phase(l, i / r.degree), phase(l - 1, i));  // 4.
     }
   }

@@ -2,16 +2,18 @@
 //
 // Source: reduction-with-barrier, section III, Figure 5; Algorithms 5 to 7.
 // Steps:
-//   1. G = 2^floor(log2 P) groups: the first P - G groups are two neighbouring ranks each, the others one. The lower rank is
-//      the group's master. The other member of a pair signals its master.
+//   1. G = 2^floor(log2 P) groups: the first P - G groups are two neighbouring ranks each, the others one.
+//      The lower rank is the group's master. The other member of a pair signals its master.
 //   2. The G masters run a butterfly over their groups' numbers.
 //   3. Masters of pairs signal the other member.
 // Cost: G log2 G + 2 (P - G) signals; floor(log2 P) + 2 stages, log2 P where P is a power of two.
-// Why right: after 1 the masters speak for all, after 2 each master knows of all, after 3 so does everybody. Groups are
-//   intervals of ranks in rank order, so folding is as in butterfly: no repetition, the same tree everywhere, rank order.
+// Why right: after 1 the masters speak for all, after 2 each master knows of all, after 3 so does everybody.
+//   Groups are intervals of ranks in rank order, so folding is as in butterfly: no repetition, the same tree
+//   everywhere, rank order.
 // Limits: barrier and allreduce only.
-// Tried: pairing i with i + G leaves the masters 0 ... G - 1, which is simpler, but breaks rank order and pairs distant
-//   members. The paper prints the number of groups and stages with ceilings, against its own Figure 5 (7 members, 4 groups).
+// Tried: pairing i with i + G leaves the masters 0 ... G - 1, which is simpler, but breaks rank order and
+//   pairs distant members. The paper prints the number of groups and stages with ceilings, against its own
+//   Figure 5 (7 members, 4 groups).
 #include "algo/build.hpp"
 
 namespace fermata::algo {
@@ -26,7 +28,7 @@ Schedule build(const Request& r) {
     spread.push_back({2 * g, 2 * g + 1});
   }
   EdgeStages stages;
-  if (pairs > 0) stages.push_back(gather);  // 1.
+  if (pairs > 0) stages.push_back(gather);              // 1.
   for (std::int32_t bit = 1; bit < groups; bit *= 2) {  // 2.
     std::vector<Edge>& stage = stages.emplace_back();
     for (std::int32_t g = 0; g < groups; ++g) {

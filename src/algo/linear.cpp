@@ -1,13 +1,15 @@
 // linear: everybody signals member 0, member 0 signals everybody.
 //
-// Source: heterogeneous-mpi-barriers, section V.B, Figure 2; the centralized linear barrier of reduction-with-barrier, section II.C.
+// Source: heterogeneous-mpi-barriers, section V.B, Figure 2; the centralized linear barrier of
+//   reduction-with-barrier, section II.C.
 // Steps:
 //   1. Every other member signals the root, in one stage.
 //   2. The root, having all signals, signals every other member, in one stage.
-// Cost: 2 (P - 1) signals, 2 stages; the root awaits P - 1 slots and writes P - 1, so the critical path grows with P.
+// Cost: 2 (P - 1) signals, 2 stages; the root awaits P - 1 slots and writes P - 1, so the critical path grows
+//   with P.
 // Why right: after 1 the root knows of everybody, after 2 everybody knows what the root knew.
-// Limits: none. A reduce to root r folds lower ranks on the left, nearest first, and higher ones on the right: rank order
-//   holds for any root, so operators that do not commute are accepted.
+// Limits: none. A reduce to root r folds lower ranks on the left, nearest first, and higher ones on the
+//   right: rank order holds for any root, so operators that do not commute are accepted.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

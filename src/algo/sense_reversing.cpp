@@ -1,12 +1,13 @@
 // sense_reversing: one counter word and a separate phase word; waiters poll the phase only.
 //
-// Source: reduction-with-barrier, section II.A; the sense is the episode's number, so nothing is reversed or reset.
+// Source: reduction-with-barrier, section II.A; the sense is the episode's number, so nothing is reversed or
+//   reset.
 // Steps:
 //   1. Every member adds one to the counter.
 //   2. Whoever completes the counter flips the phase.
 //   3. Everybody polls the phase (the one that flipped it need not).
-// Cost: P adds on one line, one flip, P - 1 readers of another line. Pollers do not disturb the adds, as they do in counter,
-//   for one more line moved on the critical path.
+// Cost: P adds on one line, one flip, P - 1 readers of another line. Pollers do not disturb the adds, as they
+//   do in counter, for one more line moved on the critical path.
 // Why right: the phase is flipped by a member that saw all P adds, and everybody awaits the phase.
 // Limits: barriers only: a word carries no data. No halves: who completes the counter is not known before.
 // Tried: nothing rejected yet.
@@ -35,7 +36,8 @@ Algorithm sense_reversing() {
   return {.name = "sense_reversing",
           .has_degree = false,
           .source = "reduction-with-barrier II.A",
-          .applicable = [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
+          .applicable =
+              [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
           .build = build,
           .redundant = false};
 }

@@ -14,13 +14,17 @@ constexpr OpTraits kIntegerSum{.associative = true, .commutative = true, .idempo
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kMax{.associative = true, .commutative = true, .idempotent = true};
 constexpr OpTraits kMatrixProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr std::int32_t kReuseUpTo = 70;  // vector clocks are quadratic in members; larger teams add nothing new
+constexpr std::int32_t kReuseUpTo =
+    70;  // vector clocks are quadratic in members; larger teams add nothing new
 
 std::string describe(const Schedule& s) {
-  return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) + " root=" + std::to_string(s.root);
+  return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) +
+         " root=" + std::to_string(s.root);
 }
 
-const char* describe(OpTraits op) { return op.idempotent ? "max" : op.associative ? "integer sum" : "floating-point sum"; }
+const char* describe(OpTraits op) {
+  return op.idempotent ? "max" : op.associative ? "integer sum" : "floating-point sum";
+}
 
 void note(SweepRow& row, const std::string& what) {
   if (row.wrong++ == 0) row.first_wrong = what;
@@ -33,7 +37,8 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
     const Result<Verified> verdict = verify(s, op);
     const bool must = must_be_proved(algorithm, request, op);
     if (verdict.ok() != must) {
-      note(row, describe(s) + ", " + describe(op) + ": " + (verdict ? "proved, must be refused" : verdict.error().message));
+      note(row, describe(s) + ", " + describe(op) + ": " +
+                    (verdict ? "proved, must be refused" : verdict.error().message));
     } else {
       must ? ++row.proved[static_cast<int>(s.kind)] : ++row.refused;
     }
@@ -44,7 +49,8 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
     if (verify(s, kMatrixProduct)) ++row.rank_order;
   }
   if (s.members > kReuseUpTo || (s.words.empty() && s.kind != Kind::kAllreduce)) return;
-  // Whoever finishes an allreduce knows that all have started it, hence finished the one before: two slots always do.
+  // Whoever finishes an allreduce knows that all have started it, hence finished the one before: two slots
+  // always do.
   if (s.kind == Kind::kAllreduce && !verify(s, kMax)) return;
   if (reuse_hazards(s, 2, data).empty()) {
     ++row.reuse;
@@ -128,7 +134,8 @@ BreakRow contributions_repeated() {
   BreakRow row{.what = "a reduce whose root folds one more contribution, sum, P = 2..33"};
   each_schedule(Kind::kReduce, 2, 33, [&row](const Algorithm&, const Schedule& s) {
     Schedule broken = s;
-    broken.stages.emplace_back().transfers.push_back({.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
+    broken.stages.emplace_back().transfers.push_back(
+        {.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
     count(row, !verify(broken, kIntegerSum), describe(s));
   });
   return row;
@@ -156,7 +163,7 @@ BreakRow run_ahead() {
 }
 
 BreakRow words_run_ahead() {
-  BreakRow row{.what = "adds of the next episode before this one is complete (half a counter)"};
+  BreakRow row{.what = "adds of the next episode before this one is over (half a counter)"};
   for (std::int32_t p = 3; p <= 17; ++p) {
     const Schedule s = find_algorithm("counter")->build({.half = Half::kArrive, .members = p});
     count(row, !reuse_hazards(s, 1, false).empty(), describe(s));
@@ -167,7 +174,8 @@ BreakRow words_run_ahead() {
 }  // namespace
 
 bool must_be_proved(const Algorithm& algorithm, const Request& request, OpTraits op) {
-  if (!algorithm.redundant || request.kind == Kind::kBarrier || request.members <= 2 || op.idempotent) return true;
+  if (!algorithm.redundant || request.kind == Kind::kBarrier || request.members <= 2 || op.idempotent)
+    return true;
   return op.associative && std::has_single_bit(static_cast<std::uint32_t>(request.members));
 }
 

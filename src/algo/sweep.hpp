@@ -1,5 +1,5 @@
-// The table against its proofs: what verify must say of every algorithm, and of schedules broken on purpose. `fermata verify
-// --all` prints these rows; the tests assert that nothing in them is wrong.
+// The table against its proofs: what verify must say of every algorithm, and of schedules broken on purpose.
+// `fermata verify --all` prints these rows; the tests assert that nothing in them is wrong.
 #ifndef FERMATA_ALGO_SWEEP_HPP
 #define FERMATA_ALGO_SWEEP_HPP
 
@@ -11,8 +11,9 @@
 
 namespace fermata {
 
-// Must verify accept it? Known for commutative operators: yes, but for algorithms that repeat contributions. Those only
-// where the operator is idempotent, or at powers of two (where they repeat nothing) if it associates, or up to two members.
+// Must verify accept it? Known for commutative operators: yes, but for algorithms that repeat contributions.
+// Those only where the operator is idempotent, or at powers of two (where they repeat nothing) if it
+// associates, or up to two members.
 bool must_be_proved(const Algorithm& algorithm, const Request& request, OpTraits op);
 
 // Degrees that sweeps use for an algorithm: {2} if it has none.
@@ -22,8 +23,9 @@ struct SweepRow {
   std::string algorithm;
   std::int64_t proved[kKindCount] = {};  // verdicts "proved", as they must be, by kind
   std::int64_t refused = 0;              // verdicts "refused", as they must be
-  std::int64_t rank_order = 0, rank_order_of = 0;  // data schedules that also serve operators that do not commute
-  std::int64_t reuse = 0;                // no run-ahead hazard: words; allreduce with two slots
+  std::int64_t rank_order = 0,
+               rank_order_of = 0;  // data schedules that also serve operators that do not commute
+  std::int64_t reuse = 0;          // no run-ahead hazard: words; allreduce with two slots
   std::int64_t wrong = 0;
   std::string first_wrong = {};
   double ms = 0;

@@ -2,9 +2,11 @@
 //
 // Source: power8-barriers, section V (tournament).
 // Steps:
-//   1. Rounds s = 0 ... ceil(log2 P) - 1: the lower rank of a pair wins; the loser signals it. (The arrival of binomial.)
+//   1. Rounds s = 0 ... ceil(log2 P) - 1: the lower rank of a pair wins; the loser signals it. (The arrival
+//      of binomial.)
 //   2. The release of kary(k).
-// Cost: 2 (P - 1) signals, ceil(log2 P) stages of one slot and then the depth of kary(k) with up to k slots a stage.
+// Cost: 2 (P - 1) signals, ceil(log2 P) stages of one slot and then the depth of kary(k) with up to k slots a
+//   stage.
 // Why right: the champion has heard of everybody (binomial); kary(k)'s release reaches everybody.
 // Limits: none for commutative operators; rank order as in binomial.
 // Tried: nothing rejected yet.

@@ -11,7 +11,8 @@ std::string joined(const std::string& a, const std::string& b) {
 }
 
 Kind joined(Kind a, Kind b) {
-  const bool both = (a == Kind::kReduce && b == Kind::kBroadcast) || (a == Kind::kBroadcast && b == Kind::kReduce);
+  const bool both =
+      (a == Kind::kReduce && b == Kind::kBroadcast) || (a == Kind::kBroadcast && b == Kind::kReduce);
   if (both) return Kind::kAllreduce;
   return std::max(a, b);
 }

@@ -16,8 +16,8 @@ struct Incoming {
   std::int32_t step = -1;
 };
 
-// Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a word, when it was
-// completed. Deterministic: ties are broken by list order.
+// Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a
+// word, when it was completed. Deterministic: ties are broken by list order.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, bool keep_path);
@@ -103,8 +103,9 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       sent_count_(s.vertices(), 0),
       incoming_(s.members) {}
 
-// One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1, read as a
-// sequence). On a published line there is one store, and each further reader waits for its own copy of the line.
+// One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1,
+// read as a sequence). On a published line there is one store, and each further reader waits for its own copy
+// of the line.
 void Simulation::send(const Transfer& t) {
   if (t.from == t.to) {  // a line of one's own, in one's own cache
     if (incoming_[t.to].empty()) receivers_.push_back(t.to);
@@ -128,13 +129,14 @@ void Simulation::collect(const Stage& stage) {
     } else if (to_word && !from_word) {
       adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
-      // The completer of the actor waits for the source, then adds: it reads the source's line unless it completed that too.
+      // The completer of the actor waits for the source, then adds: it reads the source's line unless it
+      // completed that too.
       const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
       if (member < 0) continue;  // an unverified schedule
       double at = std::max(time_[member], time_[t.from]);
       if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
-      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from],
-                       adds_.size()});
+      adds_.push_back({at, member, s_.word_of(t.to),
+                       time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
     }
   }
 }
@@ -173,8 +175,8 @@ void Simulation::poll(const Transfer& t, std::int32_t stage) {
   }
 }
 
-// Equation 1 over what is awaited, applied to every suffix of arrivals: slots that come at once cost max(O) + sum(L), a late
-// one only its own O + L, and none is read before it was sent.
+// Equation 1 over what is awaited, applied to every suffix of arrivals: slots that come at once cost max(O) +
+// sum(L), a late one only its own O + L, and none is read before it was sent.
 void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };

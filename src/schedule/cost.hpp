@@ -11,7 +11,8 @@
 
 namespace fermata {
 
-// What the planner takes out of a profile for one placement. All in ns; matrices are members x members, row = sender.
+// What the planner takes out of a profile for one placement. All in ns; matrices are members x members, row =
+// sender.
 struct CostModel {
   std::int32_t members = 0;
   std::vector<double> o;  // o(i,j): intercept at zero signals; o(i,i): a stage without a signal
@@ -23,8 +24,8 @@ struct CostModel {
   // Factor on a signal of each layout, relative to kPrivate with stride 1 (measured; 1 if unknown).
   double layout_factor[kLayoutCount] = {1, 1, 1};
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
-  double switch_ns = 0;         // the scheduler's switch; counted when members share CPUs
-  double members_per_cpu = 1;   // > 1: oversubscribed
+  double switch_ns = 0;        // the scheduler's switch; counted when members share CPUs
+  double members_per_cpu = 1;  // > 1: oversubscribed
   double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
 };
@@ -42,23 +43,27 @@ struct Cost {
   std::vector<CostStep> critical_path;  // first to last
 };
 
-// The model, per stage (DESIGN.md, "Cost"). Precondition: the schedule passed verify, or is an algorithm's half;
-// model.members >= schedule.members.
-//  slots: a member's signals leave one after the other: all are out after max(O) + sum(L), the k-th reaches a receiver
-//         that awaits nothing else O + L after the k - 1 before it were paid for. A receiver pays max(O) + sum(L) over what
-//         comes at once; with `awaited` known, a further slot costs awaited x L / (the smallest L), for awaited is
-//         measured between nearest members. O and L are scaled by the layout's and the stride's factor. On a published
-//         line there is one store, and the k-th reader comes k - 1 times `reader` later. A slot to oneself is free.
-//  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without reading. Others
-//         read it word_read after its completion, the k-th of them k - 1 times `reader` later.
-//  shared CPUs: whoever has to wait gets its CPU back after the other members' turns: members_per_cpu x switch_ns.
+// The model, per stage (DESIGN.md, "Cost"). Precondition: the schedule passed verify, or is an algorithm's
+// half; model.members >= schedule.members.
+//  slots: a member's signals leave one after the other: all are out after max(O) + sum(L), the k-th reaches a
+//         receiver that awaits nothing else O + L after the k - 1 before it were paid for. A receiver pays
+//         max(O) + sum(L) over what comes at once; with `awaited` known, a further slot costs awaited x L /
+//         (the smallest L), for awaited is measured between nearest members. O and L are scaled by the
+//         layout's and the stride's factor. On a published line there is one store, and the k-th reader comes
+//         k - 1 times `reader` later. A slot to oneself is free.
+//  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
+//         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
+//         later.
+//  shared CPUs: whoever has to wait gets its CPU back after the other members' turns: members_per_cpu x
+//               switch_ns.
 // One-shot latency when all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
 
 // Back-to-back time per episode: the growth of the critical path per episode, unrolled until it is steady.
 double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
 
-// heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to wait.
+// heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to
+// wait.
 double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
 double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
 

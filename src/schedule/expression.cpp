@@ -170,9 +170,9 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
       return s.stages[stage].transfers[index.items[at].transfer];
     };
     const auto fail = [&](std::int32_t member, int reg, const char* what) {
-      return Error{Status::kVerify, "stage " + std::to_string(stage) + ": member " + std::to_string(member) + what +
-                                        " register " + std::to_string(reg) + " of chunk " + std::to_string(chunk) +
-                                        ", which holds nothing"};
+      return Error{Status::kVerify, "stage " + std::to_string(stage) + ": member " + std::to_string(member) +
+                                        what + " register " + std::to_string(reg) + " of chunk " +
+                                        std::to_string(chunk) + ", which holds nothing"};
     };
     // All of a stage is sent before anything of it is folded.
     std::size_t end = i;

@@ -1,5 +1,6 @@
-// Expression trees of a data collective: what each register holds, symbolically. Equal trees are one node (hash-consing), so
-// that 1,024 members folding 1,024 contributions in the same order cost 1,023 nodes and not a million.
+// Expression trees of a data collective: what each register holds, symbolically. Equal trees are one node
+// (hash-consing), so that 1,024 members folding 1,024 contributions in the same order cost 1,023 nodes and
+// not a million.
 #ifndef FERMATA_SCHEDULE_EXPRESSION_HPP
 #define FERMATA_SCHEDULE_EXPRESSION_HPP
 
@@ -18,8 +19,8 @@ inline constexpr NodeId kNothing = -1;  // a register that holds no contribution
 struct Node {
   NodeId left = kNothing, right = kNothing;  // both kNothing: the contribution of member `leaf`
   std::int32_t leaf = -1;
-  NodeId canonical = kNothing;  // equal for trees that differ only by swapping operands
-  std::uint64_t leaves = 1;     // with repetition; saturates
+  NodeId canonical = kNothing;           // equal for trees that differ only by swapping operands
+  std::uint64_t leaves = 1;              // with repetition; saturates
   std::int32_t stage = -1, member = -1;  // where it was first made
 };
 
@@ -33,7 +34,8 @@ class Expressions {
 
   // Contributions from left to right. Precondition: leaves is small enough to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
-  // How often each member's contribution occurs: 0, 1 or 2 (more than once). Linear in the distinct nodes below.
+  // How often each member's contribution occurs: 0, 1 or 2 (more than once). Linear in the distinct nodes
+  // below.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
   std::string text(NodeId id) const;  // "((0+1)+(2+3))"; beyond 4096 leaves only their number
 
@@ -52,7 +54,8 @@ class Expressions {
   NodeId next_canonical_;
 };
 
-// Data transfers by chunk, in stage and list order: a pipelined schedule is then executed in one pass over its transfers.
+// Data transfers by chunk, in stage and list order: a pipelined schedule is then executed in one pass over
+// its transfers.
 struct ChunkIndex {
   struct Item {
     std::int32_t stage, transfer;
@@ -62,8 +65,9 @@ struct ChunkIndex {
   std::vector<Item> items;
 };
 
-// Symbolic execution of one chunk: register contents of all members after the last stage, members x registers, row = member.
-// Errors: kVerify where a register that holds nothing is sent or combined into. Precondition: check_structure passed.
+// Symbolic execution of one chunk: register contents of all members after the last stage, members x
+// registers, row = member. Errors: kVerify where a register that holds nothing is sent or combined into.
+// Precondition: check_structure passed.
 Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk,
                                     Expressions& expressions);
 

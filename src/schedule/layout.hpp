@@ -30,7 +30,8 @@ struct LayoutChoice {
   bool operator==(const LayoutChoice&) const = default;
 };
 
-// "private", "packed+2slots", "private+stride5+line128": what tables, plans and the command line print and take.
+// "private", "packed+2slots", "private+stride5+line128": what tables, plans and the command line print and
+// take.
 std::string to_string(const LayoutChoice& choice);
 // The inverse. Errors: kParse naming the field; slots a power of two up to 1024, stride 1..8, line 64 or 128.
 Result<LayoutChoice> parse_layout(std::string_view text);

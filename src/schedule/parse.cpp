@@ -1,5 +1,5 @@
-// Reads what to_text wrote. Bad text is refused whole, with the line; memory grows with the text only, never with a number
-// in it. What it returns is well-formed, not proved: verify does that.
+// Reads what to_text wrote. Bad text is refused whole, with the line; memory grows with the text only, never
+// with a number in it. What it returns is well-formed, not proved: verify does that.
 #include <array>
 #include <charconv>
 #include <limits>
@@ -15,7 +15,8 @@ constexpr std::size_t kLongestName = 200;
 std::optional<std::int32_t> number(std::string_view text, std::int32_t least, std::int32_t most) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    return std::nullopt;
   return value;
 }
 
@@ -58,7 +59,8 @@ class Parser {
     }
     if (!rest_.empty()) return refuse("text after 'end'");
     for (std::size_t w = 0; w < s_.words.size(); ++w) {
-      if (s_.words[w].agent >= static_cast<std::int32_t>(s_.words.size())) return refuse("a word's agent does not exist");
+      if (s_.words[w].agent >= static_cast<std::int32_t>(s_.words.size()))
+        return refuse("a word's agent does not exist");
     }
     return std::move(s_);
   }
@@ -79,7 +81,8 @@ class Parser {
   std::string header() {
     const std::string_view name = next();
     constexpr std::string_view kName = "algorithm ";
-    if (!name.starts_with(kName) || name.size() > kName.size() + kLongestName) return "expected 'algorithm NAME'";
+    if (!name.starts_with(kName) || name.size() > kName.size() + kLongestName)
+      return "expected 'algorithm NAME'";
     for (const char c : name) {
       if (c < ' ' || c > '~') return "the algorithm's name is not printable";
     }
@@ -87,7 +90,8 @@ class Parser {
     const Fields kind(next());
     int k = 0;
     while (k < kKindCount && !kind.is(1, name_of(static_cast<Kind>(k)))) ++k;
-    if (kind.count != 2 || !kind.is(0, "kind") || k == kKindCount) return "expected 'kind barrier|broadcast|reduce|allreduce'";
+    if (kind.count != 2 || !kind.is(0, "kind") || k == kKindCount)
+      return "expected 'kind barrier|broadcast|reduce|allreduce'";
     s_.kind = static_cast<Kind>(k);
     struct Count {
       const char* name;
@@ -100,10 +104,12 @@ class Parser {
                             {"registers", 1, kMaxScheduleRegisters, &s_.registers}};
     for (const Count& count : counts) {
       const Fields line(next());
-      const auto value = line.count == 2 && line.is(0, count.name) ? number(line.at[1], count.least, count.most) : std::nullopt;
+      const auto value = line.count == 2 && line.is(0, count.name)
+                             ? number(line.at[1], count.least, count.most)
+                             : std::nullopt;
       if (!value) {
-        return std::string("expected '") + count.name + " N', N from " + std::to_string(count.least) + " to " +
-               std::to_string(count.most);
+        return std::string("expected '") + count.name + " N', N from " + std::to_string(count.least) +
+               " to " + std::to_string(count.most);
       }
       *count.into = *value;
     }
@@ -113,7 +119,8 @@ class Parser {
   std::string body(const Fields& line) {
     if (line.is(0, "word")) return word(line);
     if (line.is(0, "stage")) {
-      const auto index = line.count == 2 ? number(line.at[1], 0, std::numeric_limits<std::int32_t>::max()) : std::nullopt;
+      const auto index =
+          line.count == 2 ? number(line.at[1], 0, std::numeric_limits<std::int32_t>::max()) : std::nullopt;
       if (!index || static_cast<std::size_t>(*index) != s_.stages.size()) {
         return "expected 'stage " + std::to_string(s_.stages.size()) + "'";
       }
@@ -124,7 +131,8 @@ class Parser {
   }
 
   std::string word(const Fields& line) {
-    const std::string expected = "expected 'word " + std::to_string(s_.words.size()) + " threshold N [agent W]'";
+    const std::string expected =
+        "expected 'word " + std::to_string(s_.words.size()) + " threshold N [agent W]'";
     if (!s_.stages.empty()) return "words come before stages";
     if ((line.count != 4 && line.count != 6) || !line.is(2, "threshold")) return expected;
     constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -150,7 +158,8 @@ class Parser {
 
   std::string transfer(const Fields& line) {
     if (s_.stages.empty()) return "expected 'stage 0'";
-    if (line.count < 3 || line.count > Fields::kMost || !line.is(1, "->")) return "expected 'FROM -> TO [...]'";
+    if (line.count < 3 || line.count > Fields::kMost || !line.is(1, "->"))
+      return "expected 'FROM -> TO [...]'";
     const auto from = vertex(line.at[0]), to = vertex(line.at[2]);
     if (!from || !to) return "no such member or word";
     Transfer t;
@@ -161,7 +170,8 @@ class Parser {
       t.chunk = 0;
       t.action = line.is(3, "copy") ? Action::kCopy : Action::kCombine;
       if (t.action == Action::kCombine) {
-        if (!line.is(3, "combine") || !(line.is(4, "left") || line.is(4, "right"))) return "expected 'copy' or 'combine left|right'";
+        if (!line.is(3, "combine") || !(line.is(4, "left") || line.is(4, "right")))
+          return "expected 'copy' or 'combine left|right'";
         t.side = line.is(4, "left") ? Side::kLeft : Side::kRight;
         i = 5;
       }
@@ -174,7 +184,8 @@ class Parser {
       }
       if (line.is(i, "regs")) {
         if (i + 2 >= line.count) return "expected 'regs SOURCE DESTINATION'";
-        const auto src = number(line.at[i + 1], 0, s_.registers - 1), dst = number(line.at[i + 2], 0, s_.registers - 1);
+        const auto src = number(line.at[i + 1], 0, s_.registers - 1),
+                   dst = number(line.at[i + 2], 0, s_.registers - 1);
         if (!src || !dst) return "no such register";
         t.src_reg = static_cast<std::uint8_t>(*src);
         t.dst_reg = static_cast<std::uint8_t>(*dst);

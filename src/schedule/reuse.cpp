@@ -1,8 +1,9 @@
-// Run-ahead: may a member of a later episode overwrite what another has not read yet, or add to a word that still counts the
-// episode before?
+// Run-ahead: may a member of a later episode overwrite what another has not read yet, or add to a word that
+// still counts the episode before?
 //
-// Events are (vertex, stage) of each episode. Instead of a graph search per slot, each vertex carries a row of what happened
-// before its next event; program order and signals pass rows on, so one sweep over the episodes answers for all slots:
+// Events are (vertex, stage) of each episode. Instead of a graph search per slot, each vertex carries a row
+// of what happened before its next event; program order and signals pass rows on, so one sweep over the
+// episodes answers for all slots:
 //  slots: a vector clock, how many stages of each member are over (int32 per vertex and member);
 //  words: which words' first episode is over (a bit per vertex and word).
 #include <algorithm>
@@ -85,8 +86,9 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
   }
 }
 
-// Words: whoever adds for episode 1 must know that episode 0 is complete, else the add counts for the wrong episode. A word
-// with one adder, always the same member, needs no such knowledge: its adds come in program order.
+// Words: whoever adds for episode 1 must know that episode 0 is complete, else the add counts for the wrong
+// episode. A word with one adder, always the same member, needs no such knowledge: its adds come in program
+// order.
 void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
   Rows<std::uint64_t, both> known(s, (s.words.size() + 63) / 64);
   std::vector<std::int32_t> last_in(s.words.size(), -1);
@@ -103,16 +105,20 @@ void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
         const Transfer& t = stage.transfers[i];
         if (!s.is_word(t.to)) continue;
         const std::int32_t word = s.word_of(t.to);
-        const auto knows = [&](std::int32_t v) { return (known.before(v)[word / 64] >> (word % 64) & 1) != 0; };
+        const auto knows = [&](std::int32_t v) {
+          return (known.before(v)[word / 64] >> (word % 64) & 1) != 0;
+        };
         const bool alone = !s.is_word(t.from) && s.words[word].threshold == 1;
-        const bool safe = alone || knows(t.from) || (s.is_word(t.from) && knows(s.word_vertex(actor_of(s, t))));
+        const bool safe =
+            alone || knows(t.from) || (s.is_word(t.from) && knows(s.word_vertex(actor_of(s, t))));
         if (!safe) out.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(i)});
       }
       known.pass(stage);
       for (const Transfer& t : stage.transfers) {
         if (!s.is_word(t.to)) continue;
         const std::int32_t word = s.word_of(t.to);
-        if (last_in[word] == static_cast<std::int32_t>(a)) known.row(t.to)[word / 64] |= std::uint64_t{1} << (word % 64);
+        if (last_in[word] == static_cast<std::int32_t>(a))
+          known.row(t.to)[word / 64] |= std::uint64_t{1} << (word % 64);
       }
     }
   }

@@ -56,7 +56,8 @@ class TwiceCheck {
  public:
   explicit TwiceCheck(const Schedule& s) : count_(s.vertices() + 1), seen_(s.vertices(), 0) {}
 
-  // Index of a transfer that repeats an earlier one of the stage, or -1. Grouped by receiver with a counting sort.
+  // Index of a transfer that repeats an earlier one of the stage, or -1. Grouped by receiver with a counting
+  // sort.
   std::int64_t find(const Stage& stage) {
     const std::size_t n = stage.transfers.size();
     if (n < 2) return -1;
@@ -83,7 +84,8 @@ class TwiceCheck {
       if (t.action != Action::kSignal) continue;
       for (std::size_t j = 0; j < i; ++j) {
         const Transfer& u = stage.transfers[j];
-        if (u.action == Action::kSignal && u.from == t.from && u.to == t.to) return static_cast<std::int64_t>(i);
+        if (u.action == Action::kSignal && u.from == t.from && u.to == t.to)
+          return static_cast<std::int64_t>(i);
       }
     }
     return -1;
@@ -120,7 +122,8 @@ std::string check_words(const Schedule& s) {
         return at(a, i) + vertex_name(s, t.from) + " is not complete before this stage";
       }
       if (s.is_word(t.to) && last_in[actor_of(s, t)] >= stage) {
-        return at(a, i) + "word " + std::to_string(actor_of(s, t)) + ", whose completer acts here, is not complete before";
+        return at(a, i) + "word " + std::to_string(actor_of(s, t)) +
+               ", whose completer acts here, is not complete before";
       }
     }
   }
@@ -146,7 +149,8 @@ Result<Verified> check_structure(const Schedule& s) {
     }
     if (const std::int64_t i = twice.find(s.stages[a]); i >= 0) {
       const Transfer& t = transfers[i];
-      return refuse(at(a, i) + vertex_name(s, t.from) + " signals " + vertex_name(s, t.to) + " twice in one stage");
+      return refuse(at(a, i) + vertex_name(s, t.from) + " signals " + vertex_name(s, t.to) +
+                    " twice in one stage");
     }
   }
   if (std::string why = check_words(s); !why.empty()) return refuse(std::move(why));

@@ -21,7 +21,8 @@ inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
 // "member 3" or "word 1".
 std::string vertex_name(const Schedule& schedule, std::int32_t vertex);
 
-// Error: kVerify, naming stage, transfer and reason. Linear in vertices + transfers + stages x (vertices of the stage).
+// Error: kVerify, naming stage, transfer and reason. Linear in vertices + transfers + stages x (vertices of
+// the stage).
 Result<Verified> check_structure(const Schedule& schedule);
 
 }  // namespace fermata

@@ -13,7 +13,8 @@ Error refuse(std::string message) { return Error{Status::kVerify, std::move(mess
 
 Result<Verified> verify_barrier(const Schedule& s) {
   // Each member but one must be told of another: anything sparser need not be looked at.
-  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1)) return refuse("fewer signals than members - 1");
+  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1))
+    return refuse("fewer signals than members - 1");
   Knowledge k(s);
   for (const Stage& stage : s.stages) k.advance(stage);
   const std::int64_t missing = static_cast<std::int64_t>(s.members) * s.members - k.known_pairs();
@@ -21,8 +22,9 @@ Result<Verified> verify_barrier(const Schedule& s) {
   for (std::int32_t m = 0; m < s.members; ++m) {
     const std::int32_t unknown = k.first_unknown(m);
     if (unknown < 0) continue;
-    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) + " in all) member " +
-                      std::to_string(m) + " does not know that member " + std::to_string(unknown) + " has arrived";
+    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) +
+                      " in all) member " + std::to_string(m) + " does not know that member " +
+                      std::to_string(unknown) + " has arrived";
     if (missing > 1) why += ", and " + std::to_string(missing - 1) + " more such pairs";
     return refuse(std::move(why));
   }
@@ -61,7 +63,9 @@ class ResultCheck {
  private:
   static std::string who(std::int32_t member) { return "member " + std::to_string(member) + " "; }
 
-  bool same(NodeId a, NodeId b) const { return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical); }
+  bool same(NodeId a, NodeId b) const {
+    return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical);
+  }
 
   std::string contributions(NodeId result) const {
     const auto members = static_cast<std::uint64_t>(s_.members);
@@ -70,7 +74,8 @@ class ResultCheck {
       const bool sorted = std::is_sorted(order.begin(), order.end());
       if (!sorted) std::sort(order.begin(), order.end());
       const bool once = std::adjacent_find(order.begin(), order.end()) == order.end();
-      if (once && !sorted && !op_.commutative) return "folds " + x_.text(result) + ", which is not rank order";
+      if (once && !sorted && !op_.commutative)
+        return "folds " + x_.text(result) + ", which is not rank order";
       if (once) return {};
     }
     const std::vector<std::uint8_t> times = x_.occurrences(result);
@@ -90,7 +95,8 @@ class ResultCheck {
       has[n] = x_[n].leaf >= 0 ? x_[n].leaf == twice : has[x_[n].left] || has[x_[n].right];
     }
     NodeId at = result;
-    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right])) at = has[x_[at].left] ? x_[at].left : x_[at].right;
+    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right]))
+      at = has[x_[at].left] ? x_[at].left : x_[at].right;
     return "has the contribution of member " + std::to_string(twice) + " more than once, since stage " +
            std::to_string(x_[at].stage) + " at member " + std::to_string(x_[at].member);
   }
@@ -110,7 +116,8 @@ Result<Verified> verify_data(const Schedule& s, OpTraits op) {
     Expressions expressions(s.members);
     const Result<std::vector<NodeId>> registers = execute(s, index, chunk, expressions);
     if (!registers) return registers.error();
-    if (std::string why = ResultCheck(s, op, expressions).check(*registers); !why.empty()) return refuse(prefix + why);
+    if (std::string why = ResultCheck(s, op, expressions).check(*registers); !why.empty())
+      return refuse(prefix + why);
   }
   return Verified{};
 }
@@ -123,7 +130,8 @@ Result<Verified> verify(const Schedule& schedule, OpTraits op) {
 }
 
 std::string result_expression(const Schedule& schedule, std::int32_t member) {
-  if (schedule.kind == Kind::kBarrier || member < 0 || member >= schedule.members || !check_structure(schedule)) {
+  if (schedule.kind == Kind::kBarrier || member < 0 || member >= schedule.members ||
+      !check_structure(schedule)) {
     return "nothing";
   }
   Expressions expressions(schedule.members);

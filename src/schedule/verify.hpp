@@ -13,12 +13,14 @@ namespace fermata {
 
 struct Verified {};  // carries nothing: its existence is the proof
 
-// Structure (vertices, registers, chunks in range; a word's threshold equals its in-edges of an episode; nobody awaits
-// itself), then meaning:
-//  barrier: K_(-1) = I, K_a = K_(a-1) + K_(a-1) S_a over members and words; all member-to-member entries non-zero at the end
-//           (heterogeneous-mpi-barriers, equation 3). A word's completion knows all that its in-edges knew.
-//  data:    each result's expression tree: every contribution exactly once (at least once if op.idempotent), in rank
-//           order if not op.commutative, the same tree at every member (up to commutativity) if not op.associative.
+// Structure (vertices, registers, chunks in range; a word's threshold equals its in-edges of an episode;
+// nobody awaits itself), then meaning:
+//  barrier: K_(-1) = I, K_a = K_(a-1) + K_(a-1) S_a over members and words; all member-to-member entries
+//           non-zero at the end (heterogeneous-mpi-barriers, equation 3). A word's completion knows all that
+//           its in-edges knew.
+//  data:    each result's expression tree: every contribution exactly once (at least once if op.idempotent),
+//           in rank order if not op.commutative, the same tree at every member (up to commutativity) if not
+//           op.associative.
 // Error: kVerify with a message that names stage, members and what is missing or repeated.
 Result<Verified> verify(const Schedule& schedule, OpTraits op);
 
@@ -29,12 +31,13 @@ struct Hazard {
   std::int32_t transfer = 0;  // index in the stage
   bool operator==(const Hazard&) const = default;
 };
-// All hazards of running the schedule back to back with `slots` slots per edge and no credits. `carries_data` false: headers
-// are monotonic and compared with >=, so overwriting an unread header is harmless and the answer is empty, except
-// that word thresholds are still checked against run-ahead.
+// All hazards of running the schedule back to back with `slots` slots per edge and no credits. `carries_data`
+// false: headers are monotonic and compared with >=, so overwriting an unread header is harmless and the
+// answer is empty, except that word thresholds are still checked against run-ahead.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carries_data);
 
-// The expression that member's register 0 holds at the end, e.g. "((0+1)+(2+3))"; for messages, tests and explain.
+// The expression that member's register 0 holds at the end, e.g. "((0+1)+(2+3))"; for messages, tests and
+// explain.
 std::string result_expression(const Schedule& schedule, std::int32_t member);
 
 }  // namespace fermata

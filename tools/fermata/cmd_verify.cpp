@@ -28,16 +28,18 @@ struct Options {
 };
 
 // Sizes beyond the exhaustive range: powers of two, their neighbours, and what machines have.
-constexpr std::int32_t kSpotChecks[] = {96, 127, 128, 192, 255, 256, 257, 511, 512, 513, 768, 1000, 1023, 1024};
+constexpr std::int32_t kSpotChecks[] = {96,  127, 128, 192, 255,  256,  257,
+                                        511, 512, 513, 768, 1000, 1023, 1024};
 
 struct NamedOp {
   const char* name;
   OpTraits op;
 };
-constexpr NamedOp kOps[] = {{"integer sum", {.associative = true, .commutative = true, .idempotent = false}},
-                            {"floating-point sum", {.associative = false, .commutative = true, .idempotent = false}},
-                            {"max", {.associative = true, .commutative = true, .idempotent = true}},
-                            {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
+constexpr NamedOp kOps[] = {
+    {"integer sum", {.associative = true, .commutative = true, .idempotent = false}},
+    {"floating-point sum", {.associative = false, .commutative = true, .idempotent = false}},
+    {"max", {.associative = true, .commutative = true, .idempotent = true}},
+    {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
 
 void write_json(const std::string& path, const Json& json) {
   std::ofstream out(path);
@@ -48,22 +50,29 @@ void write_json(const std::string& path, const Json& json) {
 Json to_json(const SweepRow& row) {
   Json proved;
   for (int kind = 0; kind < kKindCount; ++kind) proved[name_of(static_cast<Kind>(kind))] = row.proved[kind];
-  return {{"algorithm", row.algorithm}, {"proved", proved},      {"refused", row.refused},
-          {"rank_order", row.rank_order}, {"rank_order_of", row.rank_order_of}, {"reuse", row.reuse},
-          {"wrong", row.wrong},         {"first_wrong", row.first_wrong}, {"ms", row.ms}};
+  return {{"algorithm", row.algorithm},
+          {"proved", proved},
+          {"refused", row.refused},
+          {"rank_order", row.rank_order},
+          {"rank_order_of", row.rank_order_of},
+          {"reuse", row.reuse},
+          {"wrong", row.wrong},
+          {"first_wrong", row.first_wrong},
+          {"ms", row.ms}};
 }
 
 std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
-  fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9}\n", "algorithm", "barrier", "reduce", "bcast",
-             "allreduce", "refused", "rank order", "reuse", "wrong", "ms");
+  fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9}\n", "algorithm", "barrier", "reduce",
+             "bcast", "allreduce", "refused", "rank order", "reuse", "wrong", "ms");
   std::int64_t wrong = 0;
   for (const Algorithm& algorithm : algorithms()) {
     for (const std::int32_t degree : degrees_of(algorithm)) {
       const SweepRow row = sweep(algorithm, degree, sizes);
       fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.algorithm,
                  row.proved[static_cast<int>(Kind::kBarrier)], row.proved[static_cast<int>(Kind::kReduce)],
-                 row.proved[static_cast<int>(Kind::kBroadcast)], row.proved[static_cast<int>(Kind::kAllreduce)],
-                 row.refused, fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);
+                 row.proved[static_cast<int>(Kind::kBroadcast)],
+                 row.proved[static_cast<int>(Kind::kAllreduce)], row.refused,
+                 fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);
       if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
       std::fflush(stdout);
       wrong += row.wrong;
@@ -77,7 +86,8 @@ std::int64_t print_broken(Json& rows) {
   fmt::print("\n{:<68}{:>8}{:>10}{:>7}\n", "broken on purpose", "tried", "must be", "wrong");
   std::int64_t wrong = 0;
   for (const BreakRow& row : broken_schedules()) {
-    fmt::print("{:<68}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted", row.wrong);
+    fmt::print("{:<68}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted",
+               row.wrong);
     if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
     wrong += row.wrong;
     rows.push_back({{"what", row.what},
@@ -96,16 +106,18 @@ void verify_all(const Options& options) {
   for (const std::int32_t p : kSpotChecks) {
     if (p > options.most && options.most >= 70) sizes.push_back(p);
   }
-  fmt::print("every algorithm, every kind, P = 1..{}{}; integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
-             options.most, options.most >= 70 && options.most < 1024 ? " and spot checks to 1024" : "");
+  fmt::print(
+      "every algorithm, every kind, P = 1..{}{}; integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
+      options.most, options.most >= 70 && options.most < 1024 ? " and spot checks to 1024" : "");
   Json json{{"version", 1}, {"sizes", sizes}, {"algorithms", Json::array()}, {"broken", Json::array()}};
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("\nnumbers are verdicts as they must be: proofs by kind; refused: repeated contributions under a sum, or\n"
-             "different trees under a floating-point sum; rank order: serves operators that do not commute too;\n"
-             "reuse: back-to-back episodes without run-ahead hazard (words; allreduce with two slots).\n"
-             "{} wrong verdicts, {:.1f} s\n",
-             wrong, seconds);
+  fmt::print(
+      "\nnumbers are verdicts as they must be: proofs by kind; refused: contributions repeated under a sum,\n"
+      "or trees that differ under a floating-point sum; rank order: serves operators that do not commute;\n"
+      "reuse: back-to-back episodes without run-ahead hazard (words; allreduce with two slots).\n"
+      "{} wrong verdicts, {:.1f} s\n",
+      wrong, seconds);
   json["wrong"] = wrong;
   json["seconds"] = seconds;
   if (!options.json.empty()) write_json(options.json, json);
@@ -130,10 +142,13 @@ Schedule chosen(const Options& options) {
   }
   const Result<AlgorithmName> name = parse_algorithm(options.algorithm);
   if (!name) throw CommandError(name.error().message);
-  const Request request{.kind = kind_named(options.kind), .members = options.members, .root = options.root, .degree = name->degree};
+  const Request request{.kind = kind_named(options.kind),
+                        .members = options.members,
+                        .root = options.root,
+                        .degree = name->degree};
   if (!name->algorithm->applicable(request)) {
-    throw CommandError(fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm, options.kind,
-                                   options.members, options.root));
+    throw CommandError(fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm,
+                                   options.kind, options.members, options.root));
   }
   return name->algorithm->build(request);
 }
@@ -163,7 +178,8 @@ void print_results(const Schedule& s) {
   for (std::int32_t m = 0; m < std::min(s.members, kMostShown); ++m) {
     if (s.kind != Kind::kReduce || m == s.root) fmt::print("  member {}: {}\n", m, result_expression(s, m));
   }
-  if (s.members > kMostShown && s.kind != Kind::kReduce) fmt::print("  ... and {} more\n", s.members - kMostShown);
+  if (s.members > kMostShown && s.kind != Kind::kReduce)
+    fmt::print("  ... and {} more\n", s.members - kMostShown);
 }
 
 // False if nothing at all could be proved.
@@ -180,8 +196,9 @@ bool print_verdicts(const Schedule& s) {
   }
   for (const int slots : {1, 2, 4}) {
     const std::size_t hazards = reuse_hazards(s, slots, s.kind != Kind::kBarrier).size();
-    fmt::print("back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
-               hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
+    fmt::print(
+        "back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
+        hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
     if (hazards == 0) break;
   }
   return any;
@@ -193,8 +210,8 @@ void verify_one(const Options& options) {
   if (s.transfer_count() <= kMostPrinted) {
     fmt::print("{}", to_text(s));
   } else {
-    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members, s.stages.size(),
-               s.transfer_count());
+    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members,
+               s.stages.size(), s.transfer_count());
   }
   if (s.vertices() <= 24) fmt::print("\n{}", to_matrices(s));
   const bool proved = print_verdicts(s);
@@ -213,17 +230,23 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("verify", "prove schedules, and see that broken ones are refused");
   command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
-  command->add_option("--max", options->most, "with --all: every size up to this (spot checks beyond from 70 on)")
+  command
+      ->add_option("--max", options->most,
+                   "with --all: every size up to this (spot checks beyond from 70 on)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--json", options->json, "with --all: also write the table to this file");
   command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
   command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
-  command->add_option("-n,--members", options->members, "members")->check(CLI::Range(1, kMaxScheduleMembers))->capture_default_str();
-  command->add_option("--kind", options->kind, "barrier, broadcast, reduce or allreduce")->capture_default_str();
+  command->add_option("-n,--members", options->members, "members")
+      ->check(CLI::Range(1, kMaxScheduleMembers))
+      ->capture_default_str();
+  command->add_option("--kind", options->kind, "barrier, broadcast, reduce or allreduce")
+      ->capture_default_str();
   command->add_option("--root", options->root, "of a broadcast or reduce")->capture_default_str();
   command->callback([options] {
-    const int ways = (options->all ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
+    const int ways =
+        (options->all ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
     if (ways != 1) throw CommandError("verify takes one of --all, --algorithm and --file");
     options->all ? verify_all(*options) : verify_one(*options);
   });

@@ -1,12 +1,14 @@
 // pairs: neighbours pair up, then the even ranks signal member 0.
 //
-// Source: the local-leader idea of remote-store-barriers with groups of two; the example of docs/adding-an-algorithm.md.
+// Source: the local-leader idea of remote-store-barriers with groups of two; the example of
+//   docs/adding-an-algorithm.md.
 // Steps:
 //   1. Each odd rank signals the even rank below it.
 //   2. Each even rank but 0 signals member 0.
 //   3. The same edges backwards.
 // Cost: 2 (P - 1) signals in 4 stages; member 0 awaits about P / 2 slots.
-// Why right: after 1 an even rank speaks for its pair, after 2 member 0 for all; the release is the transposed arrival.
+// Why right: after 1 an even rank speaks for its pair, after 2 member 0 for all; the release is the
+//   transposed arrival.
 // Limits: none; pairs are neighbours, so rank order holds for root 0.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"

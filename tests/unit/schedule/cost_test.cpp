@@ -116,7 +116,8 @@ TEST(Cost, WordsQueueAddsAndSpareTheirCompleter) {
   const Cost phased = cost(barrier("sense_reversing", 4), m, {});
   EXPECT_DOUBLE_EQ(phased.departure_ns[3], 50);
   EXPECT_DOUBLE_EQ(phased.critical_path_ns, 50 + 30 + 2 * 1);
-  // Two leaves of two: both complete at 20, climb at 30 and 40, then root phase, the other leaf's phase, its waiter.
+  // Two leaves of two: both complete at 20, climb at 30 and 40, then root phase, the other leaf's phase, its
+  // waiter.
   const Cost tree = cost(barrier("combining_tree", 4, 2), m, {});
   EXPECT_DOUBLE_EQ(tree.critical_path_ns, 40 + 10 + 30 + 10 + 30);
 }
@@ -148,7 +149,8 @@ TEST(Cost, PeriodIsTheGrowthPerEpisode) {
   EXPECT_NEAR(period_cost(barrier("counter", 2), two, {}), 20, 0.1);
 }
 
-// Building, proving and costing one schedule of 1,024 ranks: under half a second of one core, for every algorithm.
+// Building, proving and costing one schedule of 1,024 ranks: under half a second of one core, for every
+// algorithm.
 TEST(Cost, AThousandRanksWithinHalfASecond) {
   CostModel m = uniform(1024, 20, 5);
   m.word_add = 10;

@@ -1,4 +1,5 @@
-// Random schedules and brute-force answers for them, written independently of src/schedule: explicit event graphs, depth-first.
+// Random schedules and brute-force answers for them, written independently of src/schedule: explicit event
+// graphs, depth-first.
 #ifndef FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 #define FERMATA_TESTS_RANDOM_SCHEDULE_HPP
 
@@ -27,8 +28,8 @@ inline bool has(const Stage& stage, int from, int to) {
   return false;
 }
 
-// Well-formed: words get their in-edges in earlier stages than their out-edges, thresholds fit. Dense enough that about as
-// many are barriers as are not.
+// Well-formed: words get their in-edges in earlier stages than their out-edges, thresholds fit. Dense enough
+// that about as many are barriers as are not.
 inline Schedule random_barrier(Random& random, int members) {
   Schedule s;
   s.algorithm = "random";
@@ -47,7 +48,9 @@ inline Schedule random_barrier(Random& random, int members) {
   // A counter, perhaps a second one behind it, perhaps a phase that the first one's completer flips.
   const int words = random.below(4);
   for (int w = 0; w < words; ++w) s.words.push_back({.threshold = 0, .agent = w == 2 ? 0 : -1});
-  const auto edge = [&s](int stage, int from, int to) { s.stages[stage].transfers.push_back({.from = from, .to = to}); };
+  const auto edge = [&s](int stage, int from, int to) {
+    s.stages[stage].transfers.push_back({.from = from, .to = to});
+  };
   for (int w = 0; w < std::min(words, 2); ++w) {
     for (int i = 0; i < members; ++i) {
       if (random.chance(80) || i == 0) edge(0, i, members + w);
@@ -93,7 +96,8 @@ class Graph {
   std::vector<std::vector<int>> next_;
 };
 
-// Is there a path from each arrival to each departure? Nodes: (stage, member) beginnings, S + 1 of them, and word completions.
+// Is there a path from each arrival to each departure? Nodes: (stage, member) beginnings, S + 1 of them, and
+// word completions.
 inline bool is_barrier(const Schedule& s) {
   const int stages = static_cast<int>(s.stages.size());
   const auto node = [&s](int stage, int member) { return stage * s.members + member; };

@@ -11,10 +11,13 @@ namespace {
 using test::Graph;
 using test::Random;
 
-// Nodes: (episode, stage, member) beginnings. A slot of stage a is read before its receiver begins stage a + 1.
+// Nodes: (episode, stage, member) beginnings. A slot of stage a is read before its receiver begins stage a +
+// 1.
 std::vector<Hazard> brute_force(const Schedule& s, int slots) {
   const int stages = static_cast<int>(s.stages.size());
-  const auto node = [&](int episode, int stage, int member) { return (episode * stages + stage) * s.members + member; };
+  const auto node = [&](int episode, int stage, int member) {
+    return (episode * stages + stage) * s.members + member;
+  };
   Graph g(node(slots + 1, 1, 0));
   for (int e = 0; e <= slots; ++e) {
     for (int a = 0; a < stages; ++a) {
@@ -56,7 +59,8 @@ Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhol
 TEST(Reuse, ExchangesNeedTwoSlots) {
   EXPECT_EQ(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 1, true).size(), 2u);
   EXPECT_TRUE(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 2, true).empty());
-  EXPECT_EQ(reuse_hazards(built("complete", Kind::kAllreduce, 5), 1, true).size(), 20u);  // not the slots to oneself
+  EXPECT_EQ(reuse_hazards(built("complete", Kind::kAllreduce, 5), 1, true).size(),
+            20u);  // not the slots to oneself
   EXPECT_TRUE(reuse_hazards(built("complete", Kind::kAllreduce, 5), 2, true).empty());
 }
 
@@ -85,7 +89,8 @@ TEST(Reuse, WordsMustNotTakeTheNextEpisodesAdds) {
   Schedule s;
   s.members = 2;
   s.words = {{.threshold = 2}, {.threshold = 1}};
-  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}}, {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
+  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}},
+              {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
   const std::vector<Hazard> hazards = reuse_hazards(s, 1, false);
   ASSERT_EQ(hazards.size(), 1u);
   EXPECT_EQ(hazards[0].transfer, 1);
