@@ -140,14 +140,14 @@ class Cursor {
   bool ready(M& memory) const {
     const Step& s = *step_;
     switch (s.code) {
-      // order: acquire, as in advance(), which reads again. Pairs with kSlotPublish.
-      case Code::kAwait: return A::template load_acquire<Site::kSlotAwait>(memory.header(slot_of(s, episode_))) >= episode_;
+      // order: relaxed at each: park()'s fence and its acquire of the bell come before, and advance() reads again behind.
+      case Code::kAwait: return A::load_relaxed(memory.header(slot_of(s, episode_))) >= episode_;
       case Code::kPoll:
-        // order: acquire, as in advance(), which reads again. Pairs with kWordAdd and kWordFlip.
-        return A::template load_acquire<Site::kWordPoll>(memory.word(s.offset)) >= episode_ * s.threshold;
+        // order: relaxed, as above.
+        return A::load_relaxed(memory.word(s.offset)) >= episode_ * s.threshold;
       case Code::kCreditAwait:
-        // order: acquire, as in advance(), which reads again. Pairs with kCreditGive.
-        return A::template load_acquire<Site::kCreditAwait>(memory.credit(s.offset)) + s.threshold >= episode_;
+        // order: relaxed, as above.
+        return A::load_relaxed(memory.credit(s.offset)) + s.threshold >= episode_;
       default: return true;
     }
   }

@@ -15,10 +15,9 @@ void publish_affinity(TeamHeader& header) {
   for (std::int32_t i = 0; i < n && i < static_cast<std::int32_t>(kCpuWords * 64); ++i) {
     const auto cpu = static_cast<std::uint32_t>(cpus[i]);
     if (cpu < kCpuWords * 64)
-      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);  // order: a hint
+      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);  // order: before count_joined()
   }
-  // order: release: who sees the number sees the CPUs. Pairs with Member::wait().
-  header.joined.fetch_add(1, std::memory_order_release);
+  count_joined<RealAtomics>(header.joined);
 }
 
 }  // namespace
@@ -44,10 +43,9 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
     return Status::kMismatch;
   }
   StatusLine& status = team->status(rank);
-  std::uint32_t absent = static_cast<std::uint32_t>(MemberState::kAbsent);
-  // order: acquire/relaxed: a claim; nothing else is handed over by it
-  if (!status.state.compare_exchange_strong(absent, static_cast<std::uint32_t>(MemberState::kJoined),
-                                            std::memory_order_acquire, std::memory_order_relaxed)) {
+  // order: relaxed: a claim; nothing else is handed over by it
+  if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
+                                             static_cast<std::uint32_t>(MemberState::kJoined))) {
     *detail = "this rank was joined before";
     return Status::kBusy;
   }
@@ -112,8 +110,7 @@ void Member::choose_spins() {
 void Member::leave() {
   Team* team = team_;
   if (usable() != Status::kForked) {
-    // order: release: who sees us gone sees which call we had finished
-    status_->state.store(static_cast<std::uint32_t>(MemberState::kLeft), std::memory_order_release);
+    say_left<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
     if (outstanding()) team->wake_everybody();
   }

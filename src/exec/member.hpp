@@ -9,25 +9,9 @@
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
 #include "exec/team.hpp"
+#include "sync/status_line.hpp"
 
 namespace fermata::exec {
-
-// What blocking needs of the operating system, for doorbells.
-struct OsCalls {
-  bool shared = false;
-  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
-  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
-    os::futex_sleep(bell, seen, ns, shared);
-  }
-  template <Site S>
-  void heavy_fence(bool full) const {
-    if (full) {
-      RealAtomics::full_fence<S>();  // order: store-load, between arming and looking; pairs with kRingFence
-    } else {
-      os::heavy_fence(shared);  // order: the same, on behalf of both sides; pairs with the light kRingFence
-    }
-  }
-};
 
 // The memory that a program's offsets refer to: one region of a team's segment, and its doors.
 struct TeamMemory {
@@ -150,10 +134,7 @@ class Member {
     const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
     if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
     gate_ = 0;
-    // order: release at both: a reader that sees the number sees the descriptor, and one that sees the next descriptor
-    // sees that this call was over. Pairs with look_around().
-    status_->call.store(call.packed(), std::memory_order_release);
-    status_->sequence.store(++sequence_ * 2, std::memory_order_release);  // order: see above
+    say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
@@ -195,8 +176,7 @@ class Member {
   Status finish();
   void over() {
     gate_ = generation_;
-    // order: release: keeps the end of the call behind its stores, for who looks at a member that has gone
-    status_->sequence.store(sequence_ * 2 + 1, std::memory_order_release);
+    say_over<RealAtomics>(*status_, sequence_);
   }
   Status wait();
   void choose_spins();

@@ -30,10 +30,10 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
   const auto room = [&](std::size_t used) { return used < capacity ? capacity - used : 0; };
   for (std::uint32_t r = 0; r < team.members(); ++r) {
     const StatusLine& s = team.status(r);
-    // order: acquire at both: a descriptor at least as new as the number; text needs no more
-    const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
+    const CallSeen seen = read_call<RealAtomics>(s);
+    const std::uint64_t sequence = seen.sequence;
     char call[96];
-    describe(Call::unpack(s.call.load(std::memory_order_acquire)), call, sizeof call);  // order: see above
+    describe(Call::unpack(seen.call), call, sizeof call);
     // order: relaxed: text
     const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
     const char* where = state == MemberState::kAbsent ? "has not joined"
@@ -61,8 +61,7 @@ void Member::report_stall(std::int64_t waited_ns) {
   int missing = 0;
   for (std::uint32_t r = 0; r < team_->members() && at < static_cast<int>(sizeof text) - 200; ++r) {
     const StatusLine& s = team_->status(r);
-    // order: acquire: as in report()
-    const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
+    const std::uint64_t sequence = s.sequence.load(std::memory_order_relaxed);  // order: text
     if (sequence >= sequence_ * 2) continue;
     ++missing;
     // order: relaxed: text

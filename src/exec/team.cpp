@@ -184,30 +184,21 @@ void Team::retain() {
 }
 
 void Team::release() {
-  // order: acq_rel: the last one sees all uses before it unmaps. Pairs with itself.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!drop_reference<RealAtomics>(references_)) return;
   os::unmap(&segment_);
   this->~Team();
   free(this);
 }
 
 void Team::break_with(Status status, std::uint32_t culprit) {
-  TeamHeader& h = header();
-  std::uint32_t whole = 0;
-  h.culprit.store(culprit + 1, std::memory_order_relaxed);  // order: a hint for messages
-  // order: release: who sees the team broken sees the culprit. Pairs with the look in Member::wait.
-  h.broken.compare_exchange_strong(whole, static_cast<std::uint32_t>(-static_cast<std::int32_t>(status)),
-                                   std::memory_order_release, std::memory_order_relaxed);
+  break_once<RealAtomics>(header(), static_cast<std::uint32_t>(-static_cast<std::int32_t>(status)), culprit + 1);
   wake_everybody();
 }
 
 void Team::wake_everybody() {
   // Pollers of words park on doors in the regions, which are not listed here: their parks are timed.
-  for (std::uint32_t r = 0; r < members_; ++r) {
-    // order: release; pairs with kBellRead
-    door(r).bell.fetch_add(1, std::memory_order_release);
-    os::futex_wake_all(door(r).bell, shared_);
-  }
+  const OsCalls calls{.shared = shared_};
+  for (std::uint32_t r = 0; r < members_; ++r) ring_anyway<RealAtomics>(door(r), calls);
 }
 
 }  // namespace fermata::exec

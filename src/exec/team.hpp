@@ -16,9 +16,27 @@
 #include "exec/program.hpp"
 #include "os/os.hpp"
 #include "sync/doorbell.hpp"
+#include "sync/handover.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::exec {
+
+// What blocking needs of the operating system, for doorbells.
+struct OsCalls {
+  bool shared = false;
+  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
+    os::futex_sleep(bell, seen, ns, shared);
+  }
+  template <Site S>
+  void heavy_fence(bool full) const {
+    if (full) {
+      RealAtomics::full_fence<S>();  // order: store-load, between arming and looking; pairs with kRingFence
+    } else {
+      os::heavy_fence(shared);  // order: the same, on behalf of both sides; pairs with the light kRingFence
+    }
+  }
+};
 
 // Which compiled plan a call uses: its kind, and for data whether 8 bytes do.
 enum class PlanSlot : std::uint8_t { kBarrier = 0, kBroadcast8, kBroadcast56, kReduce8, kReduce56, kAllreduce8, kAllreduce56 };
@@ -64,6 +82,7 @@ struct alignas(kMaxLine) TeamHeader {
   alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
   std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
   std::atomic<std::uint32_t> joined;                    // members so far
+  alignas(kMaxLine) Pace pace;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // where its members may run: the union of their affinities
 };
 

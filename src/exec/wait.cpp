@@ -12,8 +12,7 @@ constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other memb
 // A member is gone if it left, or its process has died.
 bool is_gone(const Team& team, std::uint32_t rank) {
   const StatusLine& s = team.status(rank);
-  // order: acquire: pairs with leave(): its last sequence is seen too
-  const auto state = static_cast<MemberState>(s.state.load(std::memory_order_acquire));
+  const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || !team.shared()) return false;
   if (s.process.load(std::memory_order_relaxed) == os::process_id()) return false;  // order: written once, at join
@@ -24,11 +23,10 @@ bool is_gone(const Team& team, std::uint32_t rank) {
 
 Status Member::broken_status() {
   const TeamHeader& h = team_->header();
-  // order: acquire: sees the culprit. Pairs with Team::break_with.
-  const std::uint32_t broken = h.broken.load(std::memory_order_acquire);
+  const std::uint32_t broken = broken_by<RealAtomics>(h);
   if (broken == 0) return Status::kOk;
   const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
-  const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: after `broken`, above
+  const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
   if (detail_[0] == '\0') {
     if (culprit != 0) {
       snprintf(detail_, sizeof detail_, "rank %u %s", culprit - 1,
@@ -46,24 +44,20 @@ Status Member::look_around(std::int64_t waited_ns) {
     if (r == rank_) continue;
     const StatusLine& s = team_->status(r);
     const bool gone = is_gone(*team_, r);
-    // order: acquire, so that the descriptor is at least as new. Pairs with start().
-    const std::uint64_t sequence = s.sequence.load(std::memory_order_acquire);
-    if (sequence > sequence_ * 2) continue;  // has done its part of our call
+    const CallSeen seen = read_call<RealAtomics>(s);
+    if (seen.sequence > sequence_ * 2) continue;  // has done its part of our call
     if (gone) {
       snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left or died", r,
                s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed));  // order: text
       team_->break_with(Status::kMemberLost, r);
       return Status::kMemberLost;
     }
-    if (sequence != sequence_ * 2) continue;
-    // order: acquire, then the number again: unchanged means that the descriptor belongs to it
-    const std::uint64_t call = s.call.load(std::memory_order_acquire);
-    if (s.sequence.load(std::memory_order_relaxed) != sequence) continue;  // order: after the acquire above
+    if (seen.sequence != sequence_ * 2 || !seen.stable) continue;
     const std::uint64_t mine = status_->call.load(std::memory_order_relaxed);  // order: own line
-    if (call == mine || waited_ns < 2 * kLookNs) continue;
+    if (seen.call == mine || waited_ns < 2 * kLookNs) continue;
     char theirs[80];
     char ours[80];
-    describe(Call::unpack(call), theirs, sizeof theirs);
+    describe(Call::unpack(seen.call), theirs, sizeof theirs);
     describe(Call::unpack(mine), ours, sizeof ours);
     snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, r, theirs);
     team_->break_with(Status::kMismatch, r);
@@ -81,6 +75,7 @@ Status Member::wait_with(Policy& policy) {
   std::int64_t next_look = start + kLookNs;
   std::int64_t last = start;
   WaitView view;
+  view.call = sequence_;
   for (;;) {
     if (advance(policy.spins())) {
       view.last_action_ns = os::now_ns() - last;
@@ -118,7 +113,7 @@ Status Member::wait_with(Policy& policy) {
         if (limit < 1000) limit = 1000;
         const Step& step = cursor_.at();
         park<RealAtomics>(memory_.door(step), memory_.full_fence(), memory_.calls, limit,
-                          [this] { return cursor_.ready(memory_); });
+                          [this] { return cursor_.ready(memory_) || broken_by<RealAtomics>(team_->header()) != 0; });
         break;
       }
     }
@@ -143,12 +138,11 @@ Status Member::wait() {
     }
     case WaitKind::kAuto: break;
   }
-  // order: acquire: sees the CPUs of those who have joined. Pairs with publish_affinity().
-  const std::uint32_t joined = team_->header().joined.load(std::memory_order_acquire);
+  const std::uint32_t joined = joined_so_far<RealAtomics>(team_->header().joined);
   if (joined != joined_seen_) {
     joined_seen_ = joined;
     const std::uint32_t cpus = team_->usable_cpus();
-    auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus);
+    auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus, &team_->header().pace);
     choose_spins();
   }
   return wait_with(auto_);

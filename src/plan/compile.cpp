@@ -37,7 +37,10 @@ class Compiler {
       for (const bool sending : {true, false})
         for (std::size_t i = 0; i < schedule_.stages[t].transfers.size(); ++i) transfer(t, i, sending);
     }
-    for (auto& program : programs_) program.push_back(blank(Code::kEnd, 0));
+    for (auto& program : programs_) {
+      program.push_back(blank(Code::kEnd, 0));
+      skip_own_polls(program);
+    }
     return blob();
   }
 
@@ -139,6 +142,15 @@ class Compiler {
     Step s = on_word(Code::kPoll, word);
     if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) s.threshold = 1;
     program.push_back(s);
+  }
+
+  // Who completes a word need not poll it.
+  static void skip_own_polls(Program& program) {
+    for (std::size_t i = 0; i + 1 < program.size(); ++i) {
+      const Step& next = program[i + 1];
+      if (program[i].code == Code::kAdd && program[i].target == i + 1 && next.code == Code::kPoll && next.offset == program[i].offset)
+        program[i].target = static_cast<std::uint32_t>(i + 2);
+    }
   }
 
   // A word with one in-edge has one writer per episode: a store will do.

@@ -24,6 +24,19 @@ enum class Site : std::uint8_t {
   kRingFence,     // between signalling and looking whether somebody parks
   kBellRing,      // the bell's number moves on
   kBellRead,      // the number to sleep on
+  kCallText,      // status line: descriptor of a call
+  kCallNumber,    // status line: the call's number, written after its descriptor
+  kCallLook,      // a look at the number, before the descriptor
+  kCallRead,      // a look at the descriptor, before the number again
+  kLeft,          // status line: this member has left
+  kLeftRead,      // a look whether it has, before its number
+  kBreak,         // the team is broken, written after the culprit
+  kBrokenRead,    // a look whether it is, before the culprit
+  kReferenceDrop, // a reference is given back; the last one frees
+  kJoin,          // one more member has joined and published its CPUs
+  kJoinedRead,    // how many have, read before their CPUs
+  kMove,          // where the members have moved on to
+  kMovedRead,     // a look at it, before what is there
   kCount
 };
 
@@ -44,6 +57,10 @@ struct RealAtomics {
   static void store_release(Atomic<T>& a, T v) {
     a.store(v, std::memory_order_release);  // order: as the calling site says
   }
+  template <class T>
+  static void store_relaxed(Atomic<T>& a, T v) {
+    a.store(v, std::memory_order_relaxed);  // order: none needed; the calling site says why
+  }
   template <Site, class T>
   static T add_acq_rel(Atomic<T>& a, T v) {
     return a.fetch_add(v, std::memory_order_acq_rel);  // order: as the calling site says
@@ -51,6 +68,21 @@ struct RealAtomics {
   template <Site, class T>
   static T add_release(Atomic<T>& a, T v) {
     return a.fetch_add(v, std::memory_order_release);  // order: as the calling site says
+  }
+  template <Site, class T>
+  static T sub_acq_rel(Atomic<T>& a, T v) {
+    return a.fetch_sub(v, std::memory_order_acq_rel);  // order: as the calling site says
+  }
+  // True if `from` was there; on failure nothing is ordered.
+  template <Site, class T>
+  static bool compare_exchange_release(Atomic<T>& a, T from, T to) {
+    // order: as the calling site says
+    return a.compare_exchange_strong(from, to, std::memory_order_release, std::memory_order_relaxed);
+  }
+  template <class T>
+  static bool compare_exchange_relaxed(Atomic<T>& a, T from, T to) {
+    // order: none needed; the calling site says why
+    return a.compare_exchange_strong(from, to, std::memory_order_relaxed, std::memory_order_relaxed);
   }
   template <class T>
   static T add_relaxed(Atomic<T>& a, T v) {

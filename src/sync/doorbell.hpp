@@ -37,6 +37,14 @@ inline void ring(Door<A>& door, bool full, Os& os) {
   }
 }
 
+// Rings unasked, for what a team seldom tells everybody, such as that it is broken: written before, and seen by ready().
+template <class A, class Os>
+inline void ring_anyway(Door<A>& door, Os& os) {
+  // order: release, as in ring(). Pairs with kBellRead.
+  A::template add_release<Site::kBellRing>(door.bell, std::uint32_t{1});
+  os.wake_all(door.bell);
+}
+
 // Parker's side. ready() is the condition that the signal makes true. Returns after a wake-up, a time-out or at once if ready.
 // Os::heavy_fence(full) is membarrier or a full fence; Os::sleep(bell, seen, ns) sleeps while *bell == seen.
 template <class A, class Os, class Ready>

@@ -1,0 +1,61 @@
+// The small hand-overs beside the signals: a broken team, references, the count of those who have joined, and the team
+// that the members have moved on to. What each release hands over is said at it.
+#ifndef FERMATA_SYNC_HANDOVER_HPP
+#define FERMATA_SYNC_HANDOVER_HPP
+
+#include <cstdint>
+
+#include "sync/atomics.hpp"
+
+namespace fermata {
+
+// The first cause stays. The culprit may be that of a later one: a hint for messages. Neither may be 0.
+template <class A, class Header>
+inline void break_once(Header& header, std::uint32_t cause, std::uint32_t culprit) {
+  // order: relaxed: the release below hands it over.
+  A::store_relaxed(header.culprit, culprit);
+  // order: release: who sees the cause sees a culprit. Pairs with kBrokenRead.
+  A::template compare_exchange_release<Site::kBreak>(header.broken, std::uint32_t{0}, cause);
+}
+
+// The cause, or 0.
+template <class A, class Header>
+inline std::uint32_t broken_by(const Header& header) {
+  // order: acquire: sees a culprit. Pairs with kBreak.
+  return A::template load_acquire<Site::kBrokenRead>(header.broken);
+}
+
+// True for the last one, who may free what the references were to.
+template <class A, class Count>
+inline bool drop_reference(Count& count) {
+  // order: acq_rel: releases this holder's uses, and the last one acquires all others'. Pairs with itself.
+  return A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1}) == 1;
+}
+
+template <class A, class Count>
+inline void count_joined(Count& joined) {
+  // order: release: who counts this member sees what it published before. Pairs with kJoinedRead.
+  A::template add_release<Site::kJoin>(joined, std::uint32_t{1});
+}
+
+template <class A, class Count>
+inline std::uint32_t joined_so_far(const Count& joined) {
+  // order: acquire: sees what each of them published. Pairs with kJoin.
+  return A::template load_acquire<Site::kJoinedRead>(joined);
+}
+
+// False if others have moved already.
+template <class A, class Pointer, class T>
+inline bool move_once(Pointer& moved, T* to) {
+  // order: release: who follows sees what is there. Pairs with kMovedRead.
+  return A::template compare_exchange_release<Site::kMove>(moved, static_cast<T*>(nullptr), to);
+}
+
+template <class A, class Pointer>
+inline auto moved_to(const Pointer& moved) {
+  // order: acquire: sees what is there. Pairs with kMove.
+  return A::template load_acquire<Site::kMovedRead>(moved);
+}
+
+}  // namespace fermata
+#endif
