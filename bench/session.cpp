@@ -71,7 +71,6 @@ class Group {
   }
 
   double take_turn(Player& p) {
-    p.order.operation = Order::kRun;
     p.order.seed = random_();
     const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s);
     p.error = outcome.error;

@@ -25,8 +25,6 @@ inline constexpr std::uint64_t kMaxStamps = 2048;  // episodes of one latency ba
 
 // One batch, as the parent orders it. Plain data: it goes over a socket.
 struct Order {
-  enum Operation : std::uint32_t { kPrepare = 0, kRun = 1 };
-  std::uint32_t operation = kPrepare;
   Quantity quantity = Quantity::kPeriod;
   std::uint64_t episodes = 1;
   std::uint64_t warm = 1;          // untimed episodes before, checked all the same

@@ -119,6 +119,7 @@ void serve(int descriptor, const Case& c, Subject& subject) {
   Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)));
   std::string reason;
   Order order;
+  if (!receive_all(descriptor, &order, sizeof order)) return;  // the first one only asks for the subject
   try {
     Turn& turn = *arena.make<Turn>(c, arena);  // in shared memory: forked members read its orders
     reason = subject.prepare(c, arena);
@@ -132,14 +133,10 @@ void serve(int descriptor, const Case& c, Subject& subject) {
       answer(descriptor, {.verdict = Reply::kUnavailable}, reason);
       return;
     }
+    if (!answer(descriptor, {}, subject.version() + '\0' + subject.description())) return;
     while (receive_all(descriptor, &order, sizeof order)) {
       reason.clear();
-      Reply reply;
-      if (order.operation == Order::kPrepare) {
-        reason = subject.version() + '\0' + subject.description();
-      } else {
-        reply = run_order(order, crew, turn, reason);
-      }
+      const Reply reply = run_order(order, crew, turn, reason);
       if (!answer(descriptor, reply, reason)) break;
     }
   } catch (const std::exception& e) {

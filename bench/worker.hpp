@@ -12,7 +12,8 @@ namespace fermata::bench {
 
 inline constexpr int kWorkerSocket = 3;  // the descriptor on which a worker finds its socket
 
-// Answer to an order; `length` bytes of text follow it: the reason, or, to kPrepare, version '\0' description.
+// Answer to an order; `length` bytes of text follow it: why there is no number. The first order of all is not run; its
+// answer's text is version '\0' description, or why the subject cannot run.
 struct Reply {
   enum Verdict : std::int32_t { kGood = 0, kWrong = 1, kUnavailable = 2, kFailed = 3 };
   std::int32_t verdict = kGood;
@@ -26,7 +27,7 @@ static_assert(std::is_trivially_copyable_v<Reply>);
 bool send_all(int descriptor, const void* data, std::size_t bytes);
 bool receive_all(int descriptor, void* data, std::size_t bytes);
 
-// Serves until the socket closes.
+// Serves until the socket closes. Whatever goes wrong is answered, never printed.
 void serve(int descriptor, const Case& c, Subject& subject);
 
 // Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B --cpus LIST.

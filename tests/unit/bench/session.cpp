@@ -172,7 +172,6 @@ TEST(Session, AWorkerIsStoppedOutsideItsTurn) {
   const pid_t pid = remote.pid();
   EXPECT_EQ(state_of(pid), 'T');
   Order order;
-  order.operation = Order::kRun;
   order.episodes = 10;
   const Remote::Outcome outcome = remote.turn(order, 5);
   EXPECT_EQ(outcome.error, "");
