@@ -16,6 +16,7 @@
 #include "fermata/fermata.h"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
+#include "sync/handover.hpp"
 #include "topo/topology.hpp"
 
 struct fermata_topology {
@@ -35,7 +36,7 @@ struct fermata_team {
   std::atomic<fermata::exec::Team*> moved{nullptr};
 
   fermata::exec::Team& current() const {
-    fermata::exec::Team* now = moved.load(std::memory_order_acquire);  // order: sees the segment. Pairs with review()
+    fermata::exec::Team* now = fermata::moved_to<fermata::RealAtomics>(moved);
     return now != nullptr ? *now : *team;
   }
 };

@@ -65,11 +65,12 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
       if (rank == 0) {
         const std::int64_t took = os::now_ns() - start;
         timing.ns.store(took, std::memory_order_relaxed);  // order: read after all have ended
-        timing.episodes.store(took >= 2'000'000 ? -batch : batch, std::memory_order_release);  // order: pairs below
+        // order: relaxed: the number is all that is handed over; a negative one says that this batch was the last
+        timing.episodes.store(took >= 2'000'000 ? -batch : batch, std::memory_order_relaxed);
       } else {
-        // order: acquire: pairs with rank 0's store for this batch; a negative number says that it was the last
         std::int64_t said;
-        while ((said = timing.episodes.load(std::memory_order_acquire)) != batch && said != -batch) {
+        // order: relaxed: see rank 0's store
+        while ((said = timing.episodes.load(std::memory_order_relaxed)) != batch && said != -batch) {
           // order: relaxed: only whether to give up
           if (timing.failed.load(std::memory_order_relaxed) != 0) break;
           os::yield();
@@ -77,7 +78,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
       }
       // Nobody may start the next batch's store before all have read this one: one more episode would do it for a
       // barrier but not for a broadcast, so batches never repeat a length and rank 0 cannot be two ahead.
-      if (timing.episodes.load(std::memory_order_acquire) < 0) break;  // order: acquire: see above
+      if (timing.episodes.load(std::memory_order_relaxed) < 0) break;  // order: relaxed: see rank 0's store
     }
   }
   if (status != Status::kOk) {
@@ -136,10 +137,10 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   }
   auto& timing = *new (page) Timing;
   const Status ran = options.shared ? run_processes(team, program, key, timing) : run_threads(team, program, key, timing);
-  // order: relaxed: all members have ended
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);
-  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);
-  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));
+  // All members have ended, and were waited for.
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                 // order: see above
+  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);            // order: see above
+  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));          // order: see above
   munmap(page, sizeof(Timing));
   team->release();
   if (ran != Status::kOk) return Error{ran, "measuring: fork failed"};

@@ -150,11 +150,9 @@ int move_to(fermata_member* member, fermata_team* team) {
   made->member->inherit(*member->member);
   std::swap(made->member, member->member);
   fermata_member_leave(made);
-  exec::Team* nothing = nullptr;
   member->member->team().retain();
   exec::Team* const now = &member->member->team();
-  // order: acq_rel: publishes the segment to aborts and reports. Pairs with fermata_team::current()
-  if (!member->origin->moved.compare_exchange_strong(nothing, now, std::memory_order_acq_rel)) now->release();
+  if (!move_once<RealAtomics>(member->origin->moved, now)) now->release();
   return FERMATA_OK;
 }
 

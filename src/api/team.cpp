@@ -155,7 +155,7 @@ int fermata_team_create(const fermata_team_config* config, fermata_team** out) {
 
 void fermata_team_destroy(fermata_team* team) {
   if (team == nullptr) return;
-  exec::Team* moved = team->moved.load(std::memory_order_acquire);  // order: pairs with review()
+  exec::Team* moved = moved_to<RealAtomics>(team->moved);
   if (moved != nullptr) moved->release();
   team->team->release();
   delete team;

@@ -45,7 +45,7 @@ void heavy_fence(bool shared) {
   const int command = shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
   syscall(SYS_membarrier, command, 0, 0);
   errno = saved;
-  // order: seq_cst: the local store-load order, also if membarrier should fail after it was registered
+  // order: seq_cst: the local store-load order, also if membarrier should fail after it was registered. Belongs to kDoorFence.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
