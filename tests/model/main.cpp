@@ -15,8 +15,10 @@
 namespace fermata::model {
 namespace {
 
-const char* const kSites[] = {"kSlotPublish", "kSlotAwait",  "kWordAdd",   "kWordPoll", "kWordFlip", "kCreditGive",
-                              "kCreditAwait", "kDoorFence", "kRingFence", "kBellRing", "kBellRead"};
+const char* const kSites[] = {
+    "kSlotPublish", "kSlotAwait", "kWordAdd",  "kWordPoll", "kWordFlip",   "kCreditGive", "kCreditAwait", "kDoorFence",
+    "kRingFence",   "kBellRing",  "kBellRead", "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
+    "kLeftRead",    "kBreak",     "kBrokenRead", "kReferenceDrop", "kJoin", "kJoinedRead", "kMove",       "kMovedRead"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {
@@ -81,7 +83,9 @@ rl::test_result_e check(const Scenario& s, bool history) {
   params.output_stream = &stream;
   params.progress_stream = &stream;
   params.execution_depth_limit = 4000;
-  if (s.wanted.members == 2) {
+  if (s.protocol != nullptr) {
+    s.protocol(params);
+  } else if (s.wanted.members == 2) {
     rl::simulate<Suite<2>>(params);
   } else {
     rl::simulate<Suite<3>>(params);
@@ -103,7 +107,7 @@ const char* name_of(rl::test_result_e result) {
 
 int run(const Scenario& s, const Arguments& arguments) {
   scenario = &s;
-  programs = make_programs(s.wanted);
+  if (s.protocol == nullptr) programs = make_programs(s.wanted);
   if (!programs.error.empty()) return std::fprintf(stderr, "%s: %s\n", s.name, programs.error.c_str()), 2;
   places.gather(programs, (static_cast<std::uint32_t>(s.wanted.payload) + 7) / 8);
   if (places.cells() > kMaxCells || places.payloads() > kMaxCells || places.doors() > kMaxDoors)

@@ -34,15 +34,22 @@ struct ModelAtomics {
   static void store_release(Atomic<T>& a, T v) {
     a.store(v, is_weak(S) ? rl::mo_relaxed : rl::mo_release, RL_INFO);
   }
+  template <class T>
+  static void store_relaxed(Atomic<T>& a, T v) {
+    a.store(v, rl::mo_relaxed, RL_INFO);
+  }
   template <Site S, class T>
   static T add_acq_rel(Atomic<T>& a, T v) {
-    rl::memory_order order = rl::mo_acq_rel;
-    if (is_weak(S)) {
-      order = weakened.half == Half::kAcquire   ? rl::mo_release
-              : weakened.half == Half::kRelease ? rl::mo_acquire
-                                                : rl::mo_relaxed;
-    }
-    return a.fetch_add(v, order, RL_INFO);
+    return a.fetch_add(v, both<S>(), RL_INFO);
+  }
+  template <Site S, class T>
+  static T sub_acq_rel(Atomic<T>& a, T v) {
+    return a.fetch_sub(v, both<S>(), RL_INFO);
+  }
+  template <Site S, class T>
+  static bool compare_exchange_release(Atomic<T>& a, T from, T to) {
+    const rl::memory_order order = is_weak(S) ? rl::mo_relaxed : rl::mo_release;
+    return a.compare_exchange_strong(from, to, order, RL_INFO, rl::mo_relaxed, RL_INFO);
   }
   template <Site S, class T>
   static T add_release(Atomic<T>& a, T v) {
@@ -68,6 +75,14 @@ struct ModelAtomics {
   static void pause() { rl::yield(1, RL_INFO); }
 
   static bool is_weak(Site site) { return weakened.site == site; }
+
+ private:
+  template <Site S>
+  static rl::memory_order both() {
+    if (!is_weak(S)) return rl::mo_acq_rel;
+    if (weakened.half == Half::kBoth) return rl::mo_relaxed;
+    return weakened.half == Half::kAcquire ? rl::mo_release : rl::mo_acquire;
+  }
 };
 
 }  // namespace fermata::model

@@ -30,6 +30,7 @@ struct Scenario {
   Search search;
   bool parks = false;
   Fencing fencing = Fencing::kFull;
+  bool (*protocol)(rl::test_params&) = nullptr;  // one of protocols.hpp instead of programs
 };
 
 inline const Scenario* scenario = nullptr;  // the one that runs

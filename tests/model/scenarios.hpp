@@ -2,6 +2,7 @@
 #ifndef FERMATA_TESTS_MODEL_SCENARIOS_HPP
 #define FERMATA_TESTS_MODEL_SCENARIOS_HPP
 
+#include "protocols.hpp"
 #include "scenario.hpp"
 
 namespace fermata::model {
@@ -23,6 +24,7 @@ inline std::vector<Scenario> scenarios() {
   const Wanted one_slot = data(Kind::kBroadcast, "linear", "private", 2, 1);
   const Wanted two_slots = data(Kind::kBroadcast, "linear", "private+2slots", 2, 1);
   const Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
+  const Fencing full_fence = Fencing::kFull;
   const Fencing membarrier = Fencing::kMembarrier;
   return {
       // Slots
@@ -60,6 +62,14 @@ inline std::vector<Scenario> scenarios() {
       {"park_credits_membarrier", "park on a slot and on its credit", one_slot, 3, bounded(3), true, membarrier},
       {"park_published3_full", "two readers park on one door", published, 2, bounded(2), true},
       {"park_published3_membarrier", "two readers park on one door", published, 2, bounded(2), true, membarrier},
+      // Beside the signals
+      {"status_line", "a descriptor is read whole, or known not to be", {}, 1, full(), false, full_fence, rl::simulate<StatusLineSuite>},
+      {"leave", "who has left has finished its calls", {}, 1, full(), false, full_fence, rl::simulate<LeaveSuite>},
+      {"break", "two break a team; the cause stays and has a culprit", {}, 1, full(), false, full_fence, rl::simulate<BreakSuite>},
+      {"reference", "the last reference frees", {}, 1, full(), false, full_fence, rl::simulate<ReferenceSuite>},
+      {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
+      {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
+      {"break_parked", "a broken team wakes who is parked", {}, 1, full(), false, full_fence, rl::simulate<BreakParkedSuite>},
   };
 }
 

@@ -1,0 +1,141 @@
+// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp) and hand-overs (sync/handover.hpp).
+#ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
+#define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
+
+#include "memory.hpp"
+#include "sync/handover.hpp"
+#include "sync/status_line.hpp"
+
+namespace fermata::model {
+
+template <class T>
+using Shared = ModelAtomics::Atomic<T>;
+
+struct ModelLine {
+  Shared<std::uint64_t> sequence{0}, call{0};
+  Shared<std::uint32_t> state{0};
+};
+
+// One member makes three calls; another looks twice. What it calls stable is the descriptor of that number.
+struct StatusLineSuite : rl::test_suite<StatusLineSuite, 2> {
+  ModelLine line;
+
+  void thread(unsigned member) {
+    if (member == 0) {
+      for (std::uint64_t n = 1; n <= 3; ++n) {
+        say_call<ModelAtomics>(line, n, n * 10);
+        say_over<ModelAtomics>(line, n);
+      }
+      return;
+    }
+    for (int look = 0; look < 2; ++look) {
+      const CallSeen seen = read_call<ModelAtomics>(line);
+      RL_ASSERT(seen.call >= seen.sequence / 2 * 10);
+      if (seen.stable && seen.sequence > 0 && seen.sequence % 2 == 0) RL_ASSERT(seen.call == seen.sequence / 2 * 10);
+    }
+  }
+};
+
+// A member that has left is seen to have finished its calls: nobody reports it missing in one.
+struct LeaveSuite : rl::test_suite<LeaveSuite, 2> {
+  ModelLine line;
+
+  void thread(unsigned member) {
+    if (member == 0) {
+      say_call<ModelAtomics>(line, 1, 10);
+      say_over<ModelAtomics>(line, 1);
+      say_left<ModelAtomics>(line, 2);
+    } else if (state_of<ModelAtomics>(line) == 2) {
+      RL_ASSERT(read_call<ModelAtomics>(line).sequence == 3);
+    }
+  }
+};
+
+// Two break the team at once: one cause stays, and who sees it sees a culprit.
+struct BreakSuite : rl::test_suite<BreakSuite, 3> {
+  struct {
+    Shared<std::uint32_t> broken{0}, culprit{0};
+  } header;
+
+  void thread(unsigned member) {
+    if (member > 0) {
+      break_once<ModelAtomics>(header, 10 + member, member);
+      return;
+    }
+    const std::uint32_t first = broken_by<ModelAtomics>(header);
+    if (first == 0) return;
+    RL_ASSERT(ModelAtomics::load_relaxed(header.culprit) != 0);
+    RL_ASSERT(broken_by<ModelAtomics>(header) == first);
+  }
+};
+
+// The last of three frees what all have used.
+struct ReferenceSuite : rl::test_suite<ReferenceSuite, 3> {
+  Shared<std::uint32_t> count{3};
+  rl::var<std::uint64_t> object{0};
+
+  void thread(unsigned) {
+    RL_ASSERT(object(RL_INFO) == 0);
+    if (drop_reference<ModelAtomics>(count)) object(RL_INFO) = 1;
+  }
+};
+
+// Who counts two has the CPUs of both.
+struct JoinSuite : rl::test_suite<JoinSuite, 3> {
+  Shared<std::uint32_t> joined{0};
+  Shared<std::uint64_t> cpus{0};
+
+  void thread(unsigned member) {
+    if (member > 0) {
+      ModelAtomics::add_relaxed(cpus, std::uint64_t{1} << member);
+      count_joined<ModelAtomics>(joined);
+    } else if (joined_so_far<ModelAtomics>(joined) == 2) {
+      RL_ASSERT(ModelAtomics::load_relaxed(cpus) == 6);
+    }
+  }
+};
+
+// Two make the team to move on to, one of them leads there; who follows sees it made.
+struct MoveSuite : rl::test_suite<MoveSuite, 3> {
+  using Team = rl::var<std::uint64_t>;
+  Team teams[2];
+  Shared<Team*> moved{nullptr};
+
+  void thread(unsigned member) {
+    if (member < 2) {
+      teams[member](RL_INFO) = 7;
+      move_once<ModelAtomics>(moved, &teams[member]);
+    } else if (Team* const team = moved_to<ModelAtomics>(moved); team != nullptr) {
+      RL_ASSERT((*team)(RL_INFO) == 7);
+    }
+  }
+};
+
+// A member is parked for a signal that never comes; another breaks the team, and rings without asking.
+struct BreakParkedSuite : rl::test_suite<BreakParkedSuite, 2> {
+  struct {
+    Shared<std::uint32_t> broken{0}, culprit{0};
+  } header;
+  Door<ModelAtomics> door;
+  ModelOs<2> os;
+
+  void before() {
+    door.armed.store(0, rl::mo_relaxed, RL_INFO);
+    door.bell.store(0, rl::mo_relaxed, RL_INFO);
+    os.add_bell(&door.bell);
+  }
+
+  void thread(unsigned member) {
+    os.enter(member);
+    if (member == 1) {
+      break_once<ModelAtomics>(header, 1, 1);
+      ring_anyway<ModelAtomics>(door, os);
+      return;
+    }
+    const auto broken = [&] { return broken_by<ModelAtomics>(header) != 0; };
+    while (!broken()) park<ModelAtomics>(door, false, os, 0, broken);
+  }
+};
+
+}  // namespace fermata::model
+#endif
