@@ -107,7 +107,8 @@ void verify_all(const Options& options) {
     if (p > options.most && options.most >= 70) sizes.push_back(p);
   }
   fmt::print(
-      "every algorithm, every kind, P = 1..{}{}; integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
+      "every algorithm, every kind, P = 1..{}{};\n"
+      "integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
       options.most, options.most >= 70 && options.most < 1024 ? " and spot checks to 1024" : "");
   Json json{{"version", 1}, {"sizes", sizes}, {"algorithms", Json::array()}, {"broken", Json::array()}};
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);

@@ -22,6 +22,7 @@ void add_doctor(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_predict(CLI::App& app);
 
 }  // namespace fermata::tool
 #endif

@@ -13,6 +13,7 @@ constexpr fermata::tool::AddCommand kCommands[] = {
     fermata::tool::add_verify,
     fermata::tool::add_plan,
     fermata::tool::add_explain,
+    fermata::tool::add_predict,
     fermata::tool::add_bench,
 };
 }  // namespace

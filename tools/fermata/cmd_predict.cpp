@@ -1,0 +1,108 @@
+// fermata predict: predicted beside measured, for every algorithm x layout x slots that can run here.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "algo/algorithm.hpp"
+#include "api/measure.hpp"
+#include "commands.hpp"
+#include "plan/agreement.hpp"
+#include "plan_request.hpp"
+#include "profile/store.hpp"
+
+namespace fermata::tool {
+namespace {
+
+constexpr double kNoise = 0.05;
+constexpr int kRepeats = 7;
+
+struct Arguments {
+  PlanArguments which;
+  std::string json;
+};
+
+struct Subject {
+  Plan plan;
+  std::vector<std::byte> program;
+  std::vector<double> samples;
+  double median() const {
+    std::vector<double> sorted = samples;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+std::vector<Subject> subjects_of(const PlanRequest& request) {
+  std::vector<Subject> subjects;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots", "published",
+                               "published+2slots", "private+line128", "private+2slots+line128"}) {
+      PlanOptions options;
+      options.key = request.key;
+      options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
+      options.layout = layout;
+      auto plan = make_plan(request.topology, request.profile, options, nullptr);
+      if (!plan) continue;  // cannot, or not proved with so few slots
+      // Words have no slots: one layout says all.
+      const bool edges = plan->schedule.words.empty();
+      if (!edges && std::string(layout) != "private") continue;
+      auto program = compile(*plan);
+      if (program) subjects.push_back({std::move(*plan), std::move(*program), {}});
+    }
+  }
+  return subjects;
+}
+
+void run(const Arguments& a) {
+  const PlanRequest request = resolve(a.which);
+  if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
+  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  std::vector<Subject> subjects = subjects_of(request);
+  const Measure measure = measure_on_this_machine();
+  for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved: drift meets all alike
+    for (Subject& s : subjects) {
+      const auto ns = measure(s.program, s.plan.key, repeat);
+      if (!ns) throw CommandError(ns.error().message);
+      s.samples.push_back(*ns);
+    }
+  std::sort(subjects.begin(), subjects.end(), [](const Subject& x, const Subject& y) { return x.median() < y.median(); });
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  nlohmann::json rows = nlohmann::json::array();
+  fmt::print("{:<24} {:<24} {:>12} {:>12} {:>8}\n", "algorithm", "layout", "predicted ns", "measured ns", "error");
+  for (const Subject& s : subjects) {
+    const double p = s.plan.predicted_period_ns;
+    const double m = s.median();
+    predicted.push_back(p);
+    measured.push_back(m);
+    fmt::print("{:<24} {:<24} {:>12.1f} {:>12.1f} {:>+7.0f}%\n", s.plan.schedule.algorithm, to_string(s.plan.layout), p, m, 100 * (p - m) / m);
+    rows.push_back({{"algorithm", s.plan.schedule.algorithm}, {"layout", to_string(s.plan.layout)}, {"predicted_ns", p}, {"measured_ns", m},
+                    {"samples", s.samples}});
+  }
+  if (subjects.size() < 2) throw CommandError("fewer than two subjects can run: no order to compare");
+  const Agreement found = agreement(predicted, measured, kNoise);
+  fmt::print("\n{} subjects, {} members; ties within {:.0f} %\n", subjects.size(), request.key.members, 100 * kNoise);
+  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n", found.rank_correlation,
+             100 * found.pairs_in_order);
+  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error, 100 * found.worst_error);
+  if (a.json.empty()) return;
+  const nlohmann::json out = {{"members", request.key.members}, {"collective", name_of(request.key.kind)},
+                              {"rank_correlation", found.rank_correlation}, {"pairs_in_order", found.pairs_in_order},
+                              {"median_error", found.median_error}, {"worst_error", found.worst_error}, {"subjects", rows}};
+  const auto written = write_file_atomically(a.json, out.dump(1) + "\n");
+  if (!written) throw CommandError(written.error().message);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("predict", "set predictions beside measurements: every algorithm, layout and slot count");
+  add_plan_selectors(*command, a->which);
+  command->add_option("--json", a->json, "also write all to this file");
+  command->callback([a] { run(*a); });
+}
+
+}  // namespace fermata::tool
