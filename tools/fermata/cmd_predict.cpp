@@ -37,8 +37,8 @@ struct Subject {
 std::vector<Subject> subjects_of(const PlanRequest& request) {
   std::vector<Subject> subjects;
   for (const Algorithm& algorithm : algorithms()) {
-    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots", "published",
-                               "published+2slots", "private+line128", "private+2slots+line128"}) {
+    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots",
+                               "published", "published+2slots", "private+line128", "private+2slots+line128"}) {
       PlanOptions options;
       options.key = request.key;
       options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
@@ -77,9 +77,10 @@ void run(const Arguments& a) {
     const double m = s.median();
     predicted.push_back(p);
     measured.push_back(m);
-    fmt::print("{:<24} {:<24} {:>12.1f} {:>12.1f} {:>+7.0f}%\n", s.plan.schedule.algorithm, to_string(s.plan.layout), p, m, 100 * (p - m) / m);
-    rows.push_back({{"algorithm", s.plan.schedule.algorithm}, {"layout", to_string(s.plan.layout)}, {"predicted_ns", p}, {"measured_ns", m},
-                    {"samples", s.samples}});
+    const std::string layout = to_string(s.plan.layout);
+    const std::string& name = s.plan.schedule.algorithm;
+    fmt::print("{:<24} {:<24} {:>12.1f} {:>12.1f} {:>+7.0f}%\n", name, layout, p, m, 100 * (p - m) / m);
+    rows.push_back({{"algorithm", name}, {"layout", layout}, {"predicted_ns", p}, {"measured_ns", m}, {"samples", s.samples}});
   }
   if (subjects.size() < 2) throw CommandError("fewer than two subjects can run: no order to compare");
   const Agreement found = agreement(predicted, measured, kNoise);
