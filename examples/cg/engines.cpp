@@ -51,6 +51,20 @@ struct InRegion {
   int threads = omp_get_num_threads();
   int turn = 0;
   int rank() const { return omp_get_thread_num(); }
+#ifdef __clang__
+  // Orphaned reductions over elements of arrays gave wrong sums with clang 19 and its libomp, so by hand
+  // there.
+  double allreduce(double value) { return allreduce(value, 0)[0]; }
+  std::array<double, 2> allreduce(double first, double second) {
+    double* const sums = g_sums[advance()];
+#pragma omp atomic
+    sums[0] += first;
+#pragma omp atomic
+    sums[1] += second;
+#pragma omp barrier
+    return {sums[0], sums[1]};
+  }
+#else
   double allreduce(double value) {
     const int now = advance();
 #pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : 1])
@@ -66,6 +80,7 @@ struct InRegion {
     }
     return {g_sums[now][0], g_sums[now][1]};
   }
+#endif
   void barrier() {
 #pragma omp barrier
   }
