@@ -35,8 +35,8 @@ struct CheckedMemory {
   }
 };
 
-void add(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool) {
-  for (std::uint32_t i = 0; i < count; ++i) acc[i] += in[i];
+void add(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool) {
+  for (std::uint32_t i = 0; i < words; ++i) acc[i] += in[i];
 }
 
 // Members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
@@ -44,7 +44,7 @@ void walk(const unsigned char* blob, const ProgramHeader& program) {
   CheckedMemory memory{std::vector<std::uint64_t>(program.region_bytes / 8), &program};
   const auto* members = reinterpret_cast<const MemberProgram*>(blob + program.programs_offset);
   const auto* steps = reinterpret_cast<const Step*>(blob + program.steps_offset);
-  const Carried carried{(program.payload + 7) / 8, program.payload / 8, add};
+  const Carried carried{.words = (program.payload + 7) / 8, .fold = add};
   std::uint64_t registers[kMaxRegisters][kPayloadWords] = {};
   std::vector<Cursor<RealAtomics, CheckedMemory>> cursors(program.members);
   for (std::uint64_t episode = 1; episode <= 3; ++episode) {
@@ -53,8 +53,8 @@ void walk(const unsigned char* blob, const ProgramHeader& program) {
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t r = 0; r < program.members; ++r) {
-        const bool done = program.payload > 0 ? cursors[r].advance<true>(memory, carried, registers, 0)
-                                              : cursors[r].advance<false>(memory, carried, registers, 0);
+        const bool done = program.payload > 0 ? cursors[r].advance<Load::kWords>(memory, carried, registers, 0)
+                                              : cursors[r].advance<Load::kNothing>(memory, carried, registers, 0);
         const Step* now = done ? steps + members[r].first + members[r].count : &cursors[r].at();
         moved |= now != last[r] && !done;
         last[r] = now;
