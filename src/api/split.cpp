@@ -119,7 +119,8 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
     shared = share(member, request, parts, mine, &team);
   }
   if (shared == FERMATA_OK && team != nullptr) {
-    team->cpus = request.cpus;
+    // Threads have it from make_team; the leader's handle is being copied by the others at this moment.
+    if (parent.shared()) team->cpus = request.cpus;
     shared = join(team, static_cast<int>(mine), true, &made);
     if (shared != FERMATA_OK) fermata_team_destroy(team);
   }
