@@ -34,7 +34,9 @@ struct Player {
   Contestant who;
   Remote remote;
   Order order;
-  double batch_ns = 0;  // what its batches take, warm-up included
+  double batch_ns = 0;  // what its last batch took, warm-up included
+  double batch_episodes = 1;
+  double used_ns = 0;   // and all of its rounds
   std::vector<double> rounds;
   std::string error;
 };
@@ -67,7 +69,9 @@ class Group {
     const double fit = std::clamp(target_ns_ / std::max(ns_per_episode, 1.0), 1.0, most);
     p.order.episodes = static_cast<std::uint64_t>(fit);
     p.order.warm = std::clamp<std::uint64_t>(p.order.episodes / 16, 1, 2000);
-    p.order.check_every = std::clamp<std::uint64_t>(p.order.episodes / 8, 1, 256);
+    // A check costs about two line moves; between checks a batch that has become slow cannot be ended.
+    p.order.check_every = std::clamp<std::uint64_t>(p.order.episodes / 8, 1, ns_per_episode < 1000 ? 256 : 16);
+    p.order.limit_ns = static_cast<std::uint64_t>(5 * target_ns_);
   }
 
   double take_turn(Player& p) {
@@ -75,11 +79,12 @@ class Group {
     const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s);
     p.error = outcome.error;
     p.batch_ns = outcome.reply.elapsed_ns;
+    p.batch_episodes = static_cast<double>(std::max<std::uint64_t>(outcome.reply.episodes, 1));
     return outcome.reply.value_ns;
   }
 
   // Time per episode with whatever the quantity adds to it, which sizes batches.
-  static double cost(const Player& p) { return p.batch_ns / static_cast<double>(p.order.episodes + p.order.warm); }
+  static double cost(const Player& p) { return p.batch_ns / p.batch_episodes; }
 
   void calibrate(Player& p) {
     p.order = Order{};
@@ -97,7 +102,7 @@ class Group {
     }
     // Each member comes late in turn, each episode checked.
     const Order timed = p.order;
-    const double timed_ns = p.batch_ns, each = cost(p) + 50e3;
+    const double timed_ns = p.batch_ns, timed_episodes = p.batch_episodes, each = cost(p) + 50e3;
     p.order.quantity = Quantity::kStagger;
     p.order.warm = 0;
     p.order.skew_ns = 50000;
@@ -105,6 +110,7 @@ class Group {
     take_turn(p);
     p.order = timed;
     p.batch_ns = timed_ns;
+    p.batch_episodes = timed_episodes;
     for (int step = 0; step < 6 && p.error.empty(); ++step) {
       const double known = cost(p);
       const std::uint64_t before = p.order.episodes;
@@ -163,21 +169,23 @@ class Group {
       std::shuffle(players_.begin(), players_.end(), random_);
       for (const auto& p : players_) {
         p->rounds.resize(round, kNever);
-        if (!p->error.empty() || round % every(*p) != 0) continue;
+        if (!p->error.empty() || sits_out(*p, spent())) continue;
         report(0.3 + 0.7 * std::min(spent() / budget, 1.0), "round " + std::to_string(round + 1));
         const double value = take_turn(*p);
         leave_out_failed(*p);
         if (!p->error.empty()) continue;
         p->rounds.push_back(value);
+        p->used_ns += p->batch_ns;
         if (p->batch_ns > 3 * target_ns_ || p->batch_ns < target_ns_ / 3) size_batch(*p, cost(*p));
       }
     }
     for (const auto& p : players_) p->rounds.resize(round, kNever);
   }
 
-  // Very slow subjects sit out most rounds: the others keep theirs.
-  std::size_t every(const Player& p) const {
-    return static_cast<std::size_t>(std::clamp(p.batch_ns / (8 * target_ns_), 1.0, 8.0));
+  // A subject that has had twice its share of the time sits out, so that slow ones don't take the others' rounds.
+  bool sits_out(const Player& p, double elapsed_ns) const {
+    return p.used_ns > 0 && p.used_ns + p.batch_ns > 2 * (elapsed_ns + p.batch_ns) / static_cast<double>(players_.size()) &&
+           p.batch_ns > 3 * target_ns_;
   }
 
   void finish() {

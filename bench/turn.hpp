@@ -11,6 +11,7 @@
 #define FERMATA_BENCH_TURN_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -32,6 +33,7 @@ struct Order {
   std::uint64_t delay_rounds = 0;  // kEpcc
   std::uint64_t skew_ns = 0;       // kLatency: arrivals spread over so much; kStagger: how late the late one is
   std::uint64_t seed = 1;
+  std::uint64_t limit_ns = 0;      // warm-up and batch each end early after so much; 0: never
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
@@ -39,6 +41,8 @@ static_assert(std::is_trivially_copyable_v<Order>);
 struct alignas(kMaxLine) MemberLine {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
+  std::uint64_t episodes = 0;  // timed ones
+  std::uint64_t warm = 0;
   double reference_ns = 0;  // kEpcc: one delay
   std::uint64_t failures = 0;
   double expected = 0, seen = 0;  // of the first failure
@@ -77,8 +81,14 @@ class Turn {
   MemberLine* const lines;
   Cell* const cells;
   Stamps* const stamps;
+  // A subject can become a thousand times slower within a batch (a co-tenant, yields). Rank 0 then names the check number after
+  // which all members stop. order: relaxed: it is written before rank 0 enters the episode of that check and read after it.
+  alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
 
  private:
+  // The loop itself; returns the number of episodes, the same for all members.
+  template <class Probe, class Check, class Episode>
+  std::uint64_t loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode);
   template <class Probe, class Check, class Episode>
   void timed(int rank, Probe& probe, Check& check, Episode& episode);
   template <class Check, class Episode>
@@ -101,14 +111,14 @@ class BarrierCheck {
   template <class Episode>
   void call(Episode& episode) { episode(); }
   void before() { turn_.cells[rank_].value[number_ & 1] = number_; }
-  void after() {
+  std::uint64_t after() {
     // Two neighbours per check, one of them rotating: all pairs are covered over the checks at a constant cost.
     const int n = turn_.members;
     if (n > 1) {
       look((rank_ + 1) % n);
       if (n > 2) look((rank_ + 2 + static_cast<int>(number_ % static_cast<unsigned>(n - 2))) % n);
     }
-    ++number_;
+    return number_++;
   }
 
  private:
@@ -132,7 +142,7 @@ class DataCheck {
     asm volatile("" ::"r"(out_) : "memory");  // the result is used
   }
   void before() { fill(); }
-  void after() {
+  std::uint64_t after() {
     const int n = turn_.members;
     const bool has_result = turn_.collective == Kind::kAllreduce || (turn_.collective == Kind::kReduce && rank_ == 0) ||
                             (turn_.collective == Kind::kBroadcast && rank_ != 0);
@@ -142,7 +152,7 @@ class DataCheck {
                                   : n * tag() + (i + 1.0) * (0.5 * n * (n + 1.0));  // exact: small integers
       if (out_[i] != expected) [[unlikely]] fail(turn_.lines[rank_], i, expected, out_[i]);
     }
-    ++number_;
+    return number_++;
   }
 
  private:
@@ -222,10 +232,17 @@ class StaggerProbe {
   int episode_ = 0;
 };
 
+}  // namespace detail
+
 template <class Probe, class Check, class Episode>
-inline void loop(std::uint64_t count, std::uint64_t every, Probe& probe, Check& check, Episode& episode) {
-  while (count != 0) {
-    const std::uint64_t group = std::min(count, every);
+std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
+  // Contributors to a reduce do not wait for anybody, so nobody could tell them all when to stop.
+  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce;
+  const std::uint64_t deadline = now_ns() + order.limit_ns;
+  const std::uint64_t every = order.check_every;
+  std::uint64_t left = count;
+  while (left != 0) {
+    const std::uint64_t group = std::min(left, every);
     for (std::uint64_t i = 1; i < group; ++i) {
       probe.before();
       check.call(episode);
@@ -235,19 +252,21 @@ inline void loop(std::uint64_t count, std::uint64_t every, Probe& probe, Check& 
     probe.before();
     check.call(episode);
     probe.after();
-    check.after();
-    count -= group;
+    const std::uint64_t number = check.after();
+    left -= group;
+    if (!may_stop || left == 0) continue;
+    if (stop_after.load(std::memory_order_relaxed) == number) break;
+    if (rank == 0 && now_ns() > deadline) stop_after.store(number + 1, std::memory_order_relaxed);
   }
+  return count - left;
 }
-
-}  // namespace detail
 
 template <class Probe, class Check, class Episode>
 void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
-  detail::loop(order.warm, order.check_every, probe, check, episode);
+  lines[rank].warm = loop(rank, order.warm, probe, check, episode);
   probe.timed_part();
   lines[rank].begin_ns = now_ns();
-  detail::loop(order.episodes, order.check_every, probe, check, episode);
+  lines[rank].episodes = loop(rank, order.episodes, probe, check, episode);
   lines[rank].end_ns = now_ns();
 }
 

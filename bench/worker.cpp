@@ -21,12 +21,12 @@ double period_of(const Turn& turn) {
     begin = std::max(begin, turn.lines[rank].begin_ns);
     end = std::max(end, turn.lines[rank].end_ns);
   }
-  return end > begin ? static_cast<double>(end - begin) / static_cast<double>(turn.order.episodes) : 0;
+  return end > begin ? static_cast<double>(end - begin) / static_cast<double>(turn.lines[0].episodes) : 0;
 }
 
 // Median over the batch of (last departure - last arrival), in ticks.
 double latency_of(const Turn& turn) {
-  const std::uint64_t count = std::min(turn.order.episodes, kMaxStamps - 1);
+  const std::uint64_t count = std::min(turn.lines[0].episodes, kMaxStamps - 1);
   std::vector<double> latencies;
   latencies.reserve(count);
   for (std::uint64_t e = 0; e < count; ++e) {
@@ -72,6 +72,7 @@ Reply run_order(const Order& order, Crew& crew, Turn& turn, std::string& reason)
   turn.first_check += (order.warm + order.episodes) + 2;
   Reply reply = judge(turn, reason);
   reply.elapsed_ns = static_cast<double>(end_ns - begin_ns);
+  reply.episodes = turn.lines[0].warm + turn.lines[0].episodes;
   reply.value_ns = period_of(turn);
   if (order.quantity == Quantity::kLatency) {
     const double scale = reply.elapsed_ns / static_cast<double>(std::max<std::uint64_t>(end_ticks - begin_ticks, 1));

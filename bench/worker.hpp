@@ -21,6 +21,7 @@ struct Reply {
   double value_ns = 0;   // per episode: period, latency (the batch's median) or EPCC's overhead
   double elapsed_ns = 0; // of the whole batch, warm-up included: calibration goes by this
   double reference_ns = 0;
+  std::uint64_t episodes = 0;  // that were run, warm-up included; fewer than ordered if it took too long
 };
 static_assert(std::is_trivially_copyable_v<Reply>);
 

@@ -16,7 +16,7 @@
 namespace fermata::bench {
 namespace {
 
-enum class Fault { kNone, kNoWait, kOneShort, kHang, kCrash, kRefuse };
+enum class Fault { kNone, kNoWait, kOneShort, kBecomesSlow, kHang, kCrash, kRefuse };
 
 // One shared counter, with a fault.
 class Barrier final : public Subject {
@@ -34,6 +34,7 @@ class Barrier final : public Subject {
       goal += members_;
       word_->fetch_add(1, std::memory_order_acq_rel);
       if (fault_ == Fault::kNoWait) return;
+      if (fault_ == Fault::kBecomesSlow && rank == 0 && goal > 1000 * members_) usleep(1000);
       if (fault_ == Fault::kCrash && goal > 3 * members_) std::abort();
       const std::uint64_t enough = fault_ == Fault::kOneShort ? goal - 1 : goal;
       while (word_->load(std::memory_order_acquire) < enough || fault_ == Fault::kHang) sched_yield();
@@ -135,6 +136,11 @@ TEST_P(BothEngines, ABarrierThatWaitsForOneTooFewHasNoNumber) {
 }
 TEST_P(BothEngines, AHangingBarrierIsKilledAndSaidToHang) {
   expect_left_out(run_barrier(Fault::kHang, GetParam()), "hung");
+}
+
+TEST_P(BothEngines, ABatchThatBecomesSlowEndsEarlyForAll) {
+  const Outcome outcome = run_barrier(Fault::kBecomesSlow, GetParam());
+  EXPECT_EQ(outcome.rows.size(), 1u) << (outcome.left_out.empty() ? "" : outcome.left_out[0].reason);
 }
 
 TEST(Session, ACrashIsReported) { expect_left_out(run_barrier(Fault::kCrash), "signal 6"); }
