@@ -4,6 +4,10 @@
 //
 // A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
 //   Atomic<u64>& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
+//
+// Nothing here wraps and nothing is compared for equality with an older self, so there is no ABA: headers, phases and credits
+// are episode numbers and words count adds, all from 0 upwards in 64 bits; at an add per nanosecond that lasts 584 years. A
+// slot's index takes the low bits of the episode, and slots are a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
 #define FERMATA_EXEC_CURSOR_HPP
 

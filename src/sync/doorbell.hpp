@@ -4,6 +4,11 @@
 // whether armed; ring. Whichever comes second sees the other's write, so a wake-up is never lost; timed parks bound the
 // damage of a mistake but are not the argument. The heavy fence is membarrier (the sender's side costs one load of a
 // line that stays shared), or, where members outnumber CPUs or membarrier is refused, both sides run a full fence.
+//
+// The bell's 32 bits: a sleeper would miss a ring only if exactly 2^32 rings came between its reading the bell and the kernel's
+// comparison. While a member is there it has not gone on, and nobody gets further ahead of it than its slots or a word's
+// episode allow, so at most signals-per-episode x (slots + 1) rings can come, far less than 2^32. `armed` counts at most the
+// team's members; one that dies armed leaves it above 0, which costs needless rings of a team that is broken anyway.
 #ifndef FERMATA_SYNC_DOORBELL_HPP
 #define FERMATA_SYNC_DOORBELL_HPP
 
