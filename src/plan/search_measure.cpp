@@ -8,10 +8,10 @@
 namespace fermata {
 namespace {
 
-constexpr int kFirstRounds = 5;     // all finalists
-constexpr int kFurtherRounds = 12;  // those near the best
-constexpr double kNear = 1.3;      // of the best median: how slow one may be after the first rounds to stay in
-// Two medians of 17 repeats differ by chance by about two thirds of half the distance between the quartiles.
+constexpr int kFirstRounds = 11;    // all finalists; half a second for two members, longer than most disturbances
+constexpr int kFurtherRounds = 14;  // those near the best
+constexpr double kNear = 1.5;       // of the best median: how slow one may be after the first rounds to stay in
+// Two medians of 25 repeats differ by chance by about two thirds of half the distance between the quartiles.
 constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
