@@ -1,5 +1,6 @@
-// Memory that threads and forked processes see alike: one anonymous shared mapping, handed out in order, zeroed, never
-// taken back before the subject ends. Addresses are equal in all members, so rivals with pointers inside work too.
+// Memory that threads and forked processes see alike: one anonymous shared mapping, handed out in order,
+// zeroed, never taken back before the subject ends. Addresses are equal in all members, so rivals with
+// pointers inside work too.
 #ifndef FERMATA_BENCH_ARENA_HPP
 #define FERMATA_BENCH_ARENA_HPP
 
@@ -16,7 +17,8 @@ namespace fermata::bench {
 class Arena {
  public:
   explicit Arena(std::size_t bytes) : bytes_(bytes) {
-    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* mapped =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped != MAP_FAILED) base_ = static_cast<std::byte*>(mapped);
   }
   ~Arena() {

@@ -1,4 +1,5 @@
-// Time as the benchmarks see it: CLOCK_MONOTONIC for whole batches, the invariant counter for single episodes.
+// Time as the benchmarks see it: CLOCK_MONOTONIC for whole batches, the invariant counter for single
+// episodes.
 #ifndef FERMATA_BENCH_CLOCK_HPP
 #define FERMATA_BENCH_CLOCK_HPP
 
@@ -18,8 +19,9 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// A counter that all CPUs share. On x86 it is the time stamp counter (the caller checks that it is invariant); rdtscp
-// waits for the loads before it, so a departure is not stamped early, and a store after it cannot be seen before it.
+// A counter that all CPUs share. On x86 it is the time stamp counter (the caller checks that it is
+// invariant); rdtscp waits for the loads before it, so a departure is not stamped early, and a store after it
+// cannot be seen before it.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   unsigned cpu;

@@ -64,18 +64,21 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.collective = options.collective;
   base.members = members;
   base.bytes = bytes;
-  if (options.pin && members <= static_cast<int>(cpus.size())) base.cpus.assign(cpus.begin(), cpus.begin() + members);
+  if (options.pin && members <= static_cast<int>(cpus.size()))
+    base.cpus.assign(cpus.begin(), cpus.begin() + members);
 
   for (const Engine engine : options.engines) {
     base.engine = engine;
     for (const Entry& entry : table()) {
-      const bool fits = (entry.collectives & bit(options.collective)) != 0 && (entry.engines & bit(engine)) != 0 &&
+      const bool fits = (entry.collectives & bit(options.collective)) != 0 &&
+                        (entry.engines & bit(engine)) != 0 &&
                         (entry.members == 0 || entry.members == members);
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
       list.push_back(from_entry(options, entry, base));
     }
-    for (const OwnSubject& own : options.own ? own_subjects(options.collective, members, options.algorithms, options.layouts)
-                                             : std::vector<OwnSubject>{}) {
+    for (const OwnSubject& own :
+         options.own ? own_subjects(options.collective, members, options.algorithms, options.layouts)
+                     : std::vector<OwnSubject>{}) {
       Contestant c;
       c.name = own.name;
       c.role = Role::kOwn;
@@ -109,9 +112,11 @@ std::string check(const Options& options) {
   for (const int n : options.members) {
     if (n < 1 || n > 1024) return "-n: members must be from 1 to 1024, not " + std::to_string(n);
   }
-  if (options.collective == Kind::kBarrier && !options.bytes.empty()) return "--bytes: a barrier carries no payload";
+  if (options.collective == Kind::kBarrier && !options.bytes.empty())
+    return "--bytes: a barrier carries no payload";
   for (const int bytes : options.bytes) {
-    if (bytes < 8 || bytes > 56 || bytes % 8 != 0) return "--bytes: 8, 16, ... 56 (doubles), not " + std::to_string(bytes);
+    if (bytes < 8 || bytes > 56 || bytes % 8 != 0)
+      return "--bytes: 8, 16, ... 56 (doubles), not " + std::to_string(bytes);
   }
   for (const std::string& name : options.rivals) {
     std::string names;
@@ -123,7 +128,8 @@ std::string check(const Options& options) {
     }
     if (!known) return "--rivals: no rival '" + name + "'; there are all, none," + names;
   }
-  if (options.engines.empty() || options.quantities.empty()) return "--engine and --quantity must not be empty";
+  if (options.engines.empty() || options.quantities.empty())
+    return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
   if (options.burners < 0 || options.burners > 1024) return "--burners: 0 to 1024";
   return {};

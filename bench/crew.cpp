@@ -23,7 +23,10 @@ void futex_wake_all(std::atomic<std::uint32_t>& word) {
 }  // namespace
 
 Crew::Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena)
-    : case_(c), subject_(subject), turn_(turn), gate_(arena.make<Gate>()),
+    : case_(c),
+      subject_(subject),
+      turn_(turn),
+      gate_(arena.make<Gate>()),
       entrances_(arena.make_array<Entrance>(static_cast<std::size_t>(c.members))) {}
 
 Crew::~Crew() {
@@ -39,7 +42,8 @@ Crew::~Crew() {
 }
 
 void Crew::finish() {
-  // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's acquire.
+  // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's
+  // acquire.
   const auto done = gate_->finished.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (done == static_cast<std::uint32_t>(case_.members)) futex_wake_all(gate_->finished);
 }

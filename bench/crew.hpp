@@ -20,7 +20,8 @@ class Crew {
 
   // Starts and pins the members and has them enter the subject. "" or the first error.
   std::string start();
-  // One turn of all members; returns when all have finished. For ever if the subject hangs: the parent has a watchdog.
+  // One turn of all members; returns when all have finished. For ever if the subject hangs: the parent has a
+  // watchdog.
   void run();
 
  private:

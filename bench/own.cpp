@@ -9,7 +9,8 @@
 namespace fermata::bench {
 namespace {
 
-static_assert(static_cast<int>(Engine::kThreads) == FERMATA_THREADS && static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
+static_assert(static_cast<int>(Engine::kThreads) == FERMATA_THREADS &&
+              static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
 
 std::string failure(const char* what, int status) {
   const std::string detail = fermata_error_detail();
@@ -59,7 +60,8 @@ class Own final : public Subject {
     const size_t bytes = count * sizeof(double);
     int bad = 0;  // statuses are checked as a program would: one test of the result
     const auto note = [&bad](int status) {
-      if (status != FERMATA_OK) [[unlikely]] bad = status;
+      if (status != FERMATA_OK) [[unlikely]]
+        bad = status;
     };
     switch (case_.collective) {
       case Kind::kBarrier:
@@ -112,7 +114,8 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
     }
     for (const int degree : {2, 4, 8}) {
       // A degree above the members' number makes the same tree again.
-      if (degree == 2 || degree <= members) names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
+      if (degree == 2 || degree <= members)
+        names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
     }
   }
   return names;
@@ -134,7 +137,8 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::ve
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name
     for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {
-      subjects.push_back({"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
+      subjects.push_back(
+          {"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
     }
   }
   return subjects;

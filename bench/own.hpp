@@ -14,15 +14,17 @@ struct OwnSubject {
   std::string name;       // "planned", "fermata:kary(4)/packed"
   std::string algorithm;  // "" for the planner's choice
   std::string layout;
-  int stages = 0;         // of its schedule; 0: not known before it is planned
+  int stages = 0;  // of its schedule; 0: not known before it is planned
 };
 
-// `algorithms`: spellings of the table, or "all": every applicable one, those with a degree at 2, 4 and 8 as far as that
-// makes a difference. `layouts`: spellings, or empty for the planner's choice. "planned" is always first.
+// `algorithms`: spellings of the table, or "all": every applicable one, those with a degree at 2, 4 and 8 as
+// far as that makes a difference. `layouts`: spellings, or empty for the planner's choice. "planned" is
+// always first.
 std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
 
-// What the text of a plan says it is, for names and bounds: {"dissemination", "packed", 1}; empty where it does not say.
+// What the text of a plan says it is, for names and bounds: {"dissemination", "packed", 1}; empty where it
+// does not say.
 struct PlanFacts {
   std::string algorithm, layout;
   int stages = 0;

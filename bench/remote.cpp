@@ -34,7 +34,8 @@ void clear_openmp_settings() {
   clear_openmp_settings();
   for (const std::string& setting : launch.environment) {
     const std::size_t equals = setting.find('=');
-    if (equals != std::string::npos) setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
+    if (equals != std::string::npos)
+      setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
   }
   std::vector<std::string> list = worker_arguments(launch.name, c);
   list.insert(list.begin(), launch.executable);
@@ -125,7 +126,8 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
     pid_ = -1;
     kill(-group, SIGKILL);  // its members, if it had processes
     if (WIFSIGNALED(status)) {
-      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status),
+                    strsignal(WTERMSIG(status)));
     } else {
       std::snprintf(buffer, sizeof buffer, "ended with exit code %d", WEXITSTATUS(status));
     }
@@ -138,7 +140,8 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
 void Remote::suspend() {
   if (pid_ <= 0) return;
   kill(-pid_, SIGSTOP);
-  // Until the kernel says that the host has stopped; members of a process team sleep at their gate by now anyway.
+  // Until the kernel says that the host has stopped; members of a process team sleep at their gate by now
+  // anyway.
   int status = 0;
   if (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) pid_ = -1;
 }

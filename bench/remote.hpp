@@ -28,8 +28,8 @@ class Remote {
 
   // Precondition: this process has no threads. "" or the reason; `version` and `description` are then valid.
   std::string start(const Launch& launch, const Case& c);
-  // One turn: the worker runs, answers, and is stopped again with all its threads and processes. A worker that has not
-  // answered after `limit_s` seconds is killed.
+  // One turn: the worker runs, answers, and is stopped again with all its threads and processes. A worker
+  // that has not answered after `limit_s` seconds is killed.
   struct Outcome {
     Reply reply;
     std::string error;  // not "": no number; the worker is gone

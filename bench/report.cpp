@@ -13,7 +13,8 @@ nlohmann::json optional_number(const std::optional<double>& value) {
 
 nlohmann::json row_json(const Row& row) {
   nlohmann::json samples = nlohmann::json::array();
-  for (const double value : row.rounds) samples.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
+  for (const double value : row.rounds)
+    samples.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
   return {{"subject", row.subject},
           {"variant", row.variant},
           {"collective", fermata::name_of(row.what.collective)},
@@ -49,8 +50,8 @@ std::string heading(const Row& row) {
   if (row.role == Role::kProbe) {
     text = "probes of the same run, ns";
   } else {
-    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) + ", n = " +
-           std::to_string(row.what.members);
+    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) +
+           ", n = " + std::to_string(row.what.members);
     if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
     text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
     if (row.what.cpus.empty()) text += ", not pinned";
@@ -63,8 +64,8 @@ std::string heading(const Row& row) {
   }
   const bool processes = row.what.engine == Engine::kProcesses;
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10", "p90", "p99", "min",
-                "x bound", "/planned", processes ? " threads" : "");
+  std::snprintf(line, sizeof line, "%-32s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10",
+                "p90", "p99", "min", "x bound", "/planned", processes ? " threads" : "");
   return text + line;
 }
 
@@ -73,16 +74,18 @@ std::string line_of(const Row& row) {
   const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
   char over_bound[32] = "", over_plan[32] = "", over_threads[32] = "";
   // EPCC's overhead may be about nothing: no ratio then.
-  if (row.bound && *row.bound > 0 && s.median > 0) std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
+  if (row.bound && *row.bound > 0 && s.median > 0)
+    std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
     const bool faster = row.role != Role::kFloor && *row.ratio_to_plan < 1;
     std::snprintf(over_plan, sizeof over_plan, "%.2f%s", *row.ratio_to_plan, faster ? " <" : "  ");
   }
   if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", *row.ratio_to_threads);
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %7.7s %7.7s %7.7s %7.7s %7.7s %7.7s %10.10s %7.7s", clipped(label, 32).c_str(),
-                short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(),
-                short_number(s.p99).c_str(), short_number(s.min).c_str(), over_bound, over_plan, over_threads);
+  std::snprintf(line, sizeof line, "%-32s %7.7s %7.7s %7.7s %7.7s %7.7s %7.7s %10.10s %7.7s",
+                clipped(label, 32).c_str(), short_number(s.median).c_str(), short_number(s.p10).c_str(),
+                short_number(s.p90).c_str(), short_number(s.p99).c_str(), short_number(s.min).c_str(),
+                over_bound, over_plan, over_threads);
   std::string text = line;
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
@@ -112,9 +115,14 @@ nlohmann::json to_json(const Options& options, const Outcome& outcome, const std
   for (const Row& row : outcome.rows) results.push_back(row_json(row));
   nlohmann::json left_out = nlohmann::json::array();
   for (const LeftOut& l : outcome.left_out) {
-    left_out.push_back({{"subject", l.subject}, {"variant", l.variant}, {"collective", fermata::name_of(l.what.collective)},
-                        {"engine", name_of(l.what.engine)}, {"n", l.what.members}, {"bytes", l.what.bytes},
-                        {"quantity", name_of(l.quantity)}, {"reason", l.reason}});
+    left_out.push_back({{"subject", l.subject},
+                        {"variant", l.variant},
+                        {"collective", fermata::name_of(l.what.collective)},
+                        {"engine", name_of(l.what.engine)},
+                        {"n", l.what.members},
+                        {"bytes", l.what.bytes},
+                        {"quantity", name_of(l.quantity)},
+                        {"reason", l.reason}});
   }
   return {{"version", 1},
           {"machine", machine_json(options, outcome, command_line)},
@@ -132,11 +140,12 @@ std::string to_table(const Outcome& outcome) {
     text += line_of(row);
     previous = &row;
   }
-  if (previous != nullptr) text += "\n/planned: median of ratios within a round; < marks what was faster than planned.\n";
+  if (previous != nullptr)
+    text += "\n/planned: median of ratios within a round; < marks what was faster than planned.\n";
   if (!outcome.left_out.empty()) text += "\nleft out:\n";
   for (const LeftOut& l : outcome.left_out) {
-    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " + name_of(l.what.engine) +
-                              ", n = " + std::to_string(l.what.members);
+    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " +
+                              name_of(l.what.engine) + ", n = " + std::to_string(l.what.members);
     text += clipped("  " + label, kTableWidth) + "\n";
     for (std::size_t at = 0; at < l.reason.size(); at += kTableWidth - 4) {
       text += "    " + l.reason.substr(at, kTableWidth - 4) + "\n";

@@ -14,8 +14,9 @@ inline constexpr int kTableWidth = 100;
 // CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line, date.
 nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
-// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times in ns per episode. `bound` and `ratio_to_plan`
-// are null where there is none; `samples` has one entry per round, null where the subject sat out.
+// {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times in ns per episode. `bound` and
+// `ratio_to_plan` are null where there is none; `samples` has one entry per round, null where the subject sat
+// out.
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line);
 
 // Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).

@@ -1,8 +1,8 @@
 // A whole run: who competes, in which groups, and the interleaved rounds.
 //
-// All contestants of a group (one n, payload and quantity; all engines) take turns in short batches, in a new random order
-// each round, each in a process that is stopped outside its turn. So they share whatever the machine does in those
-// seconds, and a ratio pairs two batches of the same round.
+// All contestants of a group (one n, payload and quantity; all engines) take turns in short batches, in a new
+// random order each round, each in a process that is stopped outside its turn. So they share whatever the
+// machine does in those seconds, and a ratio pairs two batches of the same round.
 #ifndef FERMATA_BENCH_SESSION_HPP
 #define FERMATA_BENCH_SESSION_HPP
 
@@ -37,14 +37,14 @@ struct Options {
   std::vector<std::string> rivals = {"all"};      // names of the table, "all", or empty
   std::vector<std::string> algorithms = {"all"};  // as in own_subjects
   std::vector<std::string> layouts;
-  bool own = true;     // Fermata's subjects
-  bool floors = true;  // and probes
-  bool pin = true;     // as long as there is a CPU for each member
+  bool own = true;      // Fermata's subjects
+  bool floors = true;   // and probes
+  bool pin = true;      // as long as there is a CPU for each member
   double seconds = 10;  // of rounds, per group
   double limit_s = 10;  // of one batch; then the subject counts as hung
   int burners = 0;
   std::uint64_t seed = 1;
-  std::string worker_directory;  // "": beside the tool, or its libexec
+  std::string worker_directory;   // "": beside the tool, or its libexec
   std::vector<Contestant> extra;  // `what` is completed by the group; tests use it
   std::function<void(double done, const std::string& what)> progress;
 };

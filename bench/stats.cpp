@@ -24,14 +24,19 @@ std::vector<double> present(std::span<const double> rounds) {
 Summary summarize(std::span<const double> values) {
   const std::vector<double> v = present(values);
   if (v.empty()) return {};
-  return {.count = v.size(), .median = quantile(v, 0.5), .p10 = quantile(v, 0.1), .p90 = quantile(v, 0.9),
-          .p99 = quantile(v, 0.99), .min = *std::min_element(v.begin(), v.end())};
+  return {.count = v.size(),
+          .median = quantile(v, 0.5),
+          .p10 = quantile(v, 0.1),
+          .p90 = quantile(v, 0.9),
+          .p99 = quantile(v, 0.99),
+          .min = *std::min_element(v.begin(), v.end())};
 }
 
 std::optional<double> paired_ratio(std::span<const double> subject, std::span<const double> base) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(subject.size(), base.size()); ++i) {
-    if (!std::isnan(subject[i]) && !std::isnan(base[i]) && base[i] > 0) ratios.push_back(subject[i] / base[i]);
+    if (!std::isnan(subject[i]) && !std::isnan(base[i]) && base[i] > 0)
+      ratios.push_back(subject[i] / base[i]);
   }
   if (ratios.empty()) return std::nullopt;
   return quantile(ratios, 0.5);

@@ -1,4 +1,5 @@
-// Robust statistics of batch samples. Medians and percentiles only: a mean would follow the one batch that was preempted.
+// Robust statistics of batch samples. Medians and percentiles only: a mean would follow the one batch that
+// was preempted.
 #ifndef FERMATA_BENCH_STATS_HPP
 #define FERMATA_BENCH_STATS_HPP
 
@@ -18,8 +19,8 @@ struct Summary {
 double quantile(std::vector<double> values, double q);
 Summary summarize(std::span<const double> values);
 
-// One sample per round; NaN where the subject did not run in that round. Median over the rounds that both have, or
-// nothing when there is none. Pairing cancels drift: both ran within the same fraction of a second.
+// One sample per round; NaN where the subject did not run in that round. Median over the rounds that both
+// have, or nothing when there is none. Pairing cancels drift: both ran within the same fraction of a second.
 std::optional<double> paired_ratio(std::span<const double> subject, std::span<const double> base);
 
 std::vector<double> present(std::span<const double> rounds);  // without the NaNs

@@ -13,8 +13,9 @@
 
 namespace fermata::bench {
 
-// Lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once, before any other member
-// exists; everything shared goes into the arena), enter (once per member, in it), work (per turn, in each member).
+// Lives in a process of its own, which is stopped outside its turns. Order of calls: prepare (once, before
+// any other member exists; everything shared goes into the arena), enter (once per member, in it), work (per
+// turn, in each member).
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -23,7 +24,8 @@ class Subject {
   virtual std::string enter(int rank) { return (void)rank, std::string(); }
   // Calls turn.run(rank, episode) once.
   virtual void work(int rank, Turn& turn) = 0;
-  // True for run-time systems with threads of their own: the host then calls launch, which has all members call work.
+  // True for run-time systems with threads of their own: the host then calls launch, which has all members
+  // call work.
   virtual bool launches() const { return false; }
   virtual void launch(Turn& turn) { (void)turn; }
   virtual std::string version() const { return {}; }
@@ -35,7 +37,7 @@ class Subject {
 enum class Role : std::uint8_t { kFloor, kProbe, kRival, kOwn };
 
 struct Entry {
-  const char* name;      // of a data floor without the payload's size, which reports append: floor_exchange8
+  const char* name;     // of a data floor without the payload's size, which reports append: floor_exchange8
   const char* variant;  // of a floor: "pause"; the fastest variant counts. Else "".
   Role role;
   unsigned collectives;  // bits of 1 << Kind
@@ -55,7 +57,9 @@ inline constexpr unsigned kReductions = (1u << 2) | (1u << 3);
 std::span<const Entry> table();
 
 template <class T>
-std::unique_ptr<Subject> make_subject() { return std::make_unique<T>(); }
+std::unique_ptr<Subject> make_subject() {
+  return std::make_unique<T>();
+}
 
 }  // namespace fermata::bench
 #endif

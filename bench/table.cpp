@@ -14,7 +14,8 @@ constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
 constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
-constexpr const char* kNeedsOmp = "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
+constexpr const char* kNeedsOmp =
+    "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
 
 constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
@@ -32,7 +33,8 @@ constexpr const char* kOmpDist =
 #define FERMATA_CK(name) nullptr
 #endif
 
-constexpr Entry floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
+constexpr Entry floor(const char* name, const char* variant, unsigned kinds,
+                      std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kFloor, kinds, kBothEngines, 2, make, nullptr, "", ""};
 }
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {

@@ -1,10 +1,11 @@
-// The ONE worker loop that all subjects run in: it times, and while it times it checks that the subject does what it
-// should, so that a wrong barrier has no number.
+// The ONE worker loop that all subjects run in: it times, and while it times it checks that the subject does
+// what it should, so that a wrong barrier has no number.
 //
 // Every `check_every` episodes, with a fresh check number c:
-//   barrier: each member writes c into a plain cell of its own before the episode and reads others' cells after it; the one
-//     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is seen after. Two
-//     cells by parity, since a correct barrier lets a neighbour be one episode ahead.
+//   barrier: each member writes c into a plain cell of its own before the episode and reads others' cells
+//   after it; the one
+//     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is
+//     seen after. Two cells by parity, since a correct barrier lets a neighbour be one episode ahead.
 //   data: the contribution depends on c; the result is compared with the exact sum (or the root's value).
 // Cost: a check moves two lines per member; at one in 256 episodes that is below a nanosecond per episode.
 #ifndef FERMATA_BENCH_TURN_HPP
@@ -28,16 +29,17 @@ inline constexpr std::uint64_t kMaxStamps = 2048;  // episodes of one latency ba
 struct Order {
   Quantity quantity = Quantity::kPeriod;
   std::uint64_t episodes = 1;
-  std::uint64_t warm = 1;          // untimed episodes before, checked all the same
+  std::uint64_t warm = 1;  // untimed episodes before, checked all the same
   std::uint64_t check_every = 1;
   std::uint64_t delay_rounds = 0;  // kEpcc
-  std::uint64_t skew_ns = 0;       // kLatency: arrivals spread over so much; kStagger: how late the late one is
+  std::uint64_t skew_ns = 0;  // kLatency: arrivals spread over so much; kStagger: how late the late one is
   std::uint64_t seed = 1;
-  std::uint64_t limit_ns = 0;      // warm-up and batch each end early after so much; 0: never
+  std::uint64_t limit_ns = 0;  // warm-up and batch each end early after so much; 0: never
 };
 static_assert(std::is_trivially_copyable_v<Order>);
 
-// Written by one member during a turn, read by the host after all have finished (the crew's gate orders that).
+// Written by one member during a turn, read by the host after all have finished (the crew's gate orders
+// that).
 struct alignas(kMaxLine) MemberLine {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
@@ -63,13 +65,15 @@ struct alignas(kMaxLine) Stamps {
 class Turn {
  public:
   Turn(const Case& c, Arena& arena)
-      : members(c.members), doubles(c.doubles()), collective(c.collective),
+      : members(c.members),
+        doubles(c.doubles()),
+        collective(c.collective),
         lines(arena.make_array<MemberLine>(static_cast<std::size_t>(c.members))),
         cells(arena.make_array<Cell>(static_cast<std::size_t>(c.members))),
         stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))) {}
 
-  // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects one that
-  // takes (const double* in, double* out); both may keep state in their captures.
+  // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects
+  // one that takes (const double* in, double* out); both may keep state in their captures.
   template <class Episode>
   void run(int rank, Episode&& episode);
 
@@ -81,8 +85,9 @@ class Turn {
   MemberLine* const lines;
   Cell* const cells;
   Stamps* const stamps;
-  // A subject can become a thousand times slower within a batch (a co-tenant, yields). Rank 0 then names the check number after
-  // which all members stop. order: relaxed: it is written before rank 0 enters the episode of that check and read after it.
+  // A subject can become a thousand times slower within a batch (a co-tenant, yields). Rank 0 then names the
+  // check number after which all members stop. order: relaxed: it is written before rank 0 enters the episode
+  // of that check and read after it.
   alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
 
  private:
@@ -109,10 +114,13 @@ class BarrierCheck {
  public:
   BarrierCheck(Turn& turn, int rank) : turn_(turn), rank_(rank), number_(turn.first_check) {}
   template <class Episode>
-  void call(Episode& episode) { episode(); }
+  void call(Episode& episode) {
+    episode();
+  }
   void before() { turn_.cells[rank_].value[number_ & 1] = number_; }
   std::uint64_t after() {
-    // Two neighbours per check, one of them rotating: all pairs are covered over the checks at a constant cost.
+    // Two neighbours per check, one of them rotating: all pairs are covered over the checks at a constant
+    // cost.
     const int n = turn_.members;
     if (n > 1) {
       look((rank_ + 1) % n);
@@ -144,13 +152,15 @@ class DataCheck {
   void before() { fill(); }
   std::uint64_t after() {
     const int n = turn_.members;
-    const bool has_result = turn_.collective == Kind::kAllreduce || (turn_.collective == Kind::kReduce && rank_ == 0) ||
+    const bool has_result = turn_.collective == Kind::kAllreduce ||
+                            (turn_.collective == Kind::kReduce && rank_ == 0) ||
                             (turn_.collective == Kind::kBroadcast && rank_ != 0);
     for (int i = 0; has_result && i < turn_.doubles; ++i) {
       const double expected = turn_.collective == Kind::kBroadcast
                                   ? value(0, i)
                                   : n * tag() + (i + 1.0) * (0.5 * n * (n + 1.0));  // exact: small integers
-      if (out_[i] != expected) [[unlikely]] fail(turn_.lines[rank_], i, expected, out_[i]);
+      if (out_[i] != expected) [[unlikely]]
+        fail(turn_.lines[rank_], i, expected, out_[i]);
     }
     return number_++;
   }
@@ -174,12 +184,15 @@ struct PeriodProbe {
   void timed_part() {}
 };
 
-// Arrivals are spread at random over skew_ns, so that the last one is any member and nobody runs in lock step.
+// Arrivals are spread at random over skew_ns, so that the last one is any member and nobody runs in lock
+// step.
 class LatencyProbe {
  public:
   LatencyProbe(Turn& turn, int rank)
-      : stamps_(turn.stamps[rank]), skew_(turn.order.skew_ns),
-        random_(turn.order.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank) * 0xbf58476d1ce4e5b9u + 1) {}
+      : stamps_(turn.stamps[rank]),
+        skew_(turn.order.skew_ns),
+        random_(turn.order.seed * 0x9e3779b97f4a7c15u +
+                static_cast<std::uint64_t>(rank) * 0xbf58476d1ce4e5b9u + 1) {}
   void before() {
     random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
     if (skew_ != 0) delay(random_ % skew_);

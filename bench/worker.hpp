@@ -1,4 +1,5 @@
-// The process that one subject lives in: reads orders from a socket, runs batches, answers with one number each.
+// The process that one subject lives in: reads orders from a socket, runs batches, answers with one number
+// each.
 #ifndef FERMATA_BENCH_WORKER_HPP
 #define FERMATA_BENCH_WORKER_HPP
 
@@ -12,14 +13,14 @@ namespace fermata::bench {
 
 inline constexpr int kWorkerSocket = 3;  // the descriptor on which a worker finds its socket
 
-// Answer to an order; `length` bytes of text follow it: why there is no number. The first order of all is not run; its
-// answer's text is version '\0' description, or why the subject cannot run.
+// Answer to an order; `length` bytes of text follow it: why there is no number. The first order of all is not
+// run; its answer's text is version '\0' description, or why the subject cannot run.
 struct Reply {
   enum Verdict : std::int32_t { kGood = 0, kWrong = 1, kUnavailable = 2, kFailed = 3 };
   std::int32_t verdict = kGood;
   std::uint32_t length = 0;
-  double value_ns = 0;   // per episode: period, latency (the batch's median) or EPCC's overhead
-  double elapsed_ns = 0; // of the whole batch, warm-up included: calibration goes by this
+  double value_ns = 0;    // per episode: period, latency (the batch's median) or EPCC's overhead
+  double elapsed_ns = 0;  // of the whole batch, warm-up included: calibration goes by this
   double reference_ns = 0;
   std::uint64_t episodes = 0;  // that were run, warm-up included; fewer than ordered if it took too long
 };
@@ -31,7 +32,8 @@ bool receive_all(int descriptor, void* data, std::size_t bytes);
 // Serves until the socket closes. Whatever goes wrong is answered, never printed.
 void serve(int descriptor, const Case& c, Subject& subject);
 
-// Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B --cpus LIST.
+// Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
+// --cpus LIST.
 using MakeByName = std::unique_ptr<Subject> (*)(std::string_view name);
 int worker_main(int argc, char** argv, MakeByName make);
 std::vector<std::string> worker_arguments(std::string_view subject, const Case& c);

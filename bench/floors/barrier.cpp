@@ -1,5 +1,6 @@
-// The best hand-written exchanges of two members: what any barrier of two is compared with. Each in variants (with and
-// without a pause while spinning); the faster one of the run is the floor. No calls, no parity, monotonic episodes.
+// The best hand-written exchanges of two members: what any barrier of two is compared with. Each in variants
+// (with and without a pause while spinning); the faster one of the run is the floor. No calls, no parity,
+// monotonic episodes.
 #include <atomic>
 
 #include "bench/floors/floors.hpp"
@@ -11,7 +12,8 @@ using Word = std::atomic<std::uint64_t>;
 
 template <bool kPause>
 void await(const Word& word, std::uint64_t value) {
-  // order: acquire; pairs with the release of the member that reaches `value`: what it wrote before is visible.
+  // order: acquire; pairs with the release of the member that reaches `value`: what it wrote before is
+  // visible.
   while (word.load(std::memory_order_acquire) < value) {
     if constexpr (kPause) cpu_pause();
   }
@@ -61,7 +63,8 @@ class Flags final : public Subject {
     std::uint64_t e = episode_[rank].value;
     turn.run(rank, [&] {
       ++e;
-      // order: release: what this member wrote before goes with its flag; pairs with the other's acquire in await.
+      // order: release: what this member wrote before goes with its flag; pairs with the other's acquire in
+      // await.
       mine.store(e, std::memory_order_release);
       await<kPause>(other, e);
     });
@@ -85,7 +88,8 @@ class Counter final : public Subject {
     std::uint64_t goal = 2 * episode_[rank].value;
     turn.run(rank, [&] {
       goal += 2;
-      // order: acq_rel: releases what this member wrote; the second one acquires the first one's without polling.
+      // order: acq_rel: releases what this member wrote; the second one acquires the first one's without
+      // polling.
       if (word.fetch_add(1, std::memory_order_acq_rel) + 1 < goal) await<kPause>(word, goal);
     });
     episode_[rank].value = goal / 2;

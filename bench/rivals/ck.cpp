@@ -1,5 +1,5 @@
-// Concurrency Kit's barriers. They spin with a pause and never yield. Pointers lie inside their structures, which is fine
-// among forked processes, since the arena is at one address in all.
+// Concurrency Kit's barriers. They spin with a pause and never yield. Pointers lie inside their structures,
+// which is fine among forked processes, since the arena is at one address in all.
 #include <algorithm>
 
 #include "bench/rivals/rivals.hpp"

@@ -1,5 +1,6 @@
-// OpenMP's barrier and reductions inside a region, as section V (Algorithm 3) of reduction-with-barrier times them. Compiled
-// once per run-time system into a worker of its own (bench/CMakeLists.txt); the settings come with its environment.
+// OpenMP's barrier and reductions inside a region, as section V (Algorithm 3) of reduction-with-barrier times
+// them. Compiled once per run-time system into a worker of its own (bench/CMakeLists.txt); the settings come
+// with its environment.
 #include <omp.h>
 
 #include "bench/worker.hpp"
@@ -7,10 +8,11 @@
 namespace fermata::bench {
 namespace {
 
-// Two sums, used in turn: whoever is an episode ahead folds into the other one, so that the last result can be read. They
-// grow for ever; a member's contribution to the result is what was added since it looked last (exact: small integers).
-// A reduction's variable must be shared among the threads of the region: the scalars are at file scope; arrays are sections
-// behind a pointer, since clang 19 does not privatize a section of an array at file scope (updates get lost).
+// Two sums, used in turn: whoever is an episode ahead folds into the other one, so that the last result can
+// be read. They grow for ever; a member's contribution to the result is what was added since it looked last
+// (exact: small integers). A reduction's variable must be shared among the threads of the region: the scalars
+// are at file scope; arrays are sections behind a pointer, since clang 19 does not privatize a section of an
+// array at file scope (updates get lost).
 alignas(kMaxLine) double g_sums[2][7];
 alignas(kMaxLine) double g_even;
 alignas(kMaxLine) double g_odd;
@@ -29,7 +31,7 @@ void fold_scalar(const double* in, bool odd, int members) {
 template <int kCount>
 void fold_array(const double* in, bool odd, int members) {
   double* const sums = g_sums[odd];
-#pragma omp for reduction(+ : sums[:kCount]) schedule(static, 1)
+#pragma omp for reduction(+ : sums[ : kCount]) schedule(static, 1)
   for (int i = 0; i < members; ++i) {
     for (int j = 0; j < kCount; ++j) sums[j] += in[j];
   }
@@ -73,13 +75,20 @@ class OpenMp final : public Subject {
       });
     }
     switch (case_.doubles()) {
-      case 1: return reduce<1>(rank, turn);
-      case 2: return reduce<2>(rank, turn);
-      case 3: return reduce<3>(rank, turn);
-      case 4: return reduce<4>(rank, turn);
-      case 5: return reduce<5>(rank, turn);
-      case 6: return reduce<6>(rank, turn);
-      default: return reduce<7>(rank, turn);
+      case 1:
+        return reduce<1>(rank, turn);
+      case 2:
+        return reduce<2>(rank, turn);
+      case 3:
+        return reduce<3>(rank, turn);
+      case 4:
+        return reduce<4>(rank, turn);
+      case 5:
+        return reduce<5>(rank, turn);
+      case 6:
+        return reduce<6>(rank, turn);
+      default:
+        return reduce<7>(rank, turn);
     }
   }
   std::string version() const override {

@@ -1,6 +1,7 @@
-// The usual reduction on top of a barrier: contributions into a shared array, barrier, the master folds them, barrier.
-// Source: reduction-with-barrier, Algorithm 1. The barrier under it is one shared counter, the best of the floors at two
-// members, that yields when it has polled for long; what is left to gain over it is the gain of combining the two.
+// The usual reduction on top of a barrier: contributions into a shared array, barrier, the master folds them,
+// barrier. Source: reduction-with-barrier, Algorithm 1. The barrier under it is one shared counter, the best
+// of the floors at two members, that yields when it has polled for long; what is left to gain over it is the
+// gain of combining the two.
 #include <sched.h>
 
 #include <atomic>

@@ -15,7 +15,8 @@ namespace fermata::tool {
 namespace {
 
 struct Arguments {
-  std::string collective = "barrier", members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
+  std::string collective = "barrier", members = "2", engine = "threads", algorithm = "all", layout,
+              rivals = "all", bytes;
   std::string quantity = "period", json;
   bool no_pin = false, no_floors = false;
   double seconds = 10, limit = 10;
@@ -36,7 +37,8 @@ std::vector<std::string> names(const std::string& list) {
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
   const auto kind = bench::kind_from(a.collective);
-  if (!kind) throw CommandError("no collective '" + a.collective + "': barrier, allreduce, reduce or broadcast");
+  if (!kind)
+    throw CommandError("no collective '" + a.collective + "': barrier, allreduce, reduce or broadcast");
   o.collective = *kind;
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
@@ -109,20 +111,26 @@ void bench_command(const Arguments& a) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
+  CLI::App* command =
+      app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("collective", a->collective, "barrier, allreduce, reduce or broadcast")->capture_default_str();
+  command->add_option("collective", a->collective, "barrier, allreduce, reduce or broadcast")
+      ->capture_default_str();
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "threads, processes or both")->capture_default_str();
-  command->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
+  command
+      ->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
       ->capture_default_str();
-  command->add_option("--layout", a->layout, "Their layouts, e.g. private,packed+2slots; the planner's if not given");
+  command->add_option("--layout", a->layout,
+                      "Their layouts, e.g. private,packed+2slots; the planner's if not given");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
   command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 56; 8 if not given");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
-  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")->capture_default_str();
-  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")->capture_default_str();
+  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
+      ->capture_default_str();
+  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")
+      ->capture_default_str();
   command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
   command->add_flag("--no-pin", a->no_pin, "Never pin members");
   command->add_flag("--no-floors", a->no_floors, "Leave floors and probes out; there are no bounds then");

@@ -70,8 +70,9 @@ TEST(Bounds, TheFastestVariantOfAFloorCounts) {
 }
 
 TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
-  std::vector<Row> rows = {row("fermata:linear/private", "", Role::kOwn, {130}), row("pthread", "", Role::kRival, {500}),
-                           row("probe_one_way", "pause", Role::kProbe, {110}), row("floor_private", "pause", Role::kFloor, {60})};
+  std::vector<Row> rows = {
+      row("fermata:linear/private", "", Role::kOwn, {130}), row("pthread", "", Role::kRival, {500}),
+      row("probe_one_way", "pause", Role::kProbe, {110}), row("floor_private", "pause", Role::kFloor, {60})};
   for (Row& r : rows) r.quantity = r.role == Role::kProbe ? Quantity::kPeriod : Quantity::kLatency;
   rows[0].stages = 2;
   settle(rows);
@@ -83,7 +84,8 @@ TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
 }
 
 TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
-  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}), row("probe_one_way", "", Role::kProbe, {110}),
+  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}),
+                           row("probe_one_way", "", Role::kProbe, {110}),
                            row("probe_switch", "", Role::kProbe, {600})};
   rows[0].what.members = 8;
   rows[0].what.cpus = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -93,7 +95,8 @@ TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
 }
 
 TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
-  std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}), row("planned", "", Role::kOwn, {33, 330, 33})};
+  std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}),
+                           row("planned", "", Role::kOwn, {33, 330, 33})};
   rows[1].what.engine = Engine::kProcesses;
   settle(rows);
   EXPECT_DOUBLE_EQ(at(rows, "planned", Engine::kProcesses).ratio_to_threads.value(), 1.1);
@@ -101,7 +104,8 @@ TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
 }
 
 TEST(Names, ListsKeepCommasWithinParentheses) {
-  EXPECT_EQ(split("kary(2),hybrid(kary(2),binomial)"), (std::vector<std::string>{"kary(2)", "hybrid(kary(2),binomial)"}));
+  EXPECT_EQ(split("kary(2),hybrid(kary(2),binomial)"),
+            (std::vector<std::string>{"kary(2)", "hybrid(kary(2),binomial)"}));
   EXPECT_EQ(numbers_from("2,4,16").value(), (std::vector<int>{2, 4, 16}));
   EXPECT_FALSE(numbers_from("2,x").has_value());
   EXPECT_FALSE(numbers_from("-2").has_value());
