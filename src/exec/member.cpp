@@ -45,13 +45,14 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   StatusLine& status = team->status(rank);
   // order: relaxed: a claim; nothing else is handed over by it
   if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
-                                             static_cast<std::uint32_t>(MemberState::kJoined))) {
+                                             static_cast<std::uint32_t>(MemberState::kJoining))) {
     *detail = "this rank was joined before";
     return Status::kBusy;
   }
   if (team->shared()) {
     const Status locked = os::lock_byte(team->fd(), rank);
     if (locked != Status::kOk) {
+      say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
       *detail = "the record lock of this rank is held by another process";
       return locked;
     }
@@ -67,6 +68,8 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t), kMaxLine);
   void* memory = aligned_alloc(kMaxLine, bytes);
   if (memory == nullptr) {
+    if (team->shared()) os::unlock_byte(team->fd(), rank);
+    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
     *detail = "aligned_alloc failed";
     return Status::kMemory;
   }
@@ -94,6 +97,8 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   }
   publish_affinity(header);
   m->choose_spins();
+  // Only now, with the lock held and the process named: before, who looks would take it for dead.
+  say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kJoined));
   *out = m;
   return Status::kOk;
 }
@@ -110,7 +115,7 @@ void Member::choose_spins() {
 void Member::leave() {
   Team* team = team_;
   if (usable() != Status::kForked) {
-    say_left<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
+    say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
     if (outstanding()) team->wake_everybody();
   }

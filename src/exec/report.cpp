@@ -36,7 +36,7 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
     describe(Call::unpack(seen.call), call, sizeof call);
     // order: relaxed: text
     const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
-    const char* where = state == MemberState::kAbsent ? "has not joined"
+    const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
                         : state == MemberState::kLeft ? "has left"
                         : sequence == 0               ? "has called nothing yet"
                         : (sequence & 1) != 0         ? "is outside, after"
@@ -68,7 +68,7 @@ void Member::report_stall(std::int64_t waited_ns) {
     const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
     at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "  rank %u (process %u, thread %u): %s, %llu calls made\n", r,
                    s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed),  // order: text
-                   state == MemberState::kAbsent ? "has not joined" : state == MemberState::kLeft ? "has left" : "elsewhere",
+                   state == MemberState::kLeft ? "has left" : state == MemberState::kJoined ? "elsewhere" : "has not joined",
                    static_cast<unsigned long long>((sequence + 1) / 2));
   }
   if (missing == 0) {

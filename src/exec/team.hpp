@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kPlanSlots = 7;
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
-enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2 };
+enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJoining = 3 };
 
 // Written by its member alone (but state, claimed at join), read by those who have waited long and by reports.
 struct alignas(kMaxLine) StatusLine {

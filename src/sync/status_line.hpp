@@ -26,9 +26,10 @@ template <class A, class Line>
 }
 
 template <class A, class Line>
-inline void say_left(Line& line, std::uint32_t left) {
-  // order: release: who sees this member gone sees which call it had finished. Pairs with kLeftRead.
-  A::template store_release<Site::kLeft>(line.state, left);
+inline void say_state(Line& line, std::uint32_t state) {
+  // order: release: who sees this member gone sees which call it had finished; who sees it joined, its process. Pairs with
+  // kLeftRead.
+  A::template store_release<Site::kLeft>(line.state, state);
 }
 
 // Read before read_call() by those who judge a member that has left by the calls that it made.

@@ -44,7 +44,7 @@ struct LeaveSuite : rl::test_suite<LeaveSuite, 2> {
     if (member == 0) {
       say_call<ModelAtomics>(line, 1, 10);
       say_over<ModelAtomics>(line, 1);
-      say_left<ModelAtomics>(line, 2);
+      say_state<ModelAtomics>(line, 2);
     } else if (state_of<ModelAtomics>(line) == 2) {
       RL_ASSERT(read_call<ModelAtomics>(line).sequence == 3);
     }
