@@ -81,7 +81,7 @@ class AutoWait {
   static constexpr std::int64_t kSpinNs = 50'000;      // about the price of two futex switches and the wake-up behind them
   static constexpr std::int64_t kYieldNs = 5'000'000;  // yields that never find the signal: somebody is far behind
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
-  static constexpr std::int64_t kFloorNs = 50'000;     // below this nothing is called dear
+  static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 65'536;
   static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
