@@ -15,10 +15,8 @@ bool is_gone(const Team& team, std::uint32_t rank) {
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || !team.shared()) return false;
-  // order: relaxed: written once, at join, after the lock was taken; the kernel's own lock on its records orders that
-  // before the look at them below. 0: still between its claim of the rank and the lock.
-  const std::uint32_t process = s.process.load(std::memory_order_relaxed);
-  if (process == 0 || process == os::process_id()) return false;
+  // order: relaxed: written before the state that was acquired above
+  if (s.process.load(std::memory_order_relaxed) == os::process_id()) return false;
   return !os::byte_is_locked(team.fd(), rank);
 }
 
