@@ -36,18 +36,25 @@ struct StatusLineSuite : rl::test_suite<StatusLineSuite, 2> {
   }
 };
 
-// A member that has left is seen to have finished its calls: nobody reports it missing in one.
-struct LeaveSuite : rl::test_suite<LeaveSuite, 2> {
+// Who sees a member joined knows its process; who sees that it has left sees its calls finished: nobody reports it missing
+// in one.
+struct StateSuite : rl::test_suite<StateSuite, 2> {
   ModelLine line;
+  Shared<std::uint32_t> process{0};
 
   void thread(unsigned member) {
+    constexpr std::uint32_t kJoined = 1, kLeft = 2;
     if (member == 0) {
+      ModelAtomics::store_relaxed(process, std::uint32_t{5});
+      say_state<ModelAtomics>(line, kJoined);
       say_call<ModelAtomics>(line, 1, 10);
       say_over<ModelAtomics>(line, 1);
-      say_state<ModelAtomics>(line, 2);
-    } else if (state_of<ModelAtomics>(line) == 2) {
-      RL_ASSERT(read_call<ModelAtomics>(line).sequence == 3);
+      say_state<ModelAtomics>(line, kLeft);
+      return;
     }
+    const std::uint32_t state = state_of<ModelAtomics>(line);
+    if (state != 0) RL_ASSERT(ModelAtomics::load_relaxed(process) == 5);
+    if (state == kLeft) RL_ASSERT(read_call<ModelAtomics>(line).sequence == 3);
   }
 };
 

@@ -64,7 +64,7 @@ inline std::vector<Scenario> scenarios() {
       {"park_published3_membarrier", "two readers park on one door", published, 2, bounded(2), true, membarrier},
       // Beside the signals
       {"status_line", "a descriptor is read whole, or known not to be", {}, 1, full(), false, full_fence, rl::simulate<StatusLineSuite>},
-      {"leave", "who has left has finished its calls", {}, 1, full(), false, full_fence, rl::simulate<LeaveSuite>},
+      {"state", "who joined is named, who has left has finished its calls", {}, 1, full(), false, full_fence, rl::simulate<StateSuite>},
       {"break", "two break a team; the cause stays and has a culprit", {}, 1, full(), false, full_fence, rl::simulate<BreakSuite>},
       {"reference", "the last reference frees", {}, 1, full(), false, full_fence, rl::simulate<ReferenceSuite>},
       {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
