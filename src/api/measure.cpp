@@ -57,8 +57,9 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   Status status = Member::join(team, rank, &member, &detail);
   if (status == Status::kOk) {
     member->set_timeout(5'000'000'000);
+    constexpr std::int64_t kFirst = 16;  // never the one that counts: threads are still starting in it
     constexpr std::int64_t kMost = 1 << 20;
-    for (std::int64_t batch = 64; batch <= kMost && status == Status::kOk; batch *= 4) {
+    for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
       for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) status = one_episode(*member, program);
       if (status != Status::kOk) break;
@@ -66,7 +67,8 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
         const std::int64_t took = os::now_ns() - start;
         timing.ns.store(took, std::memory_order_relaxed);  // order: read after all have ended
         // order: relaxed: the number is all that is handed over; a negative one says that this batch was the last
-        timing.episodes.store(took >= 2'000'000 ? -batch : batch, std::memory_order_relaxed);
+        const bool enough = took >= 2'000'000 && batch > kFirst;
+        timing.episodes.store(enough ? -batch : batch, std::memory_order_relaxed);
       } else {
         std::int64_t said;
         // order: relaxed: see rank 0's store
