@@ -66,8 +66,8 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
       if (rank == 0) {
         const std::int64_t took = os::now_ns() - start;
         timing.ns.store(took, std::memory_order_relaxed);  // order: read after all have ended
-        // order: relaxed: the number is all that is handed over; a negative one says that this batch was the last
         const bool enough = took >= 2'000'000 && batch > kFirst;
+        // order: relaxed: the number is all that is handed over; a negative one says that this batch was the last
         timing.episodes.store(enough ? -batch : batch, std::memory_order_relaxed);
       } else {
         std::int64_t said;
