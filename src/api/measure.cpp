@@ -57,7 +57,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   Status status = Member::join(team, rank, &member, &detail);
   if (status == Status::kOk) {
     member->set_timeout(5'000'000'000);
-    constexpr std::int64_t kFirst = 16;  // never the one that counts: threads are still starting in it
+    constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
