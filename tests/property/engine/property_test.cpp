@@ -65,6 +65,7 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
 TEST_P(Property, LargerTeams) {
   int ran = 0;
   for (const int members : {16, 17, 24, 31, 32, 33}) {
+    if (kScale > 1 && members != 17 && members != 32) continue;  // sanitizers: minutes a size
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
       PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = GetParam().kind, .members = members,
                      .payload = GetParam().payload, .episodes = 8 / (kScale > 1 ? 2 : 1)};
@@ -73,7 +74,7 @@ TEST_P(Property, LargerTeams) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(ran, 20);
+  EXPECT_GT(ran, kScale > 1 ? 6 : 20);
 }
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
