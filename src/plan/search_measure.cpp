@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plan/search.hpp"
+#include "profile/statistics.hpp"
 
 namespace fermata {
 namespace {
@@ -17,13 +18,6 @@ constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;   // of predictions
 constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
 
 // Half the distance between the quartiles: what a repeat may differ by without meaning anything.
 double spread_of(std::vector<double> values) {

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan_request.hpp"
+#include "profile/statistics.hpp"
 #include "profile/store.hpp"
 
 namespace fermata::tool {
@@ -27,11 +28,6 @@ struct Subject {
   Plan plan;
   std::vector<std::byte> program;
   std::vector<double> samples;
-  double median() const {
-    std::vector<double> sorted = samples;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
 };
 
 std::vector<Subject> subjects_of(const PlanRequest& request) {
@@ -67,14 +63,14 @@ void run(const Arguments& a) {
       if (!ns) throw CommandError(ns.error().message);
       s.samples.push_back(*ns);
     }
-  std::sort(subjects.begin(), subjects.end(), [](const Subject& x, const Subject& y) { return x.median() < y.median(); });
+  std::sort(subjects.begin(), subjects.end(), [](const Subject& x, const Subject& y) { return median(x.samples) < median(y.samples); });
   std::vector<double> predicted;
   std::vector<double> measured;
   nlohmann::json rows = nlohmann::json::array();
   fmt::print("{:<24} {:<24} {:>12} {:>12} {:>8}\n", "algorithm", "layout", "predicted ns", "measured ns", "error");
   for (const Subject& s : subjects) {
     const double p = s.plan.predicted_period_ns;
-    const double m = s.median();
+    const double m = median(s.samples);
     predicted.push_back(p);
     measured.push_back(m);
     const std::string layout = to_string(s.plan.layout);
