@@ -36,7 +36,7 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
     if (p == nullptr) continue;
-    hash = (hash ^ program_hash(*p)) * 1099511628211u;
+    hash = with_plan(hash, program_hash(*p));
   }
   if (hash != header.hash) {
     *detail = "this member sees other plans than the team was made with";

@@ -120,7 +120,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     header->plans[i] = plans[i];
     if (options.programs[i] == nullptr) continue;
     memcpy(segment.base + plans[i].program, options.programs[i], blob(options.programs[i]).bytes);
-    hash = (hash ^ blob(options.programs[i]).hash) * 1099511628211u;
+    hash = with_plan(hash, blob(options.programs[i]).hash);
   }
   header->hash = hash;
   Team* team = adopt(segment, options.wait, options.stall_ns);
@@ -148,7 +148,7 @@ Status Team::check_segment(const char** detail) const {
     const auto* program = reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
     if (!program_is_sound(program, segment_.bytes - entry.program)) return Status::kMismatch;
     if (std::uint64_t{program->region_bytes} * program->regions > segment_.bytes - entry.regions) return Status::kMismatch;
-    hash = (hash ^ program_hash(*program)) * 1099511628211u;
+    hash = with_plan(hash, program_hash(*program));
   }
   if (hash != h.hash) return Status::kMismatch;
   *detail = "";

@@ -95,6 +95,9 @@ struct TeamOptions {
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
 };
 
+// A team's hash: its members' number, then each plan's hash in the order of PlanSlot.
+inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) { return (hash ^ plan) * 1099511628211u; }
+
 class Team {
  public:
   // Lays the segment out and copies the programs in. detail: static text on error.
