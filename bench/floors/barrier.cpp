@@ -1,5 +1,5 @@
 // The best hand-written exchanges of two members: what any barrier of two is compared with. Each in variants
-// (with and without a pause while spinning); the faster one of the run is the floor. No calls, no parity,
+// (no, one or four pauses between two looks); the faster one of the run is the floor. No calls, no parity,
 // monotonic episodes.
 #include <atomic>
 
@@ -10,17 +10,17 @@ namespace {
 
 using Word = std::atomic<std::uint64_t>;
 
-template <bool kPause>
+template <int kPauses>
 void await(const Word& word, std::uint64_t value) {
   // order: acquire; pairs with the release of the member that reaches `value`: what it wrote before is
   // visible.
   while (word.load(std::memory_order_acquire) < value) {
-    if constexpr (kPause) cpu_pause();
+    for (int p = 0; p < kPauses; ++p) cpu_pause();
   }
 }
 
 // Flags in two lines by parity: a poller never holds the line that is written next.
-template <bool kPause>
+template <int kPauses>
 class ParityFlags final : public Subject {
  public:
   std::string prepare(const Case&, Arena& arena) override {
@@ -35,7 +35,7 @@ class ParityFlags final : public Subject {
       ++e;
       // order: release, as in Flags.
       mine[e & 1].word.store(e, std::memory_order_release);
-      await<kPause>(other[e & 1].word, e);
+      await<kPauses>(other[e & 1].word, e);
     });
     episode_[rank].value = e;
   }
@@ -49,7 +49,7 @@ class ParityFlags final : public Subject {
 };
 
 // A flag each; kSpacing bytes from one to the other decide whether they share a line.
-template <bool kPause, std::size_t kSpacing>
+template <int kPauses, std::size_t kSpacing>
 class Flags final : public Subject {
  public:
   std::string prepare(const Case&, Arena& arena) override {
@@ -66,7 +66,7 @@ class Flags final : public Subject {
       // order: release: what this member wrote before goes with its flag; pairs with the other's acquire in
       // await.
       mine.store(e, std::memory_order_release);
-      await<kPause>(other, e);
+      await<kPauses>(other, e);
     });
     episode_[rank].value = e;
   }
@@ -76,7 +76,7 @@ class Flags final : public Subject {
   Episode episode_[2];
 };
 
-template <bool kPause>
+template <int kPauses>
 class Counter final : public Subject {
  public:
   std::string prepare(const Case&, Arena& arena) override {
@@ -90,7 +90,7 @@ class Counter final : public Subject {
       goal += 2;
       // order: acq_rel: releases what this member wrote; the second one acquires the first one's without
       // polling.
-      if (word.fetch_add(1, std::memory_order_acq_rel) + 1 < goal) await<kPause>(word, goal);
+      if (word.fetch_add(1, std::memory_order_acq_rel) + 1 < goal) await<kPauses>(word, goal);
     });
     episode_[rank].value = goal / 2;
   }
@@ -101,7 +101,7 @@ class Counter final : public Subject {
 };
 
 // Not a floor but a measure: member 1 answers member 0, so that an episode is exactly two one-way latencies.
-template <bool kPause>
+template <int kPauses>
 class PingPong final : public Subject {
  public:
   std::string prepare(const Case&, Arena& arena) override {
@@ -114,10 +114,10 @@ class PingPong final : public Subject {
     std::uint64_t e = episode_[rank].value;
     turn.run(rank, [&] {
       ++e;
-      if (rank == 1) await<kPause>(other, e);
+      if (rank == 1) await<kPauses>(other, e);
       // order: release; pairs with the acquire in await.
       mine.store(e, std::memory_order_release);
-      if (rank == 0) await<kPause>(other, e);
+      if (rank == 0) await<kPauses>(other, e);
     });
     episode_[rank].value = e;
   }
@@ -154,16 +154,18 @@ class Switch final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> floor_private_pause() { return std::make_unique<Flags<true, kMaxLine>>(); }
-std::unique_ptr<Subject> floor_private_plain() { return std::make_unique<Flags<false, kMaxLine>>(); }
-std::unique_ptr<Subject> floor_private_slots_pause() { return std::make_unique<ParityFlags<true>>(); }
-std::unique_ptr<Subject> floor_private_slots_plain() { return std::make_unique<ParityFlags<false>>(); }
-std::unique_ptr<Subject> floor_packed_pause() { return std::make_unique<Flags<true, sizeof(Word)>>(); }
-std::unique_ptr<Subject> floor_packed_plain() { return std::make_unique<Flags<false, sizeof(Word)>>(); }
-std::unique_ptr<Subject> floor_counter_pause() { return std::make_unique<Counter<true>>(); }
-std::unique_ptr<Subject> floor_counter_plain() { return std::make_unique<Counter<false>>(); }
-std::unique_ptr<Subject> probe_one_way_pause() { return std::make_unique<PingPong<true>>(); }
-std::unique_ptr<Subject> probe_one_way_plain() { return std::make_unique<PingPong<false>>(); }
+std::unique_ptr<Subject> floor_private_pause() { return std::make_unique<Flags<1, kMaxLine>>(); }
+std::unique_ptr<Subject> floor_private_plain() { return std::make_unique<Flags<0, kMaxLine>>(); }
+std::unique_ptr<Subject> floor_private_pauses() { return std::make_unique<Flags<4, kMaxLine>>(); }
+std::unique_ptr<Subject> floor_private_slots_pause() { return std::make_unique<ParityFlags<1>>(); }
+std::unique_ptr<Subject> floor_private_slots_plain() { return std::make_unique<ParityFlags<0>>(); }
+std::unique_ptr<Subject> floor_packed_pause() { return std::make_unique<Flags<1, sizeof(Word)>>(); }
+std::unique_ptr<Subject> floor_packed_pauses() { return std::make_unique<Flags<4, sizeof(Word)>>(); }
+std::unique_ptr<Subject> floor_packed_plain() { return std::make_unique<Flags<0, sizeof(Word)>>(); }
+std::unique_ptr<Subject> floor_counter_pause() { return std::make_unique<Counter<1>>(); }
+std::unique_ptr<Subject> floor_counter_plain() { return std::make_unique<Counter<0>>(); }
+std::unique_ptr<Subject> probe_one_way_pause() { return std::make_unique<PingPong<1>>(); }
+std::unique_ptr<Subject> probe_one_way_plain() { return std::make_unique<PingPong<0>>(); }
 std::unique_ptr<Subject> probe_switch() { return std::make_unique<Switch>(); }
 
 }  // namespace fermata::bench

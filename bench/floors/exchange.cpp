@@ -17,7 +17,7 @@ struct Slot {
 
 // Slots of both members as close as they go without straddling a line (8 bytes: all four in one line), or the
 // two members' lines as far apart as the prefetcher of neighbouring lines reaches.
-template <bool kPause, bool kDense>
+template <int kPauses, bool kDense>
 class Exchange final : public Subject {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
@@ -65,7 +65,7 @@ class Exchange final : public Subject {
       to.episode.store(e, std::memory_order_release);
       // order: acquire; pairs with the other's release above.
       while (from.episode.load(std::memory_order_acquire) != e) {
-        if constexpr (kPause) cpu_pause();
+        for (int p = 0; p < kPauses; ++p) cpu_pause();
       }
       // Two summands: either order rounds to the same sum.
       for (int i = 0; i < kDoubles; ++i) out[i] = in[i] + from.payload[i];
@@ -81,9 +81,11 @@ class Exchange final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> floor_exchange_dense_pause() { return std::make_unique<Exchange<true, true>>(); }
-std::unique_ptr<Subject> floor_exchange_dense_plain() { return std::make_unique<Exchange<false, true>>(); }
-std::unique_ptr<Subject> floor_exchange_spaced_pause() { return std::make_unique<Exchange<true, false>>(); }
-std::unique_ptr<Subject> floor_exchange_spaced_plain() { return std::make_unique<Exchange<false, false>>(); }
+std::unique_ptr<Subject> floor_exchange_dense_pause() { return std::make_unique<Exchange<1, true>>(); }
+std::unique_ptr<Subject> floor_exchange_dense_pauses() { return std::make_unique<Exchange<4, true>>(); }
+std::unique_ptr<Subject> floor_exchange_dense_plain() { return std::make_unique<Exchange<0, true>>(); }
+std::unique_ptr<Subject> floor_exchange_spaced_pause() { return std::make_unique<Exchange<1, false>>(); }
+std::unique_ptr<Subject> floor_exchange_spaced_pauses() { return std::make_unique<Exchange<4, false>>(); }
+std::unique_ptr<Subject> floor_exchange_spaced_plain() { return std::make_unique<Exchange<0, false>>(); }
 
 }  // namespace fermata::bench

@@ -16,16 +16,20 @@ struct alignas(kMaxLine) Episode {
 inline void yield() { sched_yield(); }
 
 std::unique_ptr<Subject> floor_private_pause();
+std::unique_ptr<Subject> floor_private_pauses();
 std::unique_ptr<Subject> floor_private_plain();
 std::unique_ptr<Subject> floor_private_slots_pause();
 std::unique_ptr<Subject> floor_private_slots_plain();
 std::unique_ptr<Subject> floor_packed_pause();
+std::unique_ptr<Subject> floor_packed_pauses();
 std::unique_ptr<Subject> floor_packed_plain();
 std::unique_ptr<Subject> floor_counter_pause();
 std::unique_ptr<Subject> floor_counter_plain();
 std::unique_ptr<Subject> floor_exchange_dense_pause();
+std::unique_ptr<Subject> floor_exchange_dense_pauses();
 std::unique_ptr<Subject> floor_exchange_dense_plain();
 std::unique_ptr<Subject> floor_exchange_spaced_pause();
+std::unique_ptr<Subject> floor_exchange_spaced_pauses();
 std::unique_ptr<Subject> floor_exchange_spaced_plain();
 std::unique_ptr<Subject> floor_stream_pause();
 std::unique_ptr<Subject> floor_stream_plain();

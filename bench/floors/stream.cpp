@@ -16,7 +16,7 @@ struct alignas(kMinLine) Slot {
       {};  // plain: ordered by `episode`, and the credit keeps the sender off a slot being read
 };
 
-template <bool kPause>
+template <int kPauses>
 class Stream final : public Subject {
  public:
   std::string prepare(const Case& c, Arena& arena) override {
@@ -58,7 +58,7 @@ class Stream final : public Subject {
 
  private:
   static void pause() {
-    if constexpr (kPause) cpu_pause();
+    for (int p = 0; p < kPauses; ++p) cpu_pause();
   }
   int sender_ = 0;
   int count_ = 1;
@@ -69,7 +69,7 @@ class Stream final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> floor_stream_pause() { return std::make_unique<Stream<true>>(); }
-std::unique_ptr<Subject> floor_stream_plain() { return std::make_unique<Stream<false>>(); }
+std::unique_ptr<Subject> floor_stream_pause() { return std::make_unique<Stream<1>>(); }
+std::unique_ptr<Subject> floor_stream_plain() { return std::make_unique<Stream<0>>(); }
 
 }  // namespace fermata::bench

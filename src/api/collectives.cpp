@@ -30,11 +30,23 @@ inline int answer(const fermata_member* member, Status status) {
   return api::fail(Status::kUnsupported, "%zu elements exceed %d bytes: split the call", count, FERMATA_MAX_PAYLOAD);
 }
 
+// Bit op x kTypeCount + type: there is such an operator.
+constexpr std::uint64_t defined_operators() {
+  std::uint64_t bits = 0;
+  for (int op = 0; op < fermata::kOpCount; ++op)
+    for (int type = 0; type < fermata::kTypeCount; ++type) {
+      const bool bitwise = op >= FERMATA_AND && op <= FERMATA_XOR;
+      if (!bitwise || !fermata::is_floating(static_cast<Type>(type))) bits |= std::uint64_t{1} << (op * fermata::kTypeCount + type);
+    }
+  return bits;
+}
+static_assert(fermata::kOpCount * fermata::kTypeCount <= 64);
+
 inline bool data_ok(size_t count, int type, int op) {
   if (static_cast<unsigned>(type) >= fermata::kTypeCount || static_cast<unsigned>(op) >= fermata::kOpCount) return false;
-  const bool bitwise = op >= FERMATA_AND && op <= FERMATA_XOR;
-  if (bitwise && fermata::is_floating(static_cast<Type>(type))) return false;
-  return count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(type));
+  constexpr std::uint64_t kDefined = defined_operators();
+  const auto bit = static_cast<unsigned>(op) * fermata::kTypeCount + static_cast<unsigned>(type);
+  return (kDefined >> bit & 1u) != 0 && count <= std::size_t{FERMATA_MAX_PAYLOAD} >> fermata::log2_size_of(static_cast<Type>(type));
 }
 
 [[gnu::noinline, gnu::cold]] int bad_root(const fermata_member* member, int root) {

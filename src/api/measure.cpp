@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/handles.hpp"
 #include "exec/member.hpp"
 
 namespace fermata {
@@ -36,16 +37,17 @@ struct Timing {
   std::atomic<std::int64_t> ns{0};
 };
 
-Status one_episode(Member& m, const ProgramHeader& program) {
+// As programs call it: what a schedule costs depends on what its callers do between two signals.
+int one_episode(fermata_member* m, const ProgramHeader& program) {
   double values[7] = {1, 2, 3, 4, 5, 6, 7};
-  const std::uint32_t count = program.payload > 8 ? 7 : 1;
+  const std::size_t count = program.payload > 8 ? 7 : 1;
   switch (static_cast<Kind>(program.kind)) {
-    case Kind::kBarrier: return m.barrier();
-    case Kind::kBroadcast: return m.broadcast(values, count * 8, 0);
-    case Kind::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
-    case Kind::kAllreduce: return m.allreduce(values, values, count, Type::kDouble, Op::kMax);
+    case Kind::kBarrier: return fermata_barrier(m);
+    case Kind::kBroadcast: return fermata_broadcast(m, values, count * 8, 0);
+    case Kind::kReduce: return fermata_reduce(m, values, values, count, FERMATA_DOUBLE, FERMATA_MAX, 0);
+    case Kind::kAllreduce: return fermata_allreduce(m, values, values, count, FERMATA_DOUBLE, FERMATA_MAX);
   }
-  return Status::kArgument;
+  return FERMATA_ERR_ARGUMENT;
 }
 
 // Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
@@ -57,11 +59,13 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   Status status = Member::join(team, rank, &member, &detail);
   if (status == Status::kOk) {
     member->set_timeout(5'000'000'000);
+    fermata_member handle{};
+    handle.member = member;
     constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
-      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) status = one_episode(*member, program);
+      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) status = static_cast<Status>(one_episode(&handle, program));
       if (status != Status::kOk) break;
       if (rank == 0) {
         const std::int64_t took = os::now_ns() - start;

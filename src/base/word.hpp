@@ -17,6 +17,18 @@ inline std::uint64_t opaque(std::uint64_t v) {
   return v;
 }
 
+// Word i of `bytes` bytes at `from`; behind their end there are zeros.
+inline std::uint64_t word_at(const void* from, std::uint32_t i, std::uint32_t bytes) {
+  std::uint64_t v = 0;
+  const unsigned char* at = static_cast<const unsigned char*>(from) + i * 8;
+  if (i * 8 + 8 <= bytes) [[likely]] {
+    std::memcpy(&v, at, 8);
+  } else if (i * 8 < bytes) {
+    std::memcpy(&v, at, bytes - i * 8);
+  }
+  return opaque(v);
+}
+
 inline void copy_words(void* to, const void* from, std::uint32_t words) {
   for (std::uint32_t i = 0; i < words; ++i) {
     std::uint64_t v;

@@ -3,8 +3,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/word.hpp"
-
 namespace fermata {
 namespace {
 
@@ -39,7 +37,7 @@ T apply(T a, T b) {
 
 // One or two elements of a word. A half word beyond the count is folded too; nobody reads it.
 template <Op O, class T>
-std::uint64_t fold_word(std::uint64_t left, std::uint64_t right) {
+std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   constexpr int kLanes = 8 / sizeof(T);
   T a[kLanes];
   T b[kLanes];
@@ -48,15 +46,6 @@ std::uint64_t fold_word(std::uint64_t left, std::uint64_t right) {
   for (int i = 0; i < kLanes; ++i) a[i] = apply<O, T>(a[i], b[i]);
   std::memcpy(&left, a, 8);
   return left;
-}
-
-template <Op O, class T>
-void fold(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool in_left) {
-  for (std::uint32_t i = 0; i < words; ++i) {
-    const std::uint64_t mine = opaque(acc[i]);
-    const std::uint64_t theirs = opaque(in[i]);
-    acc[i] = in_left ? fold_word<O, T>(theirs, mine) : fold_word<O, T>(mine, theirs);
-  }
 }
 
 template <Op O>
@@ -99,10 +88,10 @@ FoldFn fold_of(Op op, Type type) {
 
 std::uint64_t tag_register(std::uint32_t tag) { return std::uint64_t{tag} | std::uint64_t{~tag} << 32; }
 
-void fold_tags(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t, bool) {
+std::uint64_t fold_tags(std::uint64_t left, std::uint64_t right) {
   const auto larger = [](std::uint64_t a, std::uint64_t b) { return a < b ? b : a; };
   constexpr std::uint64_t kLow = 0xffffffffu;
-  *acc = larger(*acc & kLow, *in & kLow) | larger(*acc & ~kLow, *in & ~kLow);
+  return larger(left & kLow, right & kLow) | larger(left & ~kLow, right & ~kLow);
 }
 
 bool tags_agree(std::uint64_t folded) {

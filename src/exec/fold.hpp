@@ -1,4 +1,4 @@
-// Folding two registers of up to 56 bytes: one function per (operator, type).
+// Folding two words: one function per (operator, type).
 #ifndef FERMATA_EXEC_FOLD_HPP
 #define FERMATA_EXEC_FOLD_HPP
 
@@ -12,7 +12,7 @@ FoldFn fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2): register = {max(tag), max(~tag)}, 32 bits each,
 // of those members that gave one; {0, 0} from one that gave none.
-void fold_tags(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool in_left);
+std::uint64_t fold_tags(std::uint64_t left, std::uint64_t right);
 std::uint64_t tag_register(std::uint32_t tag);
 // All given tags are equal, or none was given.
 bool tags_agree(std::uint64_t folded);

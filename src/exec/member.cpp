@@ -149,7 +149,7 @@ Status Member::finish() {
 }
 
 Status Member::barrier_with_tag(std::uint64_t folded) {
-  const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
+  const Status ready = start<Load::kOneWord>(PlanSlot::kBarrier, Call{}, 0, [&](std::uint32_t) { return folded; });
   if (ready != Status::kOk) return ready;
   regs_[0][0] = folded;
   load_ = Load::kOneWord;
@@ -165,7 +165,8 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 }
 
 Status Member::arrive() {
-  const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
+  const Status ready = tagged_ ? start<Load::kOneWord>(PlanSlot::kBarrier, Call{}, 0, kNoWord)
+                               : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
   if (ready != Status::kOk) return ready;
   load_ = tagged_ ? Load::kOneWord : Load::kNothing;
   if (tagged_) {
@@ -195,15 +196,17 @@ Status Member::resume() { return depart(); }
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
   const Call call{Kind::kReduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), root, bytes};
-  const Status ready = start(slot_for(PlanSlot::kReduce8, bytes), call, root);
-  if (ready != Status::kOk) return ready;
-  return move(in, rank_ == root ? out : nullptr, {(bytes + 7) / 8, fold_of(op, type)}, bytes);
+  if (rank_ != root) out = nullptr;
+  if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kReduce8, call, in, out);
+  return move<Load::kWords>(PlanSlot::kReduce56, call, in, out);
 }
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
-  const Status ready = start(slot_for(PlanSlot::kBroadcast8, bytes), Call{Kind::kBroadcast, 0, 0, root, bytes}, root);
-  if (ready != Status::kOk) return ready;
-  return move(rank_ == root ? data : nullptr, rank_ == root ? nullptr : data, {(bytes + 7) / 8, nullptr}, bytes);
+  const Call call{Kind::kBroadcast, 0, 0, root, bytes};
+  const void* in = rank_ == root ? data : nullptr;
+  void* out = rank_ == root ? nullptr : data;
+  if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kBroadcast8, call, in, out);
+  return move<Load::kWords>(PlanSlot::kBroadcast56, call, in, out);
 }
 
 }  // namespace fermata::exec

@@ -69,7 +69,7 @@ class Member {
 
   [[gnu::always_inline]] Status barrier() {
     if (tagged_) [[unlikely]] return barrier_with_tag(0);
-    const Status ready = start(PlanSlot::kBarrier, Call{}, 0);
+    const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
     if (ready != Status::kOk) [[unlikely]] return ready;
     if (cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[likely]] {
       over();
@@ -83,11 +83,10 @@ class Member {
   Status depart();
   Status test();
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
-    const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
+    const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
-    const Status ready = start(slot_for(PlanSlot::kAllreduce8, bytes), call, 0);
-    if (ready != Status::kOk) [[unlikely]] return ready;
-    return move(in, out, {(bytes + 7) / 8, fold_of(op, type)}, bytes);
+    if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
+    return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
@@ -125,46 +124,50 @@ class Member {
     std::uint64_t* episodes = nullptr;  // one per region
   };
 
-  static PlanSlot slot_for(PlanSlot small, std::uint32_t bytes) {
-    return static_cast<PlanSlot>(static_cast<int>(small) + (bytes <= 8 ? 0 : 1));
-  }
+  static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
 
   // From here until over() a call is outstanding.
-  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t root) {
+  template <Load L, class Word>
+  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t root, Word&& word) {
     const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
     if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
-    gate_ = 0;
-    say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
-    cursor_.start(steps, ++plan.episodes[root]);
+    cursor_.start<L>(memory_, steps, ++plan.episodes[root], words_of(call.bytes), word);
+    // Behind the first signal: only who has waited for long looks at these.
+    gate_ = 0;
+    say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     return Status::kOk;
   }
   Status refusal() const;
 
-  // A started call from its contribution to its result; either may be null where this member has none.
-  [[gnu::always_inline]] Status move(const void* in, void* out, const Carried& carried, std::uint32_t bytes) {
-    if (in != nullptr) {
-      if (bytes % 8 != 0) regs_[0][bytes / 8] = 0;
-      copy_bytes(regs_[0], in, bytes);
-    }
-    const bool one = carried.words == 1;
-    const bool ended = one ? cursor_.advance<Load::kOneWord>(memory_, carried, regs_, spins_)
-                           : cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_);
-    if (ended && cursor_.status() == Status::kOk) [[likely]] {
-      if (out != nullptr) copy_bytes(out, regs_[0], bytes);
+  static std::uint32_t words_of(std::uint32_t bytes) { return (bytes + 7) / 8; }
+
+  // A call with data, from this member's contribution to its result; either may be null where it has none.
+  template <Load L>
+  [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
+    const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
+    const Status ready = start<L>(slot, call, call.root, word);
+    if (ready != Status::kOk) [[unlikely]] return ready;
+    const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
+    const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
+    const Carried carried{words, fold};
+    if (in != nullptr)
+      for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
+    if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
+      if (out != nullptr) copy_bytes(out, regs_[0], call.bytes);
       over();
       return Status::kOk;
     }
-    load_ = one ? Load::kOneWord : Load::kWords;
+    load_ = L;
     out_ = out;
-    out_bytes_ = bytes;
+    out_bytes_ = call.bytes;
     carried_ = carried;
     return run();
   }
   Status run() { return advance(spins_) ? finish() : wait(); }
-  bool advance(std::uint32_t spins) {
+  [[gnu::noinline]] bool advance(std::uint32_t spins) {
     switch (load_) {
       case Load::kNothing: return cursor_.advance<Load::kNothing>(memory_, carried_, regs_, spins);
       case Load::kOneWord: return cursor_.advance<Load::kOneWord>(memory_, carried_, regs_, spins);

@@ -39,6 +39,8 @@ bool step_is_sound(const Step& s, std::uint32_t index, const MemberProgram& m, c
   if (s.rings > 2 || (s.rings == 1 && s.door >= p.members)) return false;
   if (s.rings == 2 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;
   if (s.code == Code::kCreditGive && s.threshold == 0) return false;
+  const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
+  if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;
   if ((s.mask & (s.mask + 1)) != 0 || s.offset % 8 != 0 || s.stride % 8 != 0) return false;
   const std::uint64_t slot_bytes = 8 + round_up(p.payload, 8);

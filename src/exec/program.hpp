@@ -15,7 +15,7 @@
 namespace fermata {
 
 inline constexpr std::uint32_t kProgramMagic = 0x464d5450;  // "FMTP"
-inline constexpr std::uint32_t kProgramVersion = 1;
+inline constexpr std::uint32_t kProgramVersion = 2;
 
 enum class Code : std::uint8_t {
   kEnd = 0,     // the episode is over for this member
@@ -32,6 +32,7 @@ enum class Code : std::uint8_t {
 enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
 
 inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
+inline constexpr std::uint32_t kMostPauses = 64;
 
 // 32 bytes, so that two share a line and none straddles one.
 struct Step {
@@ -43,7 +44,10 @@ struct Step {
   std::uint32_t stride;    // bytes from one slot of the edge to the next
   std::uint32_t mask;      // slots - 1
   std::uint32_t threshold; // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive: batch
-  std::uint32_t target;    // kAdd, kJump: index of a step of the same member
+  union {
+    std::uint32_t target;  // kAdd, kJump: index of a step of the same member
+    std::uint32_t pauses;  // kAwait, kPoll, kCreditAwait: between two looks, at least 1
+  };
   std::uint32_t door;
   std::uint32_t peer;      // the other end, a member's rank, or members + word (reports and traces)
 };

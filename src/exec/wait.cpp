@@ -67,6 +67,7 @@ Status Member::look_around(std::int64_t waited_ns) {
   return Status::kOk;
 }
 
+// Where members outnumber CPUs this runs once per turn on a CPU, so a turn reads the clock twice: before its yield and behind it.
 template <class Policy>
 Status Member::wait_with(Policy& policy) {
   const std::int64_t start = os::now_ns();
@@ -74,18 +75,11 @@ Status Member::wait_with(Policy& policy) {
   const std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
   bool reported = false;
   std::int64_t next_look = start + kLookNs;
-  std::int64_t last = start;
+  std::int64_t now = start;
   WaitView view;
   view.call = sequence_;
   for (;;) {
-    if (advance(policy.spins())) {
-      view.last_action_ns = os::now_ns() - last;
-      policy.done(view);
-      return finish();
-    }
-    const std::int64_t now = os::now_ns();
     view.waited_ns = now - start;
-    view.last_action_ns = now - last;
     if (hook_ != nullptr && hook_(hook_context_) != 0) return Status::kInterrupted;
     const Status broken = broken_status();
     if (broken != Status::kOk) return broken_ = broken;
@@ -103,9 +97,8 @@ Status Member::wait_with(Policy& policy) {
                static_cast<double>(view.waited_ns) * 1e-9, cursor_.at().peer);
       return Status::kTimeout;
     }
-    const WaitAction action = policy.next(view);
-    last = now;
-    switch (action) {
+    view.last_action = policy.next(view);
+    switch (view.last_action) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: {
@@ -118,8 +111,16 @@ Status Member::wait_with(Policy& policy) {
         break;
       }
     }
+    const bool over = advance(policy.spins());
+    const std::int64_t then = now;
+    now = os::now_ns();
+    view.now_ns = now;
+    view.last_action_ns = now - then;
     view.first = false;
-    view.last_action = action;
+    if (over) {
+      policy.done(view);
+      return finish();
+    }
   }
 }
 

@@ -38,7 +38,7 @@ inline std::atomic_ref<std::uint64_t> at(unsigned char* region, std::size_t offs
 // Acquire pairs with post's release: what the sender wrote before is seen after.
 inline void await(unsigned char* region, std::size_t offset, std::uint64_t value) {
   for (unsigned spins = 0; at(region, offset).load(std::memory_order_acquire) < value; ++spins) {
-    if (spins < 2000) pause();
+    if (spins < 2000) for (unsigned i = 0; i < kPauses; ++i) pause();
     else std::this_thread::yield();
   }
 }
@@ -62,6 +62,7 @@ class Emitter {
            plan_.key.fingerprint + ".\n#pragma once\n" + kPreamble + "namespace " + name + " {\n";
     out_ += "inline constexpr unsigned kMembers = " + std::to_string(header_.members) + ";\n";
     out_ += "inline constexpr std::size_t kRegionBytes = " + std::to_string(header_.region_bytes) + ";  // zeroed, aligned to 128\n";
+    out_ += "inline constexpr unsigned kPauses = " + std::to_string(plan_.layout.pauses) + ";  // between two looks\n";
     out_ += kPrimitives;
     signature();
     out_ += "  switch (rank) {\n";

@@ -103,10 +103,13 @@ class Compiler {
     Program& program = of(x.to);
     Step step = on_slot(Code::kAwait, t, i, x.dst_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.from));
     step.fold = fold_of(x);
+    step.pauses = pauses();
     program.push_back(step);
     const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
     if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditGive, credit->second, x.from, x.from));
   }
+
+  std::uint32_t pauses() const { return static_cast<std::uint32_t>(plan_.layout.pauses); }
 
   Fold fold_of(const Transfer& x) const {
     if (plan_.key.payload == 0) return Fold::kNone;
@@ -122,6 +125,7 @@ class Compiler {
     Step s = blank(code, static_cast<std::uint32_t>(peer));
     s.offset = offset;
     s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.slots : plan_.credit_batch);
+    if (code == Code::kCreditAwait) s.pauses = pauses();
     s.rings = 1;
     s.door = static_cast<std::uint32_t>(sender);
     return s;
@@ -141,6 +145,7 @@ class Compiler {
   void poll(Program& program, std::int32_t word) const {
     Step s = on_word(Code::kPoll, word);
     if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) s.threshold = 1;
+    s.pauses = pauses();
     program.push_back(s);
   }
 

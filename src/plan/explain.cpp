@@ -81,14 +81,14 @@ std::string stages_text(const Schedule& s) {
 }
 
 std::string runners_text(const Plan& plan) {
-  std::string out = format("  %-28s %-23s %9s %9s  %s\n", "algorithm", "layout", "predicted", "measured", "");
+  std::string out = format("  %-28s %-30s %9s %9s  %s\n", "algorithm", "layout", "predicted", "measured", "");
   std::size_t shown = 0;
   for (const Candidate& c : plan.candidates) {
     if (shown++ > kRunnersUp) break;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
-    const std::string line = format("  %-28s %-23s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
+    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
                                     ns(c.predicted_ns).c_str(), ns(c.measured_ns).c_str(), c.verdict.c_str());
-    out += wrapped(line, 30);
+    out += wrapped(line, 32);
   }
   if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", plan.candidates.size() - kRunnersUp - 1);
   return out;

@@ -97,12 +97,13 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = drafts[e.draft].schedule;
-    return std::array<double, 6>{timed ? 0 : std::round(e.latency_ns),
+    return std::array<double, 7>{timed ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  static_cast<double>(e.layout.slots),
                                  static_cast<double>(e.layout.stride),
-                                 static_cast<double>(e.layout.line)};
+                                 static_cast<double>(e.layout.line),
+                                 static_cast<double>(e.layout.pauses)};
   };
   const double limit = time_of(best) * (1 + noise);
   for (const std::size_t f : finalists)

@@ -29,6 +29,10 @@ bool set_field(LayoutChoice& choice, std::string_view field) {
     const auto n = number(field.substr(4));
     if (!n || (*n != 64 && *n != 128)) return false;
     choice.line = *n;
+  } else if (field.ends_with("pauses")) {
+    const auto n = number(field.substr(0, field.size() - 6));
+    if (!n || *n < 1 || *n > 64) return false;
+    choice.pauses = *n;
   } else {
     return false;
   }
@@ -42,13 +46,14 @@ std::string to_string(const LayoutChoice& choice) {
   if (choice.slots != 1) out += "+" + std::to_string(choice.slots) + "slots";
   if (choice.stride != 1) out += "+stride" + std::to_string(choice.stride);
   if (choice.line != 64) out += "+line" + std::to_string(choice.line);
+  if (choice.pauses != 1) out += "+" + std::to_string(choice.pauses) + "pauses";
   return out;
 }
 
 Result<LayoutChoice> parse_layout(std::string_view text) {
   const auto refuse = [text](const std::string& field) {
     return Error{Status::kParse, "layout '" + std::string(text) + "': cannot read '" + field +
-                                     "'; spelled private|published|packed[+Nslots][+strideN][+lineN]"};
+                                     "'; spelled private|published|packed[+Nslots][+strideN][+lineN][+Npauses]"};
   };
   LayoutChoice choice;
   bool first = true;

@@ -27,13 +27,15 @@ struct LayoutChoice {
   std::int32_t slots = 1;   // per edge: 1, 2 (by parity) or a larger power of two
   std::int32_t stride = 1;  // lines from one slot line to the next, 1..8 (power8-barriers VI.D)
   std::int32_t line = 64;   // bytes: 64 or 128
+  // The CPU's pauses between two looks at an awaited line, 1..64: each look takes the line away from who is about to write it.
+  std::int32_t pauses = 1;
   bool operator==(const LayoutChoice&) const = default;
 };
 
-// "private", "packed+2slots", "private+stride5+line128": what tables, plans and the command line print and
+// "private", "packed+2slots", "private+stride5+line128+3pauses": what tables, plans and the command line print and
 // take.
 std::string to_string(const LayoutChoice& choice);
-// The inverse. Errors: kParse naming the field; slots a power of two up to 1024, stride 1..8, line 64 or 128.
+// The inverse. Errors: kParse naming the field; slots a power of two up to 1024, stride 1..8, line 64 or 128, pauses 1..64.
 Result<LayoutChoice> parse_layout(std::string_view text);
 
 }  // namespace fermata

@@ -22,6 +22,7 @@ enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
 struct WaitView {
   std::int64_t waited_ns = 0;
   std::int64_t last_action_ns = 0;
+  std::int64_t now_ns = 0;  // monotonic, the same clock at all members
   std::uint64_t call = 0;  // number of the team's call that is waited in: the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
@@ -34,13 +35,13 @@ struct SpinWait {
 };
 
 struct YieldWait {
-  std::uint32_t spins() const { return 1; }
+  std::uint32_t spins() const { return 0; }
   WaitAction next(const WaitView&) { return WaitAction::kYield; }
   void done(const WaitView&) {}
 };
 
 struct ParkWait {
-  std::uint32_t spins() const { return 1; }
+  std::uint32_t spins() const { return 0; }
   WaitAction next(const WaitView&) { return WaitAction::kPark; }
   void done(const WaitView&) {}
 };
@@ -48,20 +49,22 @@ struct ParkWait {
 // What the members of a team tell each other about yielding; written only when a yield was found dear, or long cheap.
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
-  std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: kFirstPark
+  std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
+  std::atomic<std::int64_t> dear_at;      // when the last dear yield ended
 };
 
 // Enough CPUs: spin, then park; a yield would hand a whole time slice to a co-tenant. More members than CPUs: yield while
 // a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times dearer, the whole team parks for a
 // number of calls that grows fourfold from one dear probe to the next, and yields again after that: each probe may cost a
-// slice of the co-tenant's (3 ms, hundreds of parked episodes), so members must not probe one by one.
+// slice of the co-tenant's (3 ms, hundreds of parked episodes), so members must not probe one by one. One dear yield alone says
+// nothing (a hypervisor took the CPU, a kernel thread ran): co-tenants come back at once.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
 class AutoWait {
  public:
   AutoWait() = default;
   AutoWait(bool crowded, std::int64_t turns, Pace* pace) : crowded_(crowded), turns_(turns < 1 ? 1 : turns), pace_(pace) {}
 
-  std::uint32_t spins() const { return crowded_ ? 1 : kSpins; }
+  std::uint32_t spins() const { return crowded_ ? 0 : kSpins; }
 
   WaitAction next(const WaitView& view) {
     if (!crowded_) return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
@@ -77,11 +80,12 @@ class AutoWait {
   }
 
  private:
-  static constexpr std::uint32_t kSpins = 256;         // before the clock is looked at
+  static constexpr std::uint32_t kSpins = 256;         // pauses before the clock is looked at
   static constexpr std::int64_t kSpinNs = 50'000;      // about the price of two futex switches and the wake-up behind them
   static constexpr std::int64_t kYieldNs = 5'000'000;  // yields that never find the signal: somebody is far behind
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
+  static constexpr std::int64_t kAgainNs = 20'000'000; // a second dear yield within this: somebody shares the CPU
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 65'536;
   static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
@@ -90,16 +94,24 @@ class AutoWait {
     if (view.first || view.last_action != WaitAction::kYield) return;
     const std::int64_t ns = view.last_action_ns;
     const std::int64_t fair = switch_ns_ * turns_ * kDear;
-    if (ns > (fair > kFloorNs ? fair : kFloorNs)) return park_all(view.call);
+    if (ns > (fair > kFloorNs ? fair : kFloorNs)) return dear(view);
     if (ns < switch_ns_ || switch_ns_ == 0) switch_ns_ = ns;
     if (++cheap_ < kTrust) return;
     cheap_ = 0;
     const std::uint32_t length = pace_->length.load(std::memory_order_relaxed);  // order: a hint
-    if (length > kFirstPark) pace_->length.store(length / 2, std::memory_order_relaxed);  // order: a hint
+    // order: relaxed: a hint
+    if (length > 0) pace_->length.store(length > kFirstPark ? length / 2 : 0, std::memory_order_relaxed);
+  }
+
+  void dear(const WaitView& view) {
+    cheap_ = 0;
+    const std::int64_t before = pace_->dear_at.load(std::memory_order_relaxed);  // order: relaxed: a hint
+    if (before < view.now_ns) pace_->dear_at.store(view.now_ns, std::memory_order_relaxed);  // order: a hint
+    const bool again = before > view.now_ns - kAgainNs && before < view.now_ns - view.last_action_ns;  // another one, and lately
+    if (again || pace_->length.load(std::memory_order_relaxed) > 0) park_all(view.call);  // order: a hint
   }
 
   void park_all(std::uint64_t call) {
-    cheap_ = 0;
     // order: relaxed at all: hints; the exchange makes one member of several the one who lengthens the next park
     std::uint64_t until = pace_->park_until.load(std::memory_order_relaxed);
     if (until > call) return;

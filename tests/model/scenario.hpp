@@ -36,9 +36,7 @@ struct Scenario {
 inline const Scenario* scenario = nullptr;  // the one that runs
 inline Programs programs;
 
-inline void add_words(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t count, bool) {
-  for (std::uint32_t i = 0; i < count; ++i) acc[i] += in[i];
-}
+inline std::uint64_t add_words(std::uint64_t left, std::uint64_t right) { return left + right; }
 
 template <std::uint32_t N>
 struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
@@ -62,7 +60,7 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
         carry(cursor, member, episode);
       } else {
         written[member][episode % 2](RL_INFO) = episode;
-        cursor.start(programs.steps[member].data(), episode);
+        cursor.template start<Load::kNothing>(memory, programs.steps[member].data(), episode, 0, [](std::uint32_t) { return 0; });
         finish<Load::kNothing>(cursor, {}, nullptr);
         for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
       }
@@ -79,10 +77,12 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
     for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
     const Carried carried{.words = words, .fold = add_words};
-    cursor.start(programs.steps[member].data(), episode);
+    const auto word = [&](std::uint32_t i) { return regs[0][i]; };
     if (words == 1) {
+      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, words, word);
       finish<Load::kOneWord>(cursor, carried, regs);
     } else {
+      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, words, word);
       finish<Load::kWords>(cursor, carried, regs);
     }
     if (scenario->wanted.kind == Kind::kReduce && member != 0) return;

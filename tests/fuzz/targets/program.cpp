@@ -35,9 +35,7 @@ struct CheckedMemory {
   }
 };
 
-void add(std::uint64_t* acc, const std::uint64_t* in, std::uint32_t words, bool) {
-  for (std::uint32_t i = 0; i < words; ++i) acc[i] += in[i];
-}
+std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
 // Members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
 void walk(const unsigned char* blob, const ProgramHeader& program) {
@@ -49,7 +47,11 @@ void walk(const unsigned char* blob, const ProgramHeader& program) {
   std::vector<Cursor<RealAtomics, CheckedMemory>> cursors(program.members);
   for (std::uint64_t episode = 1; episode <= 3; ++episode) {
     std::vector<const Step*> last(program.members, nullptr);
-    for (std::uint32_t r = 0; r < program.members; ++r) cursors[r].start(steps + members[r].first, episode);
+    const auto word = [&](std::uint32_t i) { return registers[0][i]; };
+    for (std::uint32_t r = 0; r < program.members; ++r) {
+      if (program.payload > 0) cursors[r].start<Load::kWords>(memory, steps + members[r].first, episode, carried.words, word);
+      else cursors[r].start<Load::kNothing>(memory, steps + members[r].first, episode, 0, word);
+    }
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t r = 0; r < program.members; ++r) {

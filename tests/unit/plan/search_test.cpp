@@ -171,7 +171,7 @@ TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   EXPECT_EQ(plan->origin, "measured");
   EXPECT_NE(plan->schedule.algorithm, "linear");
   EXPECT_GT(plan->measured_period_ns, 0);
-  EXPECT_LE(calls.size(), 20u);
+  EXPECT_LE(calls.size(), 20u + 16u);  // the fastest four again with four spacings of their looks
   int most = 0;
   for (const auto& [name, count] : calls) most = std::max(most, count);
   EXPECT_GE(most, 5);

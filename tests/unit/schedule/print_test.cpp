@@ -135,7 +135,7 @@ TEST(Layout, RoundTrips) {
   for (int layout = 0; layout < kLayoutCount; ++layout) {
     for (const int slots : {1, 2, 8}) {
       for (const int stride : {1, 5}) {
-        const LayoutChoice choice{static_cast<Layout>(layout), slots, stride, stride == 1 ? 64 : 128};
+        const LayoutChoice choice{static_cast<Layout>(layout), slots, stride, stride == 1 ? 64 : 128, slots};
         const auto back = parse_layout(to_string(choice));
         ASSERT_TRUE(back.ok());
         EXPECT_EQ(*back, choice);
@@ -143,7 +143,8 @@ TEST(Layout, RoundTrips) {
     }
   }
   for (const char* bad :
-       {"", "shared", "private+", "private+3slots", "private+stride9", "packed+line32", "packed+2", "+"}) {
+       {"", "shared", "private+",
+        "private+3slots", "private+stride9", "packed+line32", "packed+2", "+", "packed+0pauses", "packed+65pauses"}) {
     EXPECT_FALSE(parse_layout(bad).ok()) << bad;
   }
 }

@@ -6,9 +6,10 @@
 namespace fermata {
 namespace {
 
-WaitView after_yield(std::uint64_t call, std::int64_t ns) {
+WaitView after_yield(std::uint64_t call, std::int64_t ns, std::int64_t now = 0) {
   WaitView view;
   view.call = call;
+  view.now_ns = now;
   view.waited_ns = ns;
   view.last_action = WaitAction::kYield;
   view.last_action_ns = ns;
@@ -35,15 +36,40 @@ TEST_F(AutoWaitTest, CheapYieldsGoOn) {
     EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
 }
 
-TEST_F(AutoWaitTest, ADearYieldParksTheWholeTeamForAWhileAndLongerTheNextTime) {
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kSlice = 3 * kMs;
+
+TEST_F(AutoWaitTest, DearYieldsThatComeBackParkTheWholeTeamForAWhileAndLongerTheNextTime) {
   AutoWait other(true, 2, &pace);
-  EXPECT_EQ(crowded.next(after_yield(10, 700)), WaitAction::kYield);
-  EXPECT_EQ(crowded.next(after_yield(11, 3'000'000)), WaitAction::kPark);
-  EXPECT_EQ(other.next(after_yield(12, 700)), WaitAction::kPark);
+  EXPECT_EQ(crowded.next(after_yield(10, 700, 100 * kMs)), WaitAction::kYield);
+  EXPECT_EQ(crowded.next(after_yield(11, kSlice, 110 * kMs)), WaitAction::kYield);
+  EXPECT_EQ(crowded.next(after_yield(11, kSlice, 116 * kMs)), WaitAction::kPark);
+  EXPECT_EQ(other.next(after_yield(12, 700, 117 * kMs)), WaitAction::kPark);
   const std::uint64_t first = pace.park_until.load() - 11;
-  EXPECT_EQ(other.next(after_yield(11 + first, 700)), WaitAction::kYield);
-  EXPECT_EQ(other.next(after_yield(12 + first, 3'000'000)), WaitAction::kPark);
+  EXPECT_EQ(other.next(after_yield(11 + first, 700, 200 * kMs)), WaitAction::kYield);
+  // Once that is known of the machine, one is enough.
+  EXPECT_EQ(other.next(after_yield(12 + first, kSlice, 300 * kMs)), WaitAction::kPark);
   EXPECT_EQ(pace.park_until.load() - (12 + first), 4 * first);
+}
+
+TEST_F(AutoWaitTest, OneDearYieldNowAndThenParksNobody) {
+  for (std::uint64_t call = 1; call < 100; ++call)
+    EXPECT_EQ(crowded.next(after_yield(call, kSlice, static_cast<std::int64_t>(call) * 50 * kMs)), WaitAction::kYield);
+}
+
+TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
+  AutoWait other(true, 2, &pace);
+  EXPECT_EQ(crowded.next(after_yield(10, kSlice, 100 * kMs)), WaitAction::kYield);
+  EXPECT_EQ(other.next(after_yield(10, kSlice, 101 * kMs)), WaitAction::kYield);
+}
+
+TEST_F(AutoWaitTest, CheapYieldsWinTrustBack) {
+  crowded.next(after_yield(1, kSlice, 100 * kMs));
+  crowded.next(after_yield(1, kSlice, 106 * kMs));
+  ASSERT_GT(pace.length.load(), 0U);
+  for (std::uint64_t call = 0; call < 20'000; ++call) crowded.next(after_yield(1'000'000 + call, 700, 200 * kMs));
+  EXPECT_EQ(pace.length.load(), 0U);
+  EXPECT_EQ(crowded.next(after_yield(2'000'000, kSlice, 300 * kMs)), WaitAction::kYield);
 }
 
 TEST_F(AutoWaitTest, ATeamsOwnTurnsAreNotDear) {
