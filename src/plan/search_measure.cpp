@@ -1,4 +1,5 @@
-// Timing the finalists: interleaved repeats, so that drift of the machine meets all of them alike; medians; ties to the simpler.
+// Timing the finalists: interleaved repeats, so that drift of the machine meets all of them alike; trimmed means: each
+// repeat is another team on other lines, and some teams are unlucky with theirs; ties to the simpler.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,8 +12,8 @@ namespace {
 
 constexpr int kFirstRounds = 11;    // all finalists; half a second for two members, longer than most disturbances
 constexpr int kFurtherRounds = 14;  // those near the best
-constexpr double kNear = 1.5;       // of the best median: how slow one may be after the first rounds to stay in
-// Two medians of 25 repeats differ by chance by about two thirds of half the distance between the quartiles.
+constexpr double kNear = 1.5;       // of the best: how slow one may be after the first rounds to stay in
+// Two means of 25 repeats differ by chance by about two thirds of half the distance between the quartiles.
 constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
@@ -60,7 +61,7 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
       const Result<double> period = measure(r.program, key, round);
       if (period) r.samples.push_back(*period);
       else entries[r.entry].refusal = "not timed: " + period.error().message;
-      entries[r.entry].measured_ns = median(r.samples);
+      entries[r.entry].measured_ns = trimmed_mean(r.samples);
       entries[r.entry].spread = spread_of(r.samples);
     }
     std::erase_if(runners, [&](const Runner& r) { return !entries[r.entry].refusal.empty(); });
@@ -97,13 +98,12 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = drafts[e.draft].schedule;
-    return std::array<double, 7>{timed ? 0 : std::round(e.latency_ns),
+    return std::array<double, 6>{timed ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  static_cast<double>(e.layout.slots),
                                  static_cast<double>(e.layout.stride),
-                                 static_cast<double>(e.layout.line),
-                                 static_cast<double>(e.layout.pauses)};
+                                 static_cast<double>(e.layout.line)};
   };
   const double limit = time_of(best) * (1 + noise);
   for (const std::size_t f : finalists)

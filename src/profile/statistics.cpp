@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace fermata {
 
@@ -10,6 +11,14 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+double trimmed_mean(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const auto cut = static_cast<std::ptrdiff_t>(values.size() / 10);
+  const auto first = values.begin() + cut, last = values.end() - cut;
+  return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
 }
 
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y) {

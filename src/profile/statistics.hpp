@@ -8,6 +8,10 @@ namespace fermata {
 
 double median(std::vector<double> values);  // 0 if there are none
 
+// The mean without the lowest and the highest tenth; 0 if there are none. Where values fall into two groups it says how large
+// each is, which a median doesn't.
+double trimmed_mean(std::vector<double> values);
+
 struct LineFit {
   double intercept = 0, slope = 0;
 };
