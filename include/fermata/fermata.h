@@ -31,6 +31,7 @@ extern "C" {
 enum fermata_status {
   FERMATA_OK = 0,
   FERMATA_PENDING = 1,          /* not finished yet */
+  FERMATA_LAST = 2,             /* this arrival filled the phase of an anonymous barrier */
   FERMATA_ERR_ARGUMENT = -1,    /* an argument is out of its documented range */
   FERMATA_ERR_MEMORY = -2,      /* no memory */
   FERMATA_ERR_SYSTEM = -3,      /* a system call failed; the detail names it */
@@ -185,6 +186,48 @@ FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* 
 FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root);
 /* bytes <= 56. root returns when the data is on its way, the others when they have it. */
 FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root);
+
+/* ---- Anonymous barriers ------------------------------------------------------------------------------------------
+ * For threads of one process without ranks: any thread may arrive, as pthread_barrier_t and std::barrier allow. A phase is full
+ * after `count` arrivals; arrivals beyond belong to the next one, so more than `count` threads may use it. In libfermata-rt. */
+
+typedef struct fermata_anonymous fermata_anonymous;
+
+/* Whoever fills a phase gets FERMATA_LAST from arrive or drop and must call fermata_anonymous_release once it has done what is to be
+ * done before the others go on. Without this flag the filling arrival itself releases them. */
+#define FERMATA_ANONYMOUS_COMPLETION 1u
+
+/* count: 1..2^30 arrivals per phase. Errors: ARGUMENT, MEMORY. */
+FERMATA_API int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out);
+/* Allowed as soon as no thread will arrive any more and all waits of the last phase are over or leaving: whoever is still on its way
+ * out of a wait touches memory of the library only, which is never returned to the system. */
+FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
+/* Arrives `arrivals` times (at least 1; all in one phase: at most what it still lacks where COMPLETION is set). *phase is what to wait
+ * for. FERMATA_LAST in the arrival that fills the phase, else FERMATA_OK. */
+FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
+/* Arrives once, and each later phase takes one arrival less. Only with FERMATA_ANONYMOUS_COMPLETION, else UNSUPPORTED. */
+FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
+FERMATA_API int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase);
+/* Returns when that phase is over; at once if it is. */
+FERMATA_API int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase);
+/* arrive once and wait: FERMATA_LAST in exactly one caller per phase. Not with FERMATA_ANONYMOUS_COMPLETION: UNSUPPORTED. */
+FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
+
+/* ---- Ranked barriers of threads ----------------------------------------------------------------------------------
+ * For threads of one process that know their number, without a planner: the plan that `fermata plan` has saved for this many
+ * unpinned threads of this machine if there is one, else a built-in, placement-free one. In libfermata-rt. */
+
+typedef struct fermata_ranked fermata_ranked;
+
+/* members: 1..4096. Errors: ARGUMENT, MEMORY. */
+FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
+FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
+/* The barrier. A rank's calls may come from different threads as long as each happens before the next. Errors: ARGUMENT. */
+FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
+/* acc = acc op other; never called with aliases. */
+typedef void (*fermata_fold)(void* acc, const void* other, void* context);
+/* data (1..56 bytes) of every rank is folded in rank order; every rank gets the bitwise same result in its data. */
+FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes, fermata_fold fold, void* context);
 
 #ifdef __cplusplus
 }
