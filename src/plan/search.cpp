@@ -147,17 +147,13 @@ class Search {
     return std::nullopt;
   }
 
-  // The profile's packed line was shared by two. Each further writer moves it once more, since every reader polls all of it
-  // (21 us instead of 1.8 with 24 flags in one line: power8-barriers VI.B).
   const CostModel& model_for(const Entry& e) {
-    const std::int32_t sharers =
-        e.layout.layout == Layout::kPacked ? packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload) : 2;
-    model_.layout_factor[static_cast<int>(Layout::kPacked)] = packed_by_two_ * std::max(1.0, sharers / 2.0);
+    if (e.layout.layout == Layout::kPacked)
+      model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
     return model_;
   }
 
   void score() {
-    packed_by_two_ = model_.layout_factor[static_cast<int>(Layout::kPacked)];
     for (Entry& e : entries_) {
       e.latency_ns = cost(drafts_[e.draft].schedule, model_for(e), e.layout).critical_path_ns;
       e.predicted_ns = e.latency_ns;
@@ -300,7 +296,6 @@ class Search {
   const Profile& profile_;
   PlanOptions options_;
   CostModel model_;
-  double packed_by_two_ = 1;
   std::vector<Draft> drafts_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> finalists_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "schedule/structure.hpp"
 
@@ -41,6 +43,7 @@ class Simulation {
 
   void run_stage(const Stage& stage, std::int32_t index);
   void send(const Transfer& t);
+  void find_exchanges(const Stage& stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
   void poll(const Transfer& t, std::int32_t stage);
@@ -57,8 +60,10 @@ class Simulation {
 
   const Schedule& s_;
   const CostModel& model_;
-  const bool published_, keep_path_;
+  const bool published_, packed_, keep_path_;
   double factor_;
+  double one_way_factor_;  // of a packed signal that nobody answers in its stage
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
   double further_;  // what a further awaited slot costs, as a share of its L
   std::vector<double> time_, next_;
   std::vector<std::int32_t> step_;       // per vertex: its last step
@@ -88,9 +93,12 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
     : s_(s),
       model_(model),
       published_(layout.layout == Layout::kPublished),
+      packed_(layout.layout == Layout::kPacked),
       keep_path_(keep_path),
       factor_(model.layout_factor[static_cast<int>(layout.layout)] *
-              model.stride_factor[std::clamp(layout.stride, 1, 8)]),
+              model.stride_factor[std::clamp(layout.stride, 1, 8)] *
+              (packed_ ? std::max(1.0, model.packed_sharers / 2) : 1)),
+      one_way_factor_(std::max(1.0, model.packed_sharers / 2)),
       further_(model.awaited > 0 && smallest_l(model) > 0 ? model.awaited / smallest_l(model) : 1),
       time_(s.vertices(), 0),
       next_(s.vertices(), 0),
@@ -112,7 +120,9 @@ void Simulation::send(const Transfer& t) {
     incoming_[t.to].push_back({time_[t.from], 0, 0, step_[t.from]});
     return;
   }
-  const double o = model_.o_at(t.from, t.to) * factor_, l = model_.l_at(t.from, t.to) * factor_;
+  const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
+  const double factor = alone ? one_way_factor_ : factor_;
+  const double o = model_.o_at(t.from, t.to) * factor, l = model_.l_at(t.from, t.to) * factor;
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l) : sent_l_[t.from] + l;
@@ -121,7 +131,15 @@ void Simulation::send(const Transfer& t) {
   incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from]});
 }
 
+void Simulation::find_exchanges(const Stage& stage) {
+  pairs_.clear();
+  for (const Transfer& t : stage.transfers)
+    if (!s_.is_word(t.from) && !s_.is_word(t.to)) pairs_.emplace_back(t.from, t.to);
+  std::sort(pairs_.begin(), pairs_.end());
+}
+
 void Simulation::collect(const Stage& stage) {
+  if (packed_) find_exchanges(stage);
   for (const Transfer& t : stage.transfers) {
     const bool to_word = s_.is_word(t.to), from_word = s_.is_word(t.from);
     if (!to_word && !from_word) {

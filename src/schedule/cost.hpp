@@ -22,7 +22,11 @@ struct CostModel {
   double word_add = 0;    // an add on a shared word whose line another member holds
   double word_read = 0;   // a poller's reading of a word after its last write
   // Factor on a signal of each layout, relative to kPrivate with stride 1 (measured; 1 if unknown).
+  // kPacked's was measured on an exchange, and holds for pairs that signal each other in one stage.
   double layout_factor[kLayoutCount] = {1, 1, 1};
+  // Signals that share a line when packed. Each beyond two moves it once more, since every reader polls all of it (21 us instead of
+  // 1.8 with 24 flags in one line: power8-barriers VI.B).
+  double packed_sharers = 2;
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
   double switch_ns = 0;        // the scheduler's switch; counted when members share CPUs
   double members_per_cpu = 1;  // > 1: oversubscribed

@@ -22,7 +22,7 @@ enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
 struct WaitView {
   std::int64_t waited_ns = 0;
   std::int64_t last_action_ns = 0;
-  std::int64_t now_ns = 0;  // monotonic, the same clock at all members
+  std::int64_t now_ns = 0;  // monotonic
   std::uint64_t call = 0;  // number of the team's call that is waited in: the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
@@ -50,7 +50,6 @@ struct ParkWait {
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
   std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
-  std::atomic<std::int64_t> dear_at;      // when the last dear yield ended
 };
 
 // Enough CPUs: spin, then park; a yield would hand a whole time slice to a co-tenant. More members than CPUs: yield while
@@ -68,10 +67,12 @@ class AutoWait {
 
   WaitAction next(const WaitView& view) {
     if (!crowded_) return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
+    yields_ = view.call == call_ ? yields_ + 1 : 0;
+    call_ = view.call;
     judge(view);
+    if (yields_ >= kMostYields || view.waited_ns > kYieldNs) return WaitAction::kPark;
     // order: relaxed: a hint; members may differ for a turn
-    if (view.call < pace_->park_until.load(std::memory_order_relaxed) || view.waited_ns > kYieldNs) return WaitAction::kPark;
-    return WaitAction::kYield;
+    return view.call < pace_->park_until.load(std::memory_order_relaxed) ? WaitAction::kPark : WaitAction::kYield;
   }
 
   // The wait is over.
@@ -83,9 +84,10 @@ class AutoWait {
   static constexpr std::uint32_t kSpins = 256;         // pauses before the clock is looked at
   static constexpr std::int64_t kSpinNs = 50'000;      // about the price of two futex switches and the wake-up behind them
   static constexpr std::int64_t kYieldNs = 5'000'000;  // yields that never find the signal: somebody is far behind
+  static constexpr std::uint32_t kMostYields = 256;    // in one wait: with nobody else to run, 50 us of CPU time for nothing
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
-  static constexpr std::int64_t kAgainNs = 20'000'000; // a second dear yield within this: somebody shares the CPU
+  static constexpr std::int64_t kAgainNs = 30'000'000; // a member's second dear yield within this: somebody shares the CPU
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 65'536;
   static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
@@ -103,11 +105,11 @@ class AutoWait {
     if (length > 0) pace_->length.store(length > kFirstPark ? length / 2 : 0, std::memory_order_relaxed);
   }
 
+  // Its own last one counts: of the dear yields of several members it cannot be told whether one stranger's turn made them.
   void dear(const WaitView& view) {
     cheap_ = 0;
-    const std::int64_t before = pace_->dear_at.load(std::memory_order_relaxed);  // order: relaxed: a hint
-    if (before < view.now_ns) pace_->dear_at.store(view.now_ns, std::memory_order_relaxed);  // order: a hint
-    const bool again = before > view.now_ns - kAgainNs && before < view.now_ns - view.last_action_ns;  // another one, and lately
+    const bool again = dear_ns_ != 0 && view.now_ns - dear_ns_ < kAgainNs;
+    dear_ns_ = view.now_ns;
     if (again || pace_->length.load(std::memory_order_relaxed) > 0) park_all(view.call);  // order: a hint
   }
 
@@ -126,6 +128,9 @@ class AutoWait {
   Pace* pace_ = nullptr;
   std::int64_t switch_ns_ = 0;  // the cheapest yield seen
   std::int64_t cheap_ = 0;
+  std::uint64_t call_ = 0;      // waited in last
+  std::uint32_t yields_ = 0;    // in that call
+  std::int64_t dear_ns_ = 0;    // when the last dear yield ended
 };
 
 }  // namespace fermata

@@ -103,6 +103,12 @@ TEST(Cost, LayoutAndStrideScaleSignals) {
   const Schedule s = barrier("butterfly", 2);
   EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPacked}).critical_path_ns, 12.5);
   EXPECT_DOUBLE_EQ(cost(s, m, {.stride = 5}).critical_path_ns, 20);
+  // Who is not answered in its stage gains nothing by sharing a line, and loses where more than two share it.
+  const Schedule tree = barrier("linear", 2);
+  EXPECT_DOUBLE_EQ(cost(tree, m, {.layout = Layout::kPacked}).critical_path_ns, 50);
+  m.packed_sharers = 4;
+  EXPECT_DOUBLE_EQ(cost(tree, m, {.layout = Layout::kPacked}).critical_path_ns, 100);
+  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPacked}).critical_path_ns, 25);
 }
 
 TEST(Cost, WordsQueueAddsAndSpareTheirCompleter) {

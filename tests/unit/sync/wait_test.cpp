@@ -77,6 +77,14 @@ TEST_F(AutoWaitTest, ATeamsOwnTurnsAreNotDear) {
   EXPECT_EQ(many.next(after_yield(1, 120'000)), WaitAction::kYield);
 }
 
+TEST_F(AutoWaitTest, YieldsThatFindNobodyToRunEnd) {
+  int yields = 0;
+  while (crowded.next(after_yield(1, 200)) == WaitAction::kYield && yields < 10'000) ++yields;
+  EXPECT_GT(yields, 100);
+  EXPECT_LT(yields, 1'000);
+  EXPECT_EQ(crowded.next(after_yield(2, 200)), WaitAction::kYield);
+}
+
 TEST_F(AutoWaitTest, AMemberFarBehindIsWaitedForAsleep) {
   WaitView view = after_yield(1, 700);
   view.waited_ns = 6'000'000;
