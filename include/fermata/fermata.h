@@ -227,7 +227,8 @@ FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
 /* acc = acc op other; never called with aliases. */
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 /* data (1..56 bytes) of every rank is folded in rank order; every rank gets the bitwise same result in its data. */
-FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes, fermata_fold fold, void* context);
+FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes, fermata_fold fold,
+                                         void* context);
 
 #ifdef __cplusplus
 }
