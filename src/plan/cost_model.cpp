@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plan/cluster.hpp"
+#include "profile/statistics.hpp"
 
 namespace fermata {
 namespace {
@@ -16,13 +17,6 @@ constexpr double kUnknownSwitch = 1000;
 struct Pair {
   double o = 0, l = 0;
 };
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 Pair typical(const Profile& profile) {
   std::vector<double> o, l;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "plan/choices.hpp"
+#include "profile/utc.hpp"
 #include "schedule/verify.hpp"
 
 namespace fermata {
@@ -25,15 +25,6 @@ constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};
 constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
   if (key.members < 1 || key.members > kMostMembers)

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 
 #include "profile/statistics.hpp"
+#include "profile/utc.hpp"
 
 namespace fermata {
 
@@ -21,15 +21,6 @@ constexpr std::size_t kMaxAdders = 128;
 struct Pair {
   std::int32_t a = 0, b = 0;  // rows
 };
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char buffer[32];
-  std::strftime(buffer, sizeof buffer, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return buffer;
-}
 
 // Hundredths of a ns: more would only be noise in the file.
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
