@@ -37,6 +37,11 @@ enum class Site : std::uint8_t {
   kJoinedRead,    // how many have, read before their CPUs
   kMove,          // where the members have moved on to
   kMovedRead,     // a look at it, before what is there
+  kLeafReset,     // the completer makes a leaf of a tree ready for the next episode
+  kFlipAwait,     // the completer of an episode sees that the one before is released
+  kRecycle,       // the word of a barrier that is made where another one was
+  kPoolPush,      // an entry is given back to a pool
+  kPoolPop,       // a look at the entry to take
   kCount
 };
 
@@ -91,6 +96,18 @@ struct RealAtomics {
   template <class T>
   static T sub_relaxed(Atomic<T>& a, T v) {
     return a.fetch_sub(v, std::memory_order_relaxed);  // order: none needed; the calling site says why
+  }
+  template <Site, class T>
+  static T exchange_release(Atomic<T>& a, T v) {
+    return a.exchange(v, std::memory_order_release);  // order: as the calling site says
+  }
+  template <class T>
+  static T or_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_or(v, std::memory_order_relaxed);  // order: none needed; the calling site says why
+  }
+  template <class T>
+  static T and_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_and(v, std::memory_order_relaxed);  // order: none needed; the calling site says why
   }
   template <Site>
   static void full_fence() {

@@ -63,6 +63,18 @@ struct ModelAtomics {
   static T sub_relaxed(Atomic<T>& a, T v) {
     return a.fetch_sub(v, rl::mo_relaxed, RL_INFO);
   }
+  template <Site S, class T>
+  static T exchange_release(Atomic<T>& a, T v) {
+    return a.exchange(v, is_weak(S) ? rl::mo_relaxed : rl::mo_release, RL_INFO);
+  }
+  template <class T>
+  static T or_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_or(v, rl::mo_relaxed, RL_INFO);
+  }
+  template <class T>
+  static T and_relaxed(Atomic<T>& a, T v) {
+    return a.fetch_and(v, rl::mo_relaxed, RL_INFO);
+  }
   template <Site S>
   static void full_fence() {
     if (!is_weak(S)) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);

@@ -1,0 +1,90 @@
+// The anonymous barrier: which of counter.hpp and tree.hpp a barrier is, its memory, its waiting.
+//
+// fork: a child has copies of all barriers as they were; those that no other thread of the parent was in can be used in it.
+#ifndef FERMATA_ANONYMOUS_BARRIER_HPP
+#define FERMATA_ANONYMOUS_BARRIER_HPP
+
+#include "anonymous/pool.hpp"
+#include "anonymous/tree.hpp"
+#include "os/os.hpp"
+#include "sync/wait.hpp"
+
+namespace fermata::anonymous {
+
+// What phases and trees ask of the operating system: within one process.
+struct OsCalls {
+  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, false); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, false); }
+  void relax();  // pauses, and after some a yield: the other thread may have lost its CPU
+
+ private:
+  std::uint32_t times_ = 0;
+};
+
+// How a barrier is made, beyond its count. Tests force what a machine would not ask for.
+struct Shape {
+  bool completion = false;
+  std::uint32_t leaves = 0;              // 0: as the machine and the count want it
+  std::uint32_t (*entry)() = nullptr;    // the current domain, taken modulo leaves; null: of the current CPU
+};
+
+class alignas(kMaxLine) Barrier {
+ public:
+  static Status create(std::uint32_t count, const Shape& shape, Barrier** out);
+  void destroy();
+
+  bool has_completion() const { return completion_; }
+
+  [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals) {
+    if (leaves_ == 0) [[likely]]
+      return arrive_counter(first_.phase, count_, arrivals, OsCalls{});
+    return arrive_tree(arrivals, false);
+  }
+  Arrival drop() { return arrive_tree(1, true); }
+  void release(std::uint64_t token);
+
+  [[gnu::always_inline]] void wait(std::uint64_t token) {
+    Phase<RealAtomics>& phase = leaves_ <= 1 ? first_.phase : domain(entry()).phase;
+    for (std::uint32_t n = 0; !is_over(phase, token); ++n) {
+      if (n >= spins_) return wait_long(phase, token);
+      RealAtomics::pause();
+    }
+  }
+
+  // Memory of a tree, as tree.hpp wants it.
+  Domain<RealAtomics>& domain(std::uint32_t d) { return d == 0 ? first_ : more()[d - 1]; }
+  Node<RealAtomics>& inner(std::uint32_t i) { return reinterpret_cast<Node<RealAtomics>*>(more() + kMaxLeaves - 1)[i]; }
+  Members<RealAtomics>& members() { return members_; }
+  std::uint32_t leaves() const { return leaves_; }
+  std::uint32_t capacity() const { return large_ ? kMaxLeaves : 1; }
+
+ private:
+  using TheTree = Tree<RealAtomics, Barrier, OsCalls>;
+
+  Domain<RealAtomics>* more() { return reinterpret_cast<Domain<RealAtomics>*>(this + 1); }
+  std::uint32_t entry() const;
+  Arrival arrive_tree(std::uint32_t arrivals, bool drops);
+  void wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
+  void choose_spins();
+
+  Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
+
+  // Read by all who arrive, written when the barrier is made: a line that stays in every cache.
+  alignas(kMaxLine) Divisor count_;
+  std::uint32_t leaves_;  // 0: a counter
+  std::uint32_t spins_;
+  std::uint32_t (*entry_)();
+  std::uint32_t generation_;
+  bool completion_;
+  bool large_;
+
+  // Seldom written.
+  alignas(kMaxLine) Members<RealAtomics> members_;
+  Pace pace_;
+  PoolLink link_;
+
+  friend struct Pools;
+};
+
+}  // namespace fermata::anonymous
+#endif

@@ -1,0 +1,82 @@
+// Waiting for a phase once the bounded spin was in vain.
+#include "anonymous/barrier.hpp"
+#include "anonymous/machine.hpp"
+
+namespace fermata::anonymous {
+namespace {
+
+constexpr std::int64_t kParkNs = 50'000'000;  // the longest park: what a lost wake-up would cost
+
+// What a thread has learned about waiting in the barrier where it waited last: anonymous members have no other place for it.
+struct Learned {
+  const Barrier* barrier = nullptr;
+  std::uint32_t generation = 0;
+  std::uint32_t cpus = 0;
+  AutoWait policy;
+};
+constinit thread_local Learned t_learned;
+
+// A turn on the CPU reads the clock twice: before its action and behind it.
+template <class Policy>
+void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, std::uint64_t call) {
+  OsCalls os;
+  const std::int64_t start = os::now_ns();
+  std::int64_t now = start;
+  WaitView view;
+  view.call = call;
+  for (bool over = false; !over;) {
+    view.waited_ns = now - start;
+    view.last_action = policy.next(view);
+    switch (view.last_action) {
+      case WaitAction::kSpin: break;
+      case WaitAction::kYield: os::yield(); break;
+      case WaitAction::kPark: park(phase, token, os, kParkNs); break;
+    }
+    for (std::uint32_t n = 0; !(over = is_over(phase, token)) && n < policy.spins(); ++n) RealAtomics::pause();
+    const std::int64_t then = now;
+    now = os::now_ns();
+    view.now_ns = now;
+    view.last_action_ns = now - then;
+    view.first = false;
+  }
+  policy.done(view);
+}
+
+}  // namespace
+
+void Barrier::choose_spins() {
+  switch (wait_kind()) {
+    case WaitKind::kAuto: spins_ = AutoWait(count_.value() > usable_cpus(), 1, nullptr).spins(); break;
+    case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
+    case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
+    case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
+  }
+}
+
+void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
+  const std::uint64_t call = leaves_ == 0 ? count_.quotient(token / 2) : token / 2;
+  switch (wait_kind()) {
+    case WaitKind::kSpin: {
+      SpinWait policy;
+      return wait_with(policy, phase, token, call);
+    }
+    case WaitKind::kYield: {
+      YieldWait policy;
+      return wait_with(policy, phase, token, call);
+    }
+    case WaitKind::kPark: {
+      ParkWait policy;
+      return wait_with(policy, phase, token, call);
+    }
+    case WaitKind::kAuto: break;
+  }
+  Learned& mine = t_learned;
+  const std::uint32_t cpus = usable_cpus();
+  if (mine.barrier != this || mine.generation != generation_ || mine.cpus != cpus) {
+    const auto count = static_cast<std::int64_t>(count_.value());
+    mine = {this, generation_, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
+  }
+  wait_with(mine.policy, phase, token, call);
+}
+
+}  // namespace fermata::anonymous

@@ -1,0 +1,72 @@
+// Anonymous barriers behind the C ABI. No detail strings here: libfermata-rt has none.
+#include "anonymous/barrier.hpp"
+#include "fermata/fermata.h"
+
+using fermata::anonymous::Arrival;
+using fermata::anonymous::Barrier;
+
+namespace {
+
+constexpr std::uint32_t kMostArrivals = 1U << 30;
+
+Barrier* in(fermata_anonymous* handle) { return reinterpret_cast<Barrier*>(handle); }
+int status_of(const Arrival& arrival) { return arrival.last ? FERMATA_LAST : FERMATA_OK; }
+
+}  // namespace
+
+extern "C" {
+
+int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out) {
+  if (out == nullptr || count < 1 || count > kMostArrivals || (flags & ~FERMATA_ANONYMOUS_COMPLETION) != 0) return FERMATA_ERR_ARGUMENT;
+  fermata::anonymous::Shape shape;
+  shape.completion = (flags & FERMATA_ANONYMOUS_COMPLETION) != 0;
+  Barrier* barrier = nullptr;
+  const fermata::Status status = Barrier::create(count, shape, &barrier);
+  if (status != fermata::Status::kOk) return static_cast<int>(status);
+  *out = reinterpret_cast<fermata_anonymous*>(barrier);
+  return FERMATA_OK;
+}
+
+void fermata_anonymous_destroy(fermata_anonymous* barrier) {
+  if (barrier != nullptr) in(barrier)->destroy();
+}
+
+int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase) {
+  if (barrier == nullptr || phase == nullptr || arrivals < 1 || arrivals > kMostArrivals) return FERMATA_ERR_ARGUMENT;
+  const Arrival arrival = in(barrier)->arrive(arrivals);
+  *phase = arrival.token;
+  return status_of(arrival);
+}
+
+int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase) {
+  if (barrier == nullptr || phase == nullptr) return FERMATA_ERR_ARGUMENT;
+  if (!in(barrier)->has_completion()) return FERMATA_ERR_UNSUPPORTED;
+  const Arrival arrival = in(barrier)->drop();
+  *phase = arrival.token;
+  return status_of(arrival);
+}
+
+int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase) {
+  if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
+  if (!in(barrier)->has_completion()) return FERMATA_ERR_UNSUPPORTED;
+  in(barrier)->release(phase);
+  return FERMATA_OK;
+}
+
+int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase) {
+  if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
+  in(barrier)->wait(phase);
+  return FERMATA_OK;
+}
+
+int fermata_anonymous_meet(fermata_anonymous* barrier) {
+  if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
+  Barrier& b = *in(barrier);
+  if (b.has_completion()) return FERMATA_ERR_UNSUPPORTED;
+  const Arrival arrival = b.arrive(1);
+  if (arrival.last) return FERMATA_LAST;
+  b.wait(arrival.token);
+  return FERMATA_OK;
+}
+
+}  // extern "C"
