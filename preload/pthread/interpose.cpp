@@ -1,0 +1,137 @@
+// libfermata-pthread.so: pthread_barrier_init, _wait and _destroy of an unmodified program.
+//
+// A barrier is initialized by the C library first, whose fields then stay as they are, and is bound to a barrier of the library's
+// pool (table.hpp). Everything that is not certainly ours goes to the C library: process-shared barriers, copies, barriers that are
+// older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
+//
+// Nothing is done at load but to read two environment variables: most processes under a preload never see a barrier.
+#include <errno.h>
+#include <fermata/fermata.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "notice.hpp"
+#include "real.hpp"
+#include "table.hpp"
+#include "tag.hpp"
+
+namespace fermata::preload {
+namespace {
+
+constexpr unsigned kMostCount = 1u << 30;  // what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
+
+Table table;
+Real real;              // written by start, once
+bool ours = false;      // likewise: may barriers be bound?
+bool disabled = false;  // written at load
+
+pthread_once_t started = PTHREAD_ONCE_INIT;
+
+void start() {
+  real = find_real();
+  if (disabled) return;
+  if (!layout_is_known(real)) return say_fallback(Fallback::kLayout);
+  if (!table.open()) return say_fallback(Fallback::kMemory);
+  ours = true;
+}
+
+const Real& the_real() {
+  pthread_once(&started, start);
+  return real;
+}
+
+__attribute__((constructor)) void loaded() {
+  disabled = environment_says("FERMATA_DISABLE");
+  if (!environment_says("FERMATA_VERBOSE")) return;
+  be_verbose();
+  say_loaded(disabled);
+}
+
+bool is_shared(const pthread_barrierattr_t* attributes) {
+  int shared = PTHREAD_PROCESS_PRIVATE;
+  return attributes != nullptr && (pthread_barrierattr_getpshared(attributes, &shared) != 0 || shared != PTHREAD_PROCESS_PRIVATE);
+}
+
+int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) {
+  const int status = the_real().init(barrier, attributes, count);
+  if (status != 0 || !ours) return status;
+  const int saved = errno;
+  if (is_shared(attributes)) {
+    say_fallback(Fallback::kShared);
+  } else if (count > kMostCount) {
+    say_fallback(Fallback::kCount);
+  } else if (table.bind(barrier, count)) {
+    errno = saved;
+    return 0;
+  } else {
+    say_fallback(Fallback::kFull);
+  }
+  // What the memory held may be the tag of an earlier barrier here.
+  write_tag(barrier, Tag{});
+  table.unbind(barrier);
+  errno = saved;
+  return 0;
+}
+
+__attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier) {
+  const Real& functions = the_real();
+  if (ours) say_fallback(Fallback::kForeign);
+  return functions.wait(barrier);
+}
+
+// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap its memory.
+int wait(pthread_barrier_t* barrier) {
+  fermata_anonymous* const library = table.find(barrier);
+  if (library == nullptr) return wait_foreign(barrier);
+  // Statistics go here: one relaxed load of a flag, and a call of their own function instead of the line below.
+  const int saved = errno;
+  const int status = fermata_anonymous_meet(library);
+  errno = saved;
+  if (status == FERMATA_OK) return 0;
+  return status == FERMATA_LAST ? PTHREAD_BARRIER_SERIAL_THREAD : EINVAL;
+}
+
+// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive.
+int destroy(pthread_barrier_t* barrier) {
+  const Real& functions = the_real();
+  if (table.find(barrier) != nullptr) {
+    const int saved = errno;
+    table.unbind(barrier);
+    write_tag(barrier, Tag{});
+    errno = saved;
+  }
+  return functions.destroy(barrier);
+}
+
+}  // namespace
+}  // namespace fermata::preload
+
+namespace preload = fermata::preload;
+
+#define FERMATA_EXPORT extern "C" __attribute__((visibility("default"))) int
+
+FERMATA_EXPORT pthread_barrier_init(pthread_barrier_t* __restrict barrier, const pthread_barrierattr_t* __restrict attributes,
+                                    unsigned count) noexcept {
+  return preload::init(barrier, attributes, count);
+}
+FERMATA_EXPORT pthread_barrier_wait(pthread_barrier_t* barrier) noexcept { return preload::wait(barrier); }
+FERMATA_EXPORT pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept { return preload::destroy(barrier); }
+
+// Once more for dlvsym, under each version that glibc gives them. Functions of their own: the linker drops the name without a version
+// where one with a version has the same address.
+#define FERMATA_VERSIONED(prefix, version)                                                                               \
+  FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) {    \
+    return preload::init(barrier, attributes, count);                                                                    \
+  }                                                                                                                      \
+  FERMATA_EXPORT prefix##_wait(pthread_barrier_t* barrier) { return preload::wait(barrier); }                            \
+  FERMATA_EXPORT prefix##_destroy(pthread_barrier_t* barrier) { return preload::destroy(barrier); }                      \
+  __asm__(".symver " #prefix "_init, pthread_barrier_init@" version ", remove\n"                                         \
+          ".symver " #prefix "_wait, pthread_barrier_wait@" version ", remove\n"                                         \
+          ".symver " #prefix "_destroy, pthread_barrier_destroy@" version ", remove")
+#if defined(__x86_64__)
+FERMATA_VERSIONED(fermata_old, "GLIBC_2.2.5");
+#elif defined(__aarch64__) || (defined(__powerpc64__) && defined(__LITTLE_ENDIAN__))
+FERMATA_VERSIONED(fermata_old, "GLIBC_2.17");
+#endif
+FERMATA_VERSIONED(fermata_new, "GLIBC_2.34");

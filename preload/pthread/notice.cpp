@@ -1,0 +1,69 @@
+#include "notice.hpp"
+
+#include <errno.h>
+#include <fermata/fermata.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+namespace fermata::preload {
+namespace {
+
+bool verbose = false;                // written before the program's main
+std::atomic<std::uint32_t> said{0};  // kinds that had their line
+
+const char* text_of(Fallback kind) {
+  switch (kind) {
+    case Fallback::kLayout: return "this C library's barriers are not laid out as expected: all barriers stay the C library's";
+    case Fallback::kMemory: return "no memory for the table: all barriers stay the C library's";
+    case Fallback::kShared: return "a PTHREAD_PROCESS_SHARED barrier stays the C library's";
+    case Fallback::kCount: return "a barrier of more than 2^30 threads stays the C library's";
+    case Fallback::kFull: return "too many barriers, or no memory for one more: it stays the C library's";
+    case Fallback::kForeign: return "a barrier that was not initialized here (copied, or older than this library) stays the C library's";
+  }
+  return "";
+}
+
+#define FERMATA_TEXT_(number) #number
+#define FERMATA_TEXT(number) FERMATA_TEXT_(number)
+constexpr const char* kVersion = FERMATA_TEXT(FERMATA_VERSION_MAJOR) "." FERMATA_TEXT(FERMATA_VERSION_MINOR);
+
+// One write, so that lines of several threads and processes do not mix. errno is the program's.
+void say(const char* text) {
+  char line[256];
+  const int saved = errno;
+  const int length = std::snprintf(line, sizeof line, "fermata-pthread: %s\n", text);
+  if (length > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) {
+    // Nowhere to say it.
+  }
+  errno = saved;
+}
+
+}  // namespace
+
+bool environment_says(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
+}
+
+void be_verbose() { verbose = true; }
+
+void say_loaded(bool disabled) {
+  if (!verbose) return;
+  char text[128];
+  std::snprintf(text, sizeof text, "version %s in %.40s (process %d)%s", kVersion, program_invocation_short_name,
+                static_cast<int>(getpid()), disabled ? ": off, FERMATA_DISABLE is set" : "");
+  say(text);
+}
+
+void say_fallback(Fallback kind) {
+  if (!verbose) return;
+  const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
+  // order: relaxed: one thread of several says it, nothing else hangs on it
+  if ((said.load(std::memory_order_relaxed) & bit) != 0) return;
+  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind));  // order: see above
+}
+
+}  // namespace fermata::preload

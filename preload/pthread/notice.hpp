@@ -1,0 +1,19 @@
+// What FERMATA_VERBOSE=1 says on stderr: one line at load, and one at the first fallback of each kind.
+#ifndef FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
+#define FERMATA_PRELOAD_PTHREAD_NOTICE_HPP
+
+#include <cstdint>
+
+namespace fermata::preload {
+
+enum class Fallback : std::uint8_t { kLayout, kMemory, kShared, kCount, kFull, kForeign };
+
+// Is the variable set to something other than nothing and 0?
+bool environment_says(const char* name);
+
+void be_verbose();  // else the others do nothing
+void say_loaded(bool disabled);
+void say_fallback(Fallback kind);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,23 @@
+// The C library's own functions, and whether its barriers are laid out as tag.hpp assumes.
+#ifndef FERMATA_PRELOAD_PTHREAD_REAL_HPP
+#define FERMATA_PRELOAD_PTHREAD_REAL_HPP
+
+#include <pthread.h>
+
+namespace fermata::preload {
+
+struct Real {
+  int (*init)(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned);
+  int (*wait)(pthread_barrier_t*);
+  int (*destroy)(pthread_barrier_t*);
+};
+
+// What the next library in the search order has. A missing one returns ENOSYS.
+Real find_real();
+
+// Lets the real functions work on a barrier of their own and looks at what they wrote: glibc's five words as expected, and our
+// twelve bytes left alone.
+bool layout_is_known(const Real& real);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,71 @@
+// Which of the program's barriers are ours. A table of entries that is never freed nor moved, so that a tag may be checked
+// against it whatever the tag holds.
+//
+// Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an address that has an entry
+// recycles it: a program may init again without a destroy, or over memory whose tag it has overwritten. Changes are made under
+// one lock, which also keeps fork away from the library's own lock; a look-up takes none.
+#ifndef FERMATA_PRELOAD_PTHREAD_TABLE_HPP
+#define FERMATA_PRELOAD_PTHREAD_TABLE_HPP
+
+#include <fermata/fermata.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tag.hpp"
+
+namespace fermata::preload {
+
+class Table {
+ public:
+  // Barriers at a time; 2 MiB of address space, of which only what is used becomes memory. More stay the C library's.
+  static constexpr std::uint32_t kCapacity = 65'536;
+
+  constexpr Table() = default;
+
+  bool open();  // maps the table and registers with fork; once, before all else. false: no memory
+
+  // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for it.
+  bool bind(pthread_barrier_t* barrier, std::uint32_t count);
+  // Forgets the address, if it is known.
+  void unbind(pthread_barrier_t* barrier);
+
+  // The barrier behind it, or null: not ours.
+  fermata_anonymous* find(const pthread_barrier_t* barrier) const {
+    const Tag tag = read_tag(barrier);
+    if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;
+    // order: acquire; pairs with the release in open
+    const Entry* entries = entries_.load(std::memory_order_acquire);
+    if (entries == nullptr) return nullptr;
+    const Entry& entry = entries[tag.index];
+    // order: acquire; pairs with the release in bind: generation and library barrier belong to this address
+    if (entry.address.load(std::memory_order_acquire) != barrier) return nullptr;
+    // order: relaxed: ordered by the address
+    if (entry.generation.load(std::memory_order_relaxed) != tag.generation) return nullptr;
+    return entry.library.load(std::memory_order_relaxed);  // order: relaxed: ordered by the address
+  }
+
+ private:
+  struct Entry {
+    std::atomic<const pthread_barrier_t*> address;  // null: free
+    std::atomic<fermata_anonymous*> library;
+    std::atomic<std::uint32_t> generation;  // how often it has been bound
+    std::uint32_t next;                     // of the bucket or of the free list, as index + 1; under the lock
+    std::uint64_t unused;                   // two entries to a line, none across two
+  };
+  static_assert(sizeof(Entry) == 32);
+  static constexpr std::uint32_t kBuckets = 16'384;
+
+  std::uint32_t* bucket(const pthread_barrier_t* barrier);
+  std::uint32_t* slot_of(const pthread_barrier_t* barrier);  // the link that names its entry, or the 0 that ends its bucket
+  std::uint32_t take();                                      // an unused entry as index + 1; 0: none
+
+  std::atomic<Entry*> entries_{nullptr};
+  std::uint32_t* buckets_ = nullptr;  // behind the entries; under the lock, as all below
+  std::uint32_t free_ = 0;
+  std::uint32_t used_ = 0;  // entries that have ever been used
+};
+
+}  // namespace fermata::preload
+#endif

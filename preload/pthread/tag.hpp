@@ -1,0 +1,41 @@
+// What this library keeps in a pthread_barrier_t: twelve bytes that glibc does not use.
+//
+//   bytes  0..19   glibc's: in, current_round, count, shared, out; as its own init left them
+//   bytes 20..31   ours: magic, index into the table, generation of that entry
+//
+// The tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the same address
+// and generation (table.hpp).
+#ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
+#define FERMATA_PRELOAD_PTHREAD_TAG_HPP
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace fermata::preload {
+
+struct Tag {
+  std::uint32_t magic = 0;
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+};
+
+constexpr std::uint32_t kMagic = 0xF3A7'1B0Du;
+constexpr std::size_t kTagOffset = 20;
+constexpr bool kTagFits = sizeof(pthread_barrier_t) >= kTagOffset + sizeof(Tag);
+
+// Not atomic: whoever initializes a barrier must let the others know before they may use it, and thereby orders these bytes.
+inline Tag read_tag(const pthread_barrier_t* barrier) {
+  Tag tag;
+  if constexpr (kTagFits) std::memcpy(&tag, reinterpret_cast<const char*>(barrier) + kTagOffset, sizeof tag);
+  return tag;
+}
+
+inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
+  if constexpr (kTagFits) std::memcpy(reinterpret_cast<char*>(barrier) + kTagOffset, &tag, sizeof tag);
+}
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,43 @@
+/* A program that is over soon, in several ways. Usage: brief WAY. */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "crew.h"
+
+static pthread_barrier_t barrier;
+
+static void* meet(void* argument) {
+  (void)argument;
+  for (int i = 0; i < 10; ++i) pthread_barrier_wait(&barrier);
+  return NULL;
+}
+
+static void* leave(void* argument) {
+  (void)argument;
+  exit(4);
+}
+
+int main(int argc, char** argv) {
+  const int way = argc > 1 ? atoi(argv[1]) : 0;
+  struct crew crew;
+  if (way == 0) return 0; /* no barrier at all */
+  CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
+  crew_start(&crew, way == 1 ? 2 : 1, meet);
+  if (way == 1) crew_join(&crew);
+  if (way == 2) return 7; /* while a thread waits */
+  if (way == 3) raise(SIGKILL);
+  if (way == 4) {
+    pthread_t last;
+    CHECK(pthread_create(&last, NULL, leave, NULL) == 0);
+    pthread_barrier_wait(&barrier);
+    pthread_join(last, NULL);
+  }
+  if (way == 5) { /* another program in the place of this one */
+    char next[] = "1";
+    char* const arguments[] = {argv[0], next, NULL};
+    execv("/proc/self/exe", arguments);
+    return 99;
+  }
+  return 3;
+}

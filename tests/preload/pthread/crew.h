@@ -1,0 +1,49 @@
+/* What the programs here share: threads that run one function, and checks that end the program with a message. */
+#ifndef FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
+#define FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifndef FERMATA_TEST_SCALE
+#define FERMATA_TEST_SCALE 1
+#endif
+
+#define CHECK(condition)                                                     \
+  do {                                                                       \
+    if (!(condition)) {                                                      \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      fflush(stderr);                                                        \
+      _exit(9);                                                              \
+    }                                                                        \
+  } while (0)
+
+/* Repetitions: divided where everything is slow, at least 1. */
+static inline int scaled(int times) { return times / FERMATA_TEST_SCALE > 0 ? times / FERMATA_TEST_SCALE : 1; }
+
+struct crew {
+  int size;
+  void* (*work)(void*);
+  pthread_t threads[256];
+};
+
+/* Starts `size` threads; each gets its number as argument. */
+static inline void crew_start(struct crew* crew, int size, void* (*work)(void*)) {
+  crew->size = size;
+  crew->work = work;
+  for (int i = 0; i < size; ++i) CHECK(pthread_create(&crew->threads[i], NULL, work, (void*)(long)i) == 0);
+}
+
+static inline void crew_join(struct crew* crew) {
+  for (int i = 0; i < crew->size; ++i) CHECK(pthread_join(crew->threads[i], NULL) == 0);
+}
+
+static inline void crew_run(int size, void* (*work)(void*)) {
+  struct crew crew;
+  crew_start(&crew, size, work);
+  crew_join(&crew);
+}
+
+#endif

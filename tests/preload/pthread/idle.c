@@ -1,0 +1,37 @@
+/* Threads that wait long burn no CPU: three waiters for 1.5 s, and all of the process together uses less than 0.15 s. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "crew.h"
+
+static pthread_barrier_t barrier;
+
+static double cpu_seconds(void) {
+  struct timespec now;
+  CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void* waiter(void* argument) {
+  (void)argument;
+  for (int i = 0; i < 2; ++i) pthread_barrier_wait(&barrier);
+  return NULL;
+}
+
+int main(void) {
+  const struct timespec while_ago = {0, 750000000};
+  struct crew crew;
+  CHECK(pthread_barrier_init(&barrier, NULL, 4) == 0);
+  crew_start(&crew, 3, waiter);
+  for (int i = 0; i < 2; ++i) {
+    const double before = cpu_seconds();
+    nanosleep(&while_ago, NULL);
+    const double used = cpu_seconds() - before;
+    CHECK(used < 0.075);
+    pthread_barrier_wait(&barrier);
+  }
+  crew_join(&crew);
+  CHECK(pthread_barrier_destroy(&barrier) == 0);
+  puts("idle: ok");
+  return 0;
+}
