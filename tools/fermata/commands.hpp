@@ -23,6 +23,7 @@ void add_plan(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_run(CLI::App& app);
 
 }  // namespace fermata::tool
 #endif

@@ -15,6 +15,9 @@ constexpr fermata::tool::AddCommand kCommands[] = {
     fermata::tool::add_explain,
     fermata::tool::add_predict,
     fermata::tool::add_bench,
+#ifdef FERMATA_HAVE_ELF
+    fermata::tool::add_run,
+#endif
 };
 }  // namespace
 

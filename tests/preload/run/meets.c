@@ -1,0 +1,35 @@
+/* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_barrier_t barrier;
+static int episodes;
+
+static void* meet(void* unused) {
+  (void)unused;
+  for (int i = 0; i < episodes; ++i) {
+    pthread_barrier_wait(&barrier);
+    if (i % 2 == 0) pthread_barrier_wait(&barrier);
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 2;
+  episodes = argc > 2 ? atoi(argv[2]) : 1000;
+  const int status = argc > 3 ? atoi(argv[3]) : 0;
+  pthread_t threads[64];
+  if (n < 1 || n > 64 || pthread_barrier_init(&barrier, NULL, (unsigned)n) != 0) return 99;
+  for (int i = 1; i < n; ++i)
+    if (pthread_create(&threads[i], NULL, meet, NULL) != 0) return 98;
+  meet(NULL);
+  for (int i = 1; i < n; ++i) pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&barrier);
+  int seen = 0;
+  if (scanf("%d", &seen) == 1) printf("read %d\n", seen);
+  fflush(stdout);
+  if (status < 0) raise(-status);
+  return status;
+}

@@ -1,0 +1,281 @@
+// fermata run: an unmodified program with Fermata's barriers, or exactly as it is where none of them apply.
+#include <fmt/core.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "commands.hpp"
+#include "elf_symbols.hpp"
+#include "profile/statistics.hpp"
+#include "profile/store.hpp"
+#include "run_stats.hpp"
+#include "topo/topology.hpp"
+
+namespace fermata::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::vector<std::string> command;
+  std::string preloads = "auto", cpus, trace, json;
+  bool stats = false, quiet = false;
+  int compare = 0;
+  double stall = 0;
+};
+
+struct Preload {
+  const char* name;
+  std::vector<const char*> symbols;  // a program that imports one of these can gain
+};
+
+const Preload kPreloads[] = {
+    {"pthread", {"pthread_barrier_wait"}},
+    {"openmp", {"GOMP_parallel", "GOMP_barrier", "__kmpc_barrier", "__kmpc_fork_call"}},
+};
+
+// Beside the tool: in the build tree, or installed.
+std::string library_of(const std::string& preload) {
+  std::error_code ignored;
+  const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::string file = "libfermata-" + preload + ".so";
+  for (const fs::path& where : {tool / ".." / "preload" / preload, tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
+    if (fs::exists(where / file, ignored)) return fs::weakly_canonical(where / file, ignored).string();
+  return "";
+}
+
+struct Choice {
+  std::vector<std::string> libraries;
+  std::string why;  // one line for people
+};
+
+Choice choose(const Arguments& a) {
+  Choice choice;
+  std::vector<std::string> wanted;
+  if (a.preloads == "auto") {
+    const auto objects = loaded_objects(a.command[0]);
+    if (!objects) throw CommandError(objects.error().message);
+    const auto program = elf_symbols(objects->front());
+    if (!program || !program->dynamic) return {{}, objects->front() + " is not dynamically linked: preloads cannot reach it"};
+    for (const Preload& p : kPreloads) {
+      std::string found;
+      for (const std::string& object : *objects) {
+        const auto symbols = elf_symbols(object);
+        if (!symbols) continue;
+        for (const char* s : p.symbols)
+          if (found.empty() && symbols->imported.contains(s)) found = fmt::format("{} uses {}", fs::path(object).filename().string(), s);
+      }
+      if (found.empty()) continue;
+      wanted.emplace_back(p.name);
+      choice.why += (choice.why.empty() ? "" : "; ") + found;
+    }
+    if (wanted.empty())
+      return {{}, "no barrier of pthreads or OpenMP is imported (--preload pthread,openmp helps if it loads them later): left as it is"};
+  } else if (a.preloads != "none") {
+    for (std::size_t at = 0; at <= a.preloads.size();) {
+      const auto comma = std::min(a.preloads.find(',', at), a.preloads.size());
+      wanted.push_back(a.preloads.substr(at, comma - at));
+      at = comma + 1;
+    }
+    choice.why = "as asked";
+  }
+  for (const std::string& name : wanted) {
+    const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
+    if (!known) throw CommandError("--preload takes auto, none, or a list of pthread and openmp, not '" + name + "'");
+    const std::string library = library_of(name);
+    if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
+    else choice.libraries.push_back(library);
+  }
+  return choice;
+}
+
+void set_environment(const Arguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory) {
+  std::string preload;
+  for (const std::string& library : libraries) preload += (preload.empty() ? "" : ":") + library;
+  if (const char* given = getenv("LD_PRELOAD"); given != nullptr && *given != '\0' && !preload.empty()) preload += std::string(":") + given;
+  if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
+  if (!stats_directory.empty()) setenv("FERMATA_STATS", stats_directory.c_str(), 1);
+  if (!a.trace.empty()) setenv("FERMATA_TRACE", "1", 1);
+  if (a.stall > 0) setenv("FERMATA_STALL_SECONDS", fmt::format("{}", a.stall).c_str(), 1);
+}
+
+void place(const Arguments& a) {
+  if (a.cpus.empty()) return;
+  const auto cpus = parse_cpu_list(a.cpus);
+  if (!cpus) throw CommandError(cpus.error().message);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::string places;
+  for (const std::int32_t cpu : *cpus) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE) throw CommandError(fmt::format("CPU {} is none of this machine", cpu));
+    CPU_SET(static_cast<std::size_t>(cpu), &set);
+    places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);
+  }
+  if (sched_setaffinity(0, sizeof set, &set) != 0) throw CommandError(fmt::format("--cpus {}: {}", a.cpus, std::strerror(errno)));
+  setenv("OMP_PLACES", places.c_str(), 0);
+  setenv("OMP_PROC_BIND", "true", 0);
+}
+
+[[noreturn]] void execute(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& s : command) argv.push_back(const_cast<char*>(s.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  fmt::print(stderr, "fermata run: {}: {}\n", command[0], std::strerror(errno));
+  _exit(errno == ENOENT ? 127 : 126);
+}
+
+pid_t child = -1;
+void forward(int signal) {
+  if (child > 0) kill(child, signal);
+}
+
+struct Ended {
+  int status = 0;
+  double wall_s = 0, cpu_s = 0;
+};
+
+// Runs it as a child that gets our signals. `silent`: its standard output goes nowhere.
+Ended run_child(const Arguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory, bool silent) {
+  const auto begin = std::chrono::steady_clock::now();
+  child = fork();
+  if (child < 0) throw CommandError(fmt::format("fork: {}", std::strerror(errno)));
+  if (child == 0) {
+    for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) signal(s, SIG_DFL);
+    if (silent && freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
+    set_environment(a, libraries, stats_directory);
+    execute(a.command);
+  }
+  // Ctrl-C reaches the whole foreground group by itself; what is sent to us alone is passed on.
+  for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) signal(s, forward);
+  for (const int s : {SIGINT, SIGQUIT}) signal(s, SIG_IGN);
+  Ended ended;
+  rusage usage{};
+  while (wait4(child, &ended.status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  child = -1;
+  ended.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  ended.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return ended;
+}
+
+// Ends as the program ended.
+[[noreturn]] void end_like(int status) {
+  std::fflush(nullptr);
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    const rlimit no_core{0, 0};  // the program has left its own
+    setrlimit(RLIMIT_CORE, &no_core);
+    kill(getpid(), WTERMSIG(status));
+  }
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
+}
+
+void write_json(const std::string& path, const nlohmann::ordered_json& out) {
+  const auto written = write_file_atomically(path, out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (!written) throw CommandError(written.error().message);
+}
+
+void compare(const Arguments& a, const Choice& choice) {
+  std::vector<double> wall, cpu, with_wall, without_wall;
+  int status = 0;
+  for (int i = 0; i < a.compare; ++i) {
+    // Who goes first changes: what a first run warms up must not favour one side.
+    Ended sides[2];
+    for (const int side : {i % 2, 1 - i % 2})
+      sides[side] = run_child(a, side == 1 ? choice.libraries : std::vector<std::string>{}, "", i > 0 || side == 0);
+    status = sides[1].status;
+    wall.push_back(sides[0].wall_s / std::max(1e-9, sides[1].wall_s));
+    cpu.push_back(sides[0].cpu_s / std::max(1e-9, sides[1].cpu_s));
+    without_wall.push_back(sides[0].wall_s);
+    with_wall.push_back(sides[1].wall_s);
+    if (!a.quiet)
+      fmt::print(stderr, "pair {:>2}: without {:9.3f} s, with {:9.3f} s, {:5.2f}x; CPU {:9.3f} s, {:9.3f} s\n", i + 1, sides[0].wall_s,
+                 sides[1].wall_s, wall.back(), sides[0].cpu_s, sides[1].cpu_s);
+    if (sides[0].status != sides[1].status) {
+      fmt::print(stderr, "fermata run: wait status {} without, {} with: not the same program any more\n", sides[0].status, sides[1].status);
+      break;
+    }
+  }
+  fmt::print(stderr, "{} pairs: {:.3f} s without, {:.3f} s with; {:.2f}x faster, {:.2f}x the CPU time (medians of paired ratios)\n", wall.size(),
+             median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
+  if (!a.json.empty())
+    write_json(a.json, {{"pairs", wall.size()}, {"without_s", without_wall}, {"with_s", with_wall}, {"speedup", median(wall)},
+                        {"cpu_ratio", 1 / std::max(1e-9, median(cpu))}});
+  end_like(status);
+}
+
+void report(const Arguments& a, const fs::path& directory) {
+  std::vector<ProcessStats> all;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    auto one = read_stats(entry.path().string());
+    if (one && (!one->sites.empty() || !one->fell_back.empty())) all.push_back(std::move(*one));
+  }
+  std::sort(all.begin(), all.end(), [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
+  if (a.stats) {
+    if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at\n");
+    for (const ProcessStats& p : all) fmt::print(stderr, "{}", to_text(p));
+  }
+  if (!a.trace.empty()) write_json(a.trace, trace_of(all));
+  if (a.json.empty()) return;
+  nlohmann::ordered_json out = {{"format", "fermata-run"}, {"version", 1}, {"processes", nlohmann::ordered_json::array()}};
+  for (const ProcessStats& p : all) out["processes"].push_back(to_json(p));
+  write_json(a.json, out);
+}
+
+void run(const Arguments& a) {
+  const Choice choice = choose(a);
+  if (!a.quiet) {
+    std::string names;
+    for (const std::string& library : choice.libraries) names += " " + fs::path(library).filename().string();
+    fmt::print(stderr, "fermata run:{} ({})\n", names.empty() ? " no preload" : names, choice.why);
+  }
+  place(a);
+  if (a.compare > 0) return compare(a, choice);
+  if (!a.stats && a.trace.empty() && a.json.empty()) {
+    set_environment(a, choice.libraries, "");
+    execute(a.command);
+  }
+  std::string directory = (fs::temp_directory_path() / "fermata-run-XXXXXX").string();
+  if (mkdtemp(directory.data()) == nullptr) throw CommandError(fmt::format("{}: {}", directory, std::strerror(errno)));
+  const Ended ended = run_child(a, choice.libraries, directory, false);
+  std::error_code ignored;
+  try {
+    report(a, directory);
+  } catch (...) {
+    fs::remove_all(directory, ignored);
+    throw;
+  }
+  fs::remove_all(directory, ignored);
+  end_like(ended.status);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
+  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp")->capture_default_str();
+  command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
+  command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");
+  command->add_option("--trace", a->trace, "write every wait to this file, for chrome://tracing or Perfetto");
+  command->add_option("--compare", a->compare, "run it so many times with and without, in turns; print paired ratios")->check(CLI::Range(1, 1000));
+  command->add_option("--stall-report", a->stall, "say who is missing after so many seconds of waiting")->check(CLI::PositiveNumber);
+  command->add_option("--json", a->json, "write the statistics, or the comparison, to this file");
+  command->add_flag("--quiet", a->quiet, "say nothing of what was chosen");
+  command->add_option("command", a->command, "the program and its arguments")->required();
+  command->positionals_at_end();
+  command->callback([a] { run(*a); });
+}
+
+}  // namespace fermata::tool
