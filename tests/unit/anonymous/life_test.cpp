@@ -1,0 +1,125 @@
+// Making, giving back, using again: pool, slow leavers, shrinking counts; and division.
+#include <set>
+
+#include "anonymous/divide.hpp"
+#include "crew.hpp"
+
+namespace fermata::anonymous {
+namespace {
+
+constexpr int kScale = FERMATA_TEST_SCALE;
+
+TEST(Divisor, IsExact) {
+  std::uint64_t seed = 1;
+  for (int i = 0; i < 2000; ++i) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    const std::uint64_t d = i < 100 ? static_cast<std::uint64_t>(i) + 1 : (seed >> 33) % (1U << 30) + 1;
+    const Divisor divisor(d);
+    for (const std::uint64_t n : {std::uint64_t{0}, d - 1, d, d + 1, seed, ~std::uint64_t{0}, ~std::uint64_t{0} / d * d,
+                                  ~std::uint64_t{0} / d * d - 1, seed >> 20})
+      ASSERT_EQ(divisor.quotient(n), n / d) << n << " / " << d;
+  }
+}
+
+TEST(Life, ManyAtOnceHaveMemoryOfTheirOwn) {
+  std::vector<Owned> all;
+  std::set<Barrier*> places;
+  for (std::uint32_t i = 0; i < 3000; ++i) {
+    all.push_back(make(i % 7 + 1, {.completion = i % 3 == 0, .leaves = i % 5 == 0 ? 4U : 0U}));
+    places.insert(all.back().get());
+  }
+  EXPECT_EQ(places.size(), all.size());
+}
+
+TEST(Life, MemoryIsUsedAgain) {
+  std::set<Barrier*> places;
+  for (int i = 0; i < 5000; ++i) places.insert(make(3).get());
+  EXPECT_LT(places.size(), 10U);
+}
+
+// Whoever returns first destroys the barrier and makes the next one, most likely in the same memory, while others are leaving.
+void check_destroy_while_leaving(int threads, int rounds, const std::vector<Shape>& shapes) {
+  std::vector<std::atomic<Barrier*>> barriers(static_cast<std::size_t>(rounds) + 1);
+  const auto shape_of = [&](int round) { return shapes[static_cast<std::size_t>(round) % shapes.size()]; };
+  barriers[0] = make(static_cast<std::uint32_t>(threads), shape_of(0)).release();
+  std::vector<std::atomic<int>> returned(static_cast<std::size_t>(rounds));
+  run_threads(threads, [&](int t) {
+    t_domain = static_cast<std::uint32_t>(t);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rounds); ++r) {
+      Barrier* b = nullptr;
+      while ((b = barriers[r].load()) == nullptr) std::this_thread::yield();
+      meet(*b);
+      if (returned[r].fetch_add(1) != 0) continue;
+      b->destroy();
+      barriers[r + 1].store(make(static_cast<std::uint32_t>(threads), shape_of(static_cast<int>(r) + 1)).release());
+    }
+  });
+  barriers[static_cast<std::size_t>(rounds)].load()->destroy();
+}
+
+TEST(Life, DestroyedByTheFirstWhoReturns) {
+  const Shape tree{.leaves = 3, .entry = forced_domain};
+  const Shape completion_tree{.completion = true, .leaves = 4, .entry = forced_domain};
+  for (const int n : {2, 3, 8}) {
+    check_destroy_while_leaving(n, 2000 / kScale, {{}});
+    check_destroy_while_leaving(n, 1000 / kScale, {{.completion = true}});
+    check_destroy_while_leaving(n, 1000 / kScale, {tree});
+    check_destroy_while_leaving(n, 1000 / kScale, {tree, {}, completion_tree, {.completion = true}});
+  }
+}
+
+TEST(Life, ThreadsMakeAndDestroyAtOnce) {
+  run_threads(4, [](int) {
+    for (std::uint32_t i = 0; i < 5000 / kScale; ++i) {
+      const Owned barrier = make(1, {.completion = i % 2 == 1, .leaves = i % 3 == 0 ? 2U : 0U});
+      for (int e = 0; e < 3; ++e) EXPECT_TRUE(meet(*barrier));
+    }
+  });
+}
+
+TEST(Life, AnAbandonedPhaseDoesNotReachTheNextBarrier) {
+  for (const Shape& shape : {Shape{}, Shape{.completion = true}, Shape{.leaves = 3, .entry = forced_domain}}) {
+    make(5, shape)->arrive(3);
+    const Owned next = make(2, shape);
+    EXPECT_FALSE(next->arrive(1).last);
+    EXPECT_TRUE(meet(*next));
+  }
+}
+
+TEST(Life, CountsShrink) {
+  for (const std::uint32_t leaves : {1U, 3U, 9U}) {
+    const Owned barrier = make(12, {.completion = true, .leaves = leaves, .entry = forced_domain});
+    for (std::uint32_t left = 12; left > 0; --left) {
+      Arrival last;
+      for (std::uint32_t i = 1; i < left; ++i) {
+        last = barrier->arrive(1);
+        ASSERT_FALSE(last.last);
+      }
+      last = barrier->drop();
+      ASSERT_TRUE(last.last);
+      EXPECT_FALSE(is_over(barrier->domain(0).phase, last.token));
+      barrier->release(last.token);
+      barrier->wait(last.token);
+    }
+  }
+}
+
+TEST(Life, AReleaseComesAfterTheStepBeforeIt) {
+  const Owned barrier = make(6, {.completion = true, .leaves = 2, .entry = forced_domain});
+  int steps = 0;  // plain: written by the completer alone, read after the release
+  run_threads(6, [&](int t) {
+    t_domain = static_cast<std::uint32_t>(t);
+    for (int e = 1; e <= 500 / kScale; ++e) {
+      const Arrival arrival = barrier->arrive(1);
+      if (arrival.last) {
+        ++steps;
+        barrier->release(arrival.token);
+      }
+      barrier->wait(arrival.token);
+      EXPECT_EQ(steps, e);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace fermata::anonymous
