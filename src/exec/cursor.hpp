@@ -25,10 +25,15 @@ inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
 // left op right, element by element of a word. By value: a chain of stores and loads would be as long as the rest of a short call.
 using FoldFn = std::uint64_t (*)(std::uint64_t left, std::uint64_t right);
 
-// What one call carries: words of 8 bytes per register, and how to fold two words.
+// acc = acc op other, on the whole payload; never called with aliases.
+using WholeFold = void (*)(void* acc, const void* other, void* context);
+
+// What one call carries: words of 8 bytes per register, and how to fold two words, or all of them at once.
 struct Carried {
   std::uint32_t words = 0;
   FoldFn fold = nullptr;
+  WholeFold whole = nullptr;  // null: fold; looked at only where more than one word is carried
+  void* context = nullptr;
 };
 
 // How much the registers carry, known where a call starts: one word has no loop.
@@ -201,11 +206,22 @@ class Cursor {
       for (std::uint32_t i = 0; i < words<L>(carried.words); ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
       return;
     }
+    if constexpr (L == Load::kWords) {
+      if (carried.whole != nullptr) return fold_whole(memory, carried, s, slot, regs[s.reg]);
+    }
     for (std::uint32_t i = 0; i < words<L>(carried.words); ++i) {
       const std::uint64_t theirs = A::plain_load(memory.payload(slot, i));
       std::uint64_t& mine = regs[s.reg][i];
       mine = s.fold == Fold::kCombineLeft ? carried.fold(theirs, mine) : carried.fold(mine, theirs);
     }
+  }
+
+  static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t* mine) {
+    alignas(16) std::uint64_t theirs[kPayloadWords] = {};
+    for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
+    if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
+    carried.whole(theirs, mine, carried.context);
+    for (std::uint32_t i = 0; i < carried.words; ++i) mine[i] = theirs[i];
   }
 
   const Step* program_ = nullptr;

@@ -23,6 +23,20 @@ void publish_affinity(TeamHeader& header) {
 }  // namespace
 
 Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** detail) {
+  const Status reserved = reserve(team, rank, out, detail);
+  if (reserved == Status::kOk) (*out)->settle();
+  return reserved;
+}
+
+void Member::settle() {
+  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: reports only
+  publish_affinity(team_->header());
+  choose_spins();
+  // Only now, with the lock held and the process named: before, who looks would take it for dead.
+  say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
+}
+
+Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char** detail) {
   if (team->forked()) {
     *detail = "a team of threads cannot be joined from a forked child; use FERMATA_PROCESSES";
     return Status::kForked;
@@ -82,7 +96,6 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
   m->gate_ = m->generation_;
   m->status_ = &status;
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: reports only
-  status.thread.store(os::thread_id(), std::memory_order_relaxed);    // order: relaxed: reports only
   m->tagged_ = header.tagged != 0;
   m->memory_.doors = team->doors();
   m->memory_.fence = &header.full_fence;
@@ -95,10 +108,6 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
     m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     next += p->regions;
   }
-  publish_affinity(header);
-  m->choose_spins();
-  // Only now, with the lock held and the process named: before, who looks would take it for dead.
-  say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kJoined));
   *out = m;
   return Status::kOk;
 }
@@ -192,6 +201,20 @@ Status Member::depart() {
 }
 
 Status Member::resume() { return depart(); }
+
+Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
+  constexpr std::uint8_t kOwn = 0xff;  // neither a type nor an operator that we know
+  const Call call{Kind::kAllreduce, kOwn, kOwn, 0, bytes};
+  const auto word = [&](std::uint32_t i) { return word_at(data, i, bytes); };
+  const Status ready = start<Load::kWords>(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, 0, word);
+  if (ready != Status::kOk) return ready;
+  load_ = Load::kWords;
+  out_ = data;
+  out_bytes_ = bytes;
+  carried_ = {.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
+  for (std::uint32_t i = 0; i < carried_.words; ++i) regs_[0][i] = word(i);
+  return run();
+}
 
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));

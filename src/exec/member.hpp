@@ -65,6 +65,10 @@ using IdleHook = int (*)(void* context);
 class Member {
  public:
   static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
+  // The two halves of join(): reserve() does all that may fail, on behalf of a thread that is yet to come, and settle() is called
+  // by the thread that will use the member.
+  static Status reserve(Team* team, std::uint32_t rank, Member** out, const char** detail);
+  void settle();
   void leave();  // and free
 
   [[gnu::always_inline]] Status barrier() {
@@ -88,6 +92,8 @@ class Member {
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
+  // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
+  Status allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
   Status resume();

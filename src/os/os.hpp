@@ -24,8 +24,16 @@ std::int32_t online_cpus();
 // Copies at most `capacity` OS indices of them into cpus; returns how many there are.
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity);
 Status pin_thread(std::int32_t cpu);
+// CPUs that any thread of this process may run on (one pinned thread says nothing about the others); looking stops once there are
+// `enough`. At least 1.
+std::int32_t process_cpus(std::int32_t enough);
 // The tightest cgroup CPU quota above this process (v2 cpu.max, v1 cpu.cfs_quota_us), in CPUs; 0: none.
 double cgroup_quota();
+
+// ---- Where the planner leaves a compiled barrier for `members` unpinned threads of this machine, for libfermata-rt:
+// $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, the machine being its CPU's model and the CPUs switched on.
+// False: no cache directory (HOME, XDG_CACHE_HOME), or the name does not fit.
+bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
 // ---- Futex: shared between processes if `shared`. sleep returns on a wake-up, a signal, a time-out or if *word != seen.
 enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };

@@ -22,6 +22,13 @@ std::uint64_t fnv1a(std::string_view text) {
 
 std::string compiled_path(const std::string& path) { return path.substr(0, path.size() - 5) + ".bin"; }
 
+// libfermata-rt knows nothing but the number of its threads. A plan for a machine that was read from a file is not for here.
+bool is_for_the_runtime(const PlanKey& key) {
+  if (key.kind != Kind::kBarrier || key.payload != 0 || key.engine != Engine::kThreads || !key.cpus.empty()) return false;
+  const auto here = discover_topology();
+  return here && fingerprint(*here) == key.fingerprint;
+}
+
 }  // namespace
 
 std::string plan_path(const PlanKey& key) {
@@ -57,6 +64,8 @@ Result<std::string> save_plan(const Plan& plan) {
   // The compiled form first: a reader that finds the readable one finds both.
   const std::string_view bytes(reinterpret_cast<const char*>(program->data()), program->size());
   if (const auto written = write_file_atomically(compiled_path(path), bytes); !written) return written.error();
+  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : ""; !copy.empty())
+    if (const auto written = write_file_atomically(copy, bytes); !written) return written.error();
   return write_file_atomically(path, to_json(plan));
 }
 

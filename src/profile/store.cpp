@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "os/os.hpp"
+
 namespace fermata {
 
 namespace {
@@ -45,6 +47,11 @@ std::string profile_path(const std::string& fingerprint, const std::string& engi
   const std::string directory = cache_directory();
   if (directory.empty() || !is_word(fingerprint) || !is_word(engine)) return {};
   return directory + "/profile-" + fingerprint + "-" + engine + ".json";
+}
+
+std::string runtime_barrier_path(std::int32_t members) {
+  char path[4096];
+  return os::barrier_plan_path(static_cast<std::uint32_t>(members), path, sizeof path) ? path : std::string();
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -20,6 +20,8 @@ Result<Profile> load_profile_file(const std::string& path);
 // Writes profile-<fingerprint>-<engine>.json into cache_directory(). Returns the path.
 Result<std::string> save_profile(const Profile& profile);
 std::string profile_path(const std::string& fingerprint, const std::string& engine);
+// Where libfermata-rt looks for a barrier of unpinned threads of this machine; empty without a cache directory.
+std::string runtime_barrier_path(std::int32_t members);
 
 // Whole or not at all: a file beside it is written, synced and renamed over it. Makes missing directories.
 // Returns the path.

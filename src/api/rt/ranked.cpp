@@ -1,0 +1,177 @@
+// Ranked barriers of threads behind the C ABI: one team, a member per rank, no planner.
+//
+// create() reserves all that may fail later, and each rank settles its member at its first call: only then is it known where that
+// rank runs, which the wait policy wants to know.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "exec/builtin.hpp"
+#include "exec/member.hpp"
+#include "exec/team.hpp"
+#include "fermata/fermata.h"
+
+using namespace fermata;
+
+// A rank's entry is written by that rank alone, once: what a later thread of the rank needs of it is handed over by whatever
+// orders the rank's calls.
+struct fermata_ranked {
+  exec::Team* team;
+  exec::Member** reserved;  // of each rank
+  exec::Member** settled;   // the same, null until the rank's first call
+};
+
+namespace {
+
+constexpr off_t kMostPlan = 64 << 20;
+constexpr std::size_t kPathCapacity = 4096;
+
+WaitKind wait_kind() {
+  const char* text = getenv("FERMATA_WAIT");
+  static constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};
+  for (int i = 0; text != nullptr && i < 4; ++i)
+    if (strcmp(text, kNames[i]) == 0) return static_cast<WaitKind>(i);
+  return WaitKind::kAuto;
+}
+
+std::int64_t stall_ns() {
+  const char* text = getenv("FERMATA_STALL_SECONDS");
+  const double seconds = text != nullptr ? strtod(text, nullptr) : 0;
+  return seconds > 0 && seconds < 9e9 ? static_cast<std::int64_t>(seconds * 1e9) : 0;
+}
+
+std::uint32_t with_quota(std::int32_t cpus) {
+  const double quota = os::cgroup_quota();
+  const double usable = quota > 0 && quota < cpus ? quota : cpus;
+  return usable < 1 ? 1 : static_cast<std::uint32_t>(usable);
+}
+
+bool read_all(int fd, void* to, std::size_t bytes) {
+  auto* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t n = read(fd, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+ProgramHeader* read_plan(int fd) {
+  struct stat file;
+  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size > kMostPlan) return nullptr;
+  const auto bytes = static_cast<std::size_t>(file.st_size);
+  if (bytes < sizeof(ProgramHeader)) return nullptr;
+  auto* blob = static_cast<ProgramHeader*>(malloc(bytes));
+  if (blob != nullptr && read_all(fd, blob, bytes) && program_is_sound(blob, bytes) && program_hash(*blob) == blob->hash) return blob;
+  free(blob);
+  return nullptr;
+}
+
+// What `fermata plan` has left for this machine; null if there is none, or anything about it is odd.
+ProgramHeader* planned_barrier(std::uint32_t members) {
+  char path[kPathCapacity];
+  if (!os::barrier_plan_path(members, path, sizeof path)) return nullptr;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  ProgramHeader* plan = read_plan(fd);
+  close(fd);
+  if (plan == nullptr) return nullptr;
+  const bool fits = plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) && plan->payload == 0 &&
+                    plan->regions == 1;
+  if (fits) return plan;
+  free(plan);
+  return nullptr;
+}
+
+// A saved plan was timed with all CPUs at hand: it says nothing about a process that has fewer of them than members.
+ProgramHeader* barrier_program(std::uint32_t members) {
+  const std::uint32_t usable = with_quota(os::process_cpus(static_cast<std::int32_t>(members)));
+  const bool as_planned = (members > usable) == (members > static_cast<std::uint32_t>(os::online_cpus()));
+  ProgramHeader* planned = as_planned && members > 1 ? planned_barrier(members) : nullptr;
+  return planned != nullptr ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
+}
+
+Status make_team(std::uint32_t members, exec::Team** out) {
+  exec::TeamOptions options;
+  options.members = members;
+  options.wait = wait_kind();
+  options.stall_ns = stall_ns();
+  ProgramHeader* const programs[] = {barrier_program(members), exec::make_builtin(exec::builtin_allreduce(members, 8)),
+                                     exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};
+  options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = programs[0];
+  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce8)] = programs[1];
+  options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] = programs[2];
+  Status status = Status::kMemory;
+  const char* detail = "";
+  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr)
+    status = exec::Team::create(options, out, &detail);
+  for (ProgramHeader* program : programs) free(program);
+  return status;
+}
+
+[[gnu::noinline]] exec::Member* settle(fermata_ranked* barrier, std::uint32_t rank) {
+  exec::Member* member = barrier->reserved[rank];
+  member->settle();
+  barrier->settled[rank] = member;
+  return member;
+}
+
+[[gnu::always_inline]] inline exec::Member* member_of(fermata_ranked* barrier, std::uint32_t rank) {
+  if (barrier == nullptr || rank >= barrier->team->members()) [[unlikely]] return nullptr;
+  exec::Member* member = barrier->settled[rank];
+  return member != nullptr ? member : settle(barrier, rank);
+}
+
+}  // namespace
+
+extern "C" {
+
+int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
+  if (out == nullptr || members < 1 || members > kMaxMembers) return FERMATA_ERR_ARGUMENT;
+  auto* barrier = static_cast<fermata_ranked*>(calloc(1, sizeof(fermata_ranked) + 2 * members * sizeof(exec::Member*)));
+  if (barrier == nullptr) return FERMATA_ERR_MEMORY;
+  barrier->reserved = reinterpret_cast<exec::Member**>(barrier + 1);
+  barrier->settled = barrier->reserved + members;
+  Status status = make_team(members, &barrier->team);
+  const char* detail = "";
+  for (std::uint32_t rank = 0; rank < members && status == Status::kOk; ++rank)
+    status = exec::Member::reserve(barrier->team, rank, &barrier->reserved[rank], &detail);
+  if (status == Status::kOk) {
+    *out = barrier;
+    return FERMATA_OK;
+  }
+  fermata_ranked_destroy(barrier);
+  return static_cast<int>(status);
+}
+
+void fermata_ranked_destroy(fermata_ranked* barrier) {
+  if (barrier == nullptr) return;
+  if (barrier->team != nullptr) {
+    for (std::uint32_t rank = 0; rank < barrier->team->members(); ++rank)
+      if (barrier->reserved[rank] != nullptr) barrier->reserved[rank]->leave();
+    barrier->team->release();
+  }
+  free(barrier);
+}
+
+int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
+  exec::Member* member = member_of(barrier, rank);
+  if (member == nullptr) [[unlikely]] return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(member->barrier());
+}
+
+int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes, fermata_fold fold,
+                             void* context) {
+  exec::Member* member = member_of(barrier, rank);
+  if (member == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(member->allreduce_whole(data, static_cast<std::uint32_t>(bytes), fold, context));
+}
+
+}  // extern "C"
