@@ -36,7 +36,7 @@ WaitKind wait_kind() {
 std::uint32_t usable_cpus() {
   std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed: a hint for waiting
   if (cpus == 0) {
-    const double quota = os::cgroup_quota();
+    const double quota = os::cgroup_quota().cpus;
     cpus = static_cast<std::uint32_t>(os::affinity_count());
     if (quota > 0 && quota < cpus) cpus = quota < 1 ? 1 : static_cast<std::uint32_t>(quota);
     g_cpus.store(cpus, std::memory_order_relaxed);  // order: see above

@@ -36,7 +36,7 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
 bool crowded(std::uint32_t members) {
-  const double quota = os::cgroup_quota();
+  const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
   return members > (quota > 0 && quota < cpus ? quota : cpus);
 }
@@ -68,7 +68,7 @@ std::uint32_t Team::usable_cpus() const {
   std::uint32_t cpus = 0;
   for (const auto& word : header().cpus)
     cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));  // order: a hint
-  const double quota = os::cgroup_quota();
+  const double quota = os::cgroup_quota().cpus;
   if (quota > 0 && quota < cpus) cpus = static_cast<std::uint32_t>(quota);
   return cpus > 0 ? cpus : 1;
 }

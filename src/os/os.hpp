@@ -27,8 +27,15 @@ Status pin_thread(std::int32_t cpu);
 // CPUs that any thread of this process may run on (one pinned thread says nothing about the others); looking stops once there are
 // `enough`. At least 1.
 std::int32_t process_cpus(std::int32_t enough);
-// The tightest cgroup CPU quota above this process (v2 cpu.max, v1 cpu.cfs_quota_us), in CPUs; 0: none.
-double cgroup_quota();
+// The tightest CPU quota of this process's control group and all of its ancestors that are visible here (version 2 cpu.max,
+// version 1 cpu.cfs_quota_us).
+struct CgroupQuota {
+  double cpus = 0;           // 0: none
+  std::int32_t version = 0;  // of the hierarchy that holds the cpu controller; 0: none found
+  char group[512] = {};      // directory of this process's group
+};
+// Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT, which is empty but in tests.
+CgroupQuota cgroup_quota(const char* root = "");
 
 // ---- Where the planner leaves a compiled barrier for `members` unpinned threads of this machine, for libfermata-rt:
 // $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, the machine being its CPU's model and the CPUs switched on.

@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 
-#include "topo/quota.hpp"
+#include "os/os.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {
@@ -197,7 +197,7 @@ Result<Topology> discover_topology() {
   Bitmap bound(hwloc_bitmap_alloc());
   if (bound && hwloc_get_cpubind(tree.get(), bound.get(), HWLOC_CPUBIND_PROCESS) == 0) keep(t, bound.get());
   if (t.cpus.empty()) return Error{Status::kSystem, "this process's affinity names no CPU that hwloc knows"};
-  t.quota_cpus = cgroup_quota().cpus;
+  t.quota_cpus = os::cgroup_quota().cpus;
   t.virtual_machine = t.virtual_machine || runs_on_a_hypervisor();
   utsname names{};
   if (uname(&names) == 0) t.kernel = printable(names.release);

@@ -207,8 +207,8 @@ void compare(const Arguments& a, const Choice& choice) {
       break;
     }
   }
-  fmt::print(stderr, "{} pairs: {:.3f} s without, {:.3f} s with; {:.2f}x faster, {:.2f}x the CPU time (medians of paired ratios)\n", wall.size(),
-             median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
+  fmt::print(stderr, "{} pairs: {:.3f} s without, {:.3f} s with; {:.2f}x faster, {:.2f}x the CPU time (medians of paired ratios)\n",
+             wall.size(), median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
   if (!a.json.empty())
     write_json(a.json, {{"pairs", wall.size()}, {"without_s", without_wall}, {"with_s", with_wall}, {"speedup", median(wall)},
                         {"cpu_ratio", 1 / std::max(1e-9, median(cpu))}});
@@ -265,11 +265,13 @@ void run(const Arguments& a) {
 void add_run(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
-  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp")->capture_default_str();
+  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp")
+      ->capture_default_str();
   command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
   command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");
   command->add_option("--trace", a->trace, "write every wait to this file, for chrome://tracing or Perfetto");
-  command->add_option("--compare", a->compare, "run it so many times with and without, in turns; print paired ratios")->check(CLI::Range(1, 1000));
+  command->add_option("--compare", a->compare, "run it so many times with and without, in turns; print paired ratios")
+      ->check(CLI::Range(1, 1000));
   command->add_option("--stall-report", a->stall, "say who is missing after so many seconds of waiting")->check(CLI::PositiveNumber);
   command->add_option("--json", a->json, "write the statistics, or the comparison, to this file");
   command->add_flag("--quiet", a->quiet, "say nothing of what was chosen");

@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include "doctor_checks.hpp"
+#include "os/os.hpp"
 #include "profile/store.hpp"
-#include "topo/quota.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata::tool {
@@ -30,7 +30,7 @@ Check affinity(const Topology& t) {
 }
 
 Check quota() {
-  const Quota q = cgroup_quota();
+  const os::CgroupQuota q = os::cgroup_quota();
   const std::string where = q.version == 0 ? "no cpu control group is visible"
                                            : "cgroup version " + std::to_string(q.version) + ", " + q.group;
   if (q.cpus == 0)

@@ -81,7 +81,8 @@ std::string loader_says(const std::string& path) {
   close(ends[1]);
   std::string text;
   std::array<char, 4096> buffer;
-  for (ssize_t n; failed == 0 && (n = read(ends[0], buffer.data(), buffer.size())) > 0;) text.append(buffer.data(), static_cast<std::size_t>(n));
+  for (ssize_t n; failed == 0 && (n = read(ends[0], buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(n));
   close(ends[0]);
   if (failed == 0) waitpid(pid, nullptr, 0);
   return text;

@@ -30,7 +30,9 @@ std::string duration(double ns) {
 
 // What the record's timed calls took, for all its calls.
 std::uint64_t whole_wait(const stats::Record& r) {
-  return r.sampled == 0 ? 0 : static_cast<std::uint64_t>(static_cast<double>(r.waited_ns) * static_cast<double>(r.episodes) / static_cast<double>(r.sampled));
+  if (r.sampled == 0) return 0;
+  const double share = static_cast<double>(r.episodes) / static_cast<double>(r.sampled);
+  return static_cast<std::uint64_t>(static_cast<double>(r.waited_ns) * share);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::int64_t stall_ns() {
 }
 
 std::uint32_t with_quota(std::int32_t cpus) {
-  const double quota = os::cgroup_quota();
+  const double quota = os::cgroup_quota().cpus;
   const double usable = quota > 0 && quota < cpus ? quota : cpus;
   return usable < 1 ? 1 : static_cast<std::uint32_t>(usable);
 }

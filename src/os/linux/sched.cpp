@@ -1,9 +1,6 @@
-// Clock, scheduler, affinity and quota on Linux.
-#include <fcntl.h>
+// Clock, scheduler and affinity on Linux.
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -50,55 +47,6 @@ bool read_affinity(CpuSet* out) {
   return false;
 }
 
-// First line of a small file into text; false if it cannot be read.
-bool read_line(const char* path, char* text, std::size_t capacity) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const ssize_t n = read(fd, text, capacity - 1);
-  close(fd);
-  if (n < 0) return false;
-  text[n] = '\0';
-  return true;
-}
-
-double tighter(double a, double b) { return a <= 0 ? b : (b <= 0 ? a : (a < b ? a : b)); }
-
-double quota_v2(const char* dir) {
-  char path[700];
-  char text[128];
-  snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", dir);
-  if (!read_line(path, text, sizeof text) || strncmp(text, "max", 3) == 0) return 0;
-  char* rest = nullptr;
-  const double quota = strtod(text, &rest);
-  const double period = strtod(rest, nullptr);
-  return quota > 0 && period > 0 ? quota / period : 0;
-}
-
-double quota_v1(const char* dir) {
-  double found[2] = {0, 0};
-  const char* const names[2] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
-  for (int i = 0; i < 2; ++i) {
-    char path[700];
-    char text[64];
-    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/%s", dir, names[i]);
-    if (!read_line(path, text, sizeof text)) return 0;
-    found[i] = strtod(text, nullptr);
-  }
-  return found[0] > 0 && found[1] > 0 ? found[0] / found[1] : 0;
-}
-
-// The tightest quota from `dir` up to the root: a parent's limit binds its children.
-double tightest(char* dir, double (*quota)(const char*)) {
-  double best = 0;
-  for (int depth = 0; depth < 64; ++depth) {
-    best = tighter(best, quota(dir));
-    char* slash = strrchr(dir, '/');
-    if (slash == nullptr) break;
-    *slash = '\0';
-  }
-  return best;
-}
-
 }  // namespace
 
 std::int32_t affinity_count() {
@@ -135,33 +83,6 @@ Status pin_thread(std::int32_t cpu) {
   CPU_SET_S(static_cast<std::size_t>(cpu), one.bytes, one.set);
   if (sched_setaffinity(0, one.bytes, one.set) == 0) return Status::kOk;
   return errno == EINVAL ? Status::kArgument : Status::kSystem;
-}
-
-double cgroup_quota() {
-  char text[1024];
-  const int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0) return 0;
-  text[n] = '\0';
-  double best = 0;
-  char* save = nullptr;
-  for (char* line = strtok_r(text, "\n", &save); line != nullptr; line = strtok_r(nullptr, "\n", &save)) {
-    // "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1)
-    char* controllers = strchr(line, ':');
-    char* path = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
-    if (path == nullptr) continue;
-    *path++ = '\0';
-    char dir[600];
-    snprintf(dir, sizeof dir, "%s", strcmp(path, "/") == 0 ? "" : path);
-    ++controllers;
-    if (*controllers == '\0') best = tighter(best, tightest(dir, quota_v2));
-    if (strcmp(controllers, "cpu") == 0 || strncmp(controllers, "cpu,", 4) == 0 ||
-        strstr(controllers, ",cpu") != nullptr)
-      best = tighter(best, tightest(dir, quota_v1));
-  }
-  return best;
 }
 
 std::atomic<std::uint32_t> fork_count{1};

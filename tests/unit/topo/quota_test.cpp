@@ -1,9 +1,9 @@
-#include "topo/quota.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "os/os.hpp"
 
 namespace fermata {
 namespace {
@@ -28,7 +28,7 @@ class QuotaTest : public testing::Test {
 constexpr const char* kV2Mount = "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw\n";
 
 TEST_F(QuotaTest, NothingThere) {
-  const Quota q = cgroup_quota(root_);
+  const os::CgroupQuota q = os::cgroup_quota(root_.c_str());
   EXPECT_EQ(q.cpus, 0);
   EXPECT_EQ(q.version, 0);
 }
@@ -38,17 +38,17 @@ TEST_F(QuotaTest, Version2TakesTheTightestAncestor) {
   write("/proc/self/cgroup", "0::/a/b\n");
   write("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
   write("/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n");
-  const Quota q = cgroup_quota(root_);
+  const os::CgroupQuota q = os::cgroup_quota(root_.c_str());
   EXPECT_DOUBLE_EQ(q.cpus, 1.5);
   EXPECT_EQ(q.version, 2);
-  EXPECT_EQ(q.group, root_ + "/sys/fs/cgroup/a/b");
+  EXPECT_EQ(std::string(q.group), root_ + "/sys/fs/cgroup/a/b");
 }
 
 TEST_F(QuotaTest, Version2MaxIsNone) {
   write("/proc/self/mountinfo", kV2Mount);
   write("/proc/self/cgroup", "0::/a\n");
   write("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
-  EXPECT_EQ(cgroup_quota(root_).cpus, 0);
+  EXPECT_EQ(os::cgroup_quota(root_.c_str()).cpus, 0);
 }
 
 TEST_F(QuotaTest, Version1InAContainerWithoutANamespace) {
@@ -57,7 +57,7 @@ TEST_F(QuotaTest, Version1InAContainerWithoutANamespace) {
   write("/proc/self/cgroup", "5:cpuset:/docker/abc\n4:cpu,cpuacct:/docker/abc\n0::/\n");
   write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
   write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  const Quota q = cgroup_quota(root_);
+  const os::CgroupQuota q = os::cgroup_quota(root_.c_str());
   EXPECT_DOUBLE_EQ(q.cpus, 2.5);
   EXPECT_EQ(q.version, 1);
 }
@@ -67,7 +67,7 @@ TEST_F(QuotaTest, Version1MinusOneIsNone) {
   write("/proc/self/cgroup", "4:cpu:/\n");
   write("/cg/cpu/cpu.cfs_quota_us", "-1\n");
   write("/cg/cpu/cpu.cfs_period_us", "100000\n");
-  EXPECT_EQ(cgroup_quota(root_).cpus, 0);
+  EXPECT_EQ(os::cgroup_quota(root_.c_str()).cpus, 0);
 }
 
 TEST_F(QuotaTest, HybridTakesTheTighterOfBoth) {
@@ -77,7 +77,7 @@ TEST_F(QuotaTest, HybridTakesTheTighterOfBoth) {
   write("/cg/my cpu/x/cpu.cfs_quota_us", "300000\n");
   write("/cg/my cpu/x/cpu.cfs_period_us", "100000\n");
   write("/sys/fs/cgroup/y/cpu.max", "200000 100000\n");
-  const Quota q = cgroup_quota(root_);
+  const os::CgroupQuota q = os::cgroup_quota(root_.c_str());
   EXPECT_DOUBLE_EQ(q.cpus, 2);
   EXPECT_EQ(q.version, 1);
 }
@@ -86,9 +86,9 @@ TEST_F(QuotaTest, NonsenseIsNoQuota) {
   write("/proc/self/mountinfo", std::string("\n - \nx y z\n") + kV2Mount);
   write("/proc/self/cgroup", "::::\n0::/a/../..\n0\n");
   write("/sys/fs/cgroup/cpu.max", "-5 0\n");
-  EXPECT_EQ(cgroup_quota(root_).cpus, 0);
+  EXPECT_EQ(os::cgroup_quota(root_.c_str()).cpus, 0);
   write("/proc/self/cgroup", "0::/\n");
-  EXPECT_EQ(cgroup_quota(root_).cpus, 0);
+  EXPECT_EQ(os::cgroup_quota(root_.c_str()).cpus, 0);
 }
 
 }  // namespace
