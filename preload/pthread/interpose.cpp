@@ -4,7 +4,7 @@
 // pool (table.hpp). Everything that is not certainly ours goes to the C library: process-shared barriers, copies, barriers that are
 // older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
 //
-// Nothing is done at load but to read two environment variables: most processes under a preload never see a barrier.
+// Nothing is done at load but to read three environment variables: most processes under a preload never see a barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "notice.hpp"
+#include "preload/common/stats.hpp"
 #include "real.hpp"
 #include "table.hpp"
 #include "tag.hpp"
@@ -25,6 +26,7 @@ Table table;
 Real real;              // written by start, once
 bool ours = false;      // likewise: may barriers be bound?
 bool disabled = false;  // written at load
+std::atomic<bool> watched{false};  // likewise: are statistics wanted?
 
 pthread_once_t started = PTHREAD_ONCE_INIT;
 
@@ -43,6 +45,9 @@ const Real& the_real() {
 
 __attribute__((constructor)) void loaded() {
   disabled = environment_says("FERMATA_DISABLE");
+  if (!disabled && stats::start("fermata-pthread", "anonymous barriers")) {
+    watched.store(true, std::memory_order_relaxed);  // order: relaxed: before the program has threads
+  }
   if (!environment_says("FERMATA_VERBOSE")) return;
   be_verbose();
   say_loaded(disabled);
@@ -74,22 +79,40 @@ int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, un
   return 0;
 }
 
+int translate(int status) {
+  if (status == FERMATA_OK) return 0;
+  return status == FERMATA_LAST ? PTHREAD_BARRIER_SERIAL_THREAD : EINVAL;
+}
+
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier) {
   const Real& functions = the_real();
   if (ours) say_fallback(Fallback::kForeign);
   return functions.wait(barrier);
 }
 
-// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap its memory.
-int wait(pthread_barrier_t* barrier) {
-  fermata_anonymous* const library = table.find(barrier);
-  if (library == nullptr) return wait_foreign(barrier);
-  // Statistics go here: one relaxed load of a flag, and a call of their own function instead of the line below.
+// With statistics. The barrier's address is only a name by now.
+__attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry, const void* site) {
   const int saved = errno;
+  fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);   // order: relaxed: ordered by find
+  stats::Wait wait(barrier, site, entry.count.load(std::memory_order_relaxed));  // order: see above
   const int status = fermata_anonymous_meet(library);
+  wait.end(status == FERMATA_LAST);
   errno = saved;
-  if (status == FERMATA_OK) return 0;
-  return status == FERMATA_LAST ? PTHREAD_BARRIER_SERIAL_THREAD : EINVAL;
+  return translate(status);
+}
+
+// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap its memory.
+__attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
+  const Table::Entry* const entry = table.find(barrier);
+  if (entry == nullptr) [[unlikely]]
+    return wait_foreign(barrier);
+  // order: relaxed: written at load
+  if (watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return wait_watched(barrier, *entry, __builtin_return_address(0));
+  const int saved = errno;
+  const int status = fermata_anonymous_meet(entry->library.load(std::memory_order_relaxed));  // order: relaxed: ordered by find
+  errno = saved;
+  return translate(status);
 }
 
 // glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive.

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "preload/common/stats.hpp"
+
 namespace fermata::preload {
 namespace {
 
@@ -59,6 +61,7 @@ void say_loaded(bool disabled) {
 }
 
 void say_fallback(Fallback kind) {
+  stats::fell_back(text_of(kind));
   if (!verbose) return;
   const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
   // order: relaxed: one thread of several says it, nothing else hangs on it

@@ -13,7 +13,7 @@ bool environment_says(const char* name);
 
 void be_verbose();  // else the others do nothing
 void say_loaded(bool disabled);
-void say_fallback(Fallback kind);
+void say_fallback(Fallback kind);  // and counts it where statistics are wanted
 
 }  // namespace fermata::preload
 #endif

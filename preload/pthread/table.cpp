@@ -77,10 +77,11 @@ bool Table::bind(pthread_barrier_t* barrier, std::uint32_t count) {
     free_ = place;
     return false;
   }
-  // order: relaxed: the release of the address publishes both
+  // order: relaxed: the release of the address publishes them
   const std::uint32_t generation = entry.generation.load(std::memory_order_relaxed) + 1;
   entry.generation.store(generation, std::memory_order_relaxed);  // order: see above
   entry.library.store(library, std::memory_order_relaxed);        // order: see above
+  entry.count.store(count, std::memory_order_relaxed);            // order: see above
   if (!known) {
     entry.next = 0;
     *link = place;

@@ -22,6 +22,16 @@ class Table {
   // Barriers at a time; 2 MiB of address space, of which only what is used becomes memory. More stay the C library's.
   static constexpr std::uint32_t kCapacity = 65'536;
 
+  struct Entry {
+    std::atomic<const pthread_barrier_t*> address;  // null: free
+    std::atomic<fermata_anonymous*> library;
+    std::atomic<std::uint32_t> generation;  // how often it has been bound
+    std::atomic<std::uint32_t> count;
+    std::uint32_t next;  // of the bucket or of the free list, as index + 1; under the lock
+    std::uint32_t unused;
+  };
+  static_assert(sizeof(Entry) == 32);  // two to a line, none across two
+
   constexpr Table() = default;
 
   bool open();  // maps the table and registers with fork; once, before all else. false: no memory
@@ -31,30 +41,21 @@ class Table {
   // Forgets the address, if it is known.
   void unbind(pthread_barrier_t* barrier);
 
-  // The barrier behind it, or null: not ours.
-  fermata_anonymous* find(const pthread_barrier_t* barrier) const {
+  // Its entry, whose fields stay as they are while somebody may wait; null: not ours.
+  const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;
     // order: acquire; pairs with the release in open
     const Entry* entries = entries_.load(std::memory_order_acquire);
     if (entries == nullptr) return nullptr;
     const Entry& entry = entries[tag.index];
-    // order: acquire; pairs with the release in bind: generation and library barrier belong to this address
+    // order: acquire; pairs with the release in bind: the other fields belong to this address
     if (entry.address.load(std::memory_order_acquire) != barrier) return nullptr;
     // order: relaxed: ordered by the address
-    if (entry.generation.load(std::memory_order_relaxed) != tag.generation) return nullptr;
-    return entry.library.load(std::memory_order_relaxed);  // order: relaxed: ordered by the address
+    return entry.generation.load(std::memory_order_relaxed) == tag.generation ? &entry : nullptr;
   }
 
  private:
-  struct Entry {
-    std::atomic<const pthread_barrier_t*> address;  // null: free
-    std::atomic<fermata_anonymous*> library;
-    std::atomic<std::uint32_t> generation;  // how often it has been bound
-    std::uint32_t next;                     // of the bucket or of the free list, as index + 1; under the lock
-    std::uint64_t unused;                   // two entries to a line, none across two
-  };
-  static_assert(sizeof(Entry) == 32);
   static constexpr std::uint32_t kBuckets = 16'384;
 
   std::uint32_t* bucket(const pthread_barrier_t* barrier);

@@ -1,0 +1,161 @@
+/* What OpenMP constructs cost beyond the work in them, after the EPCC microbenchmarks' definition: the time of many constructs around
+ * a fixed delay, less the time of the delays alone, per construct. A barrier's property is checked while it is timed.
+ *
+ *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { kRepeats = 2000, kDelay = 20, kMostThreads = 4096 };
+
+static struct { _Alignas(128) volatile int episode; } seen[kMostThreads];
+static volatile int wrong;
+
+static void delay(void) {
+  for (volatile int i = 0; i < kDelay; ++i) continue;
+}
+
+static double reference(void) {
+  const double start = omp_get_wtime();
+  for (int i = 0; i < kRepeats; ++i) delay();
+  return omp_get_wtime() - start;
+}
+
+static double barrier(void) {
+  double time = 0;
+#pragma omp parallel
+  {
+    const int me = omp_get_thread_num(), other = (me + 1) % omp_get_num_threads();
+#pragma omp barrier
+    const double start = omp_get_wtime();
+    for (int i = 1; i <= kRepeats; ++i) {
+      delay();
+      seen[me].episode = i;
+#pragma omp barrier
+      if (seen[other].episode < i) wrong = 1;
+    }
+#pragma omp master
+    time = omp_get_wtime() - start;
+#pragma omp barrier
+    seen[me].episode = 0;
+  }
+  return time;
+}
+
+static double loop(void) {
+  const double start = omp_get_wtime();
+#pragma omp parallel
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp for
+    for (int t = 0; t < omp_get_num_threads(); ++t) delay();
+  }
+  return omp_get_wtime() - start;
+}
+
+static double dynamic_loop(void) {
+  const double start = omp_get_wtime();
+#pragma omp parallel
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp for schedule(dynamic)
+    for (int t = 0; t < omp_get_num_threads(); ++t) delay();
+  }
+  return omp_get_wtime() - start;
+}
+
+static double single(void) {
+  const double start = omp_get_wtime();
+#pragma omp parallel
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp single
+    delay();
+  }
+  return omp_get_wtime() - start;
+}
+
+static double region(void) {
+  const double start = omp_get_wtime();
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp parallel
+    delay();
+  }
+  return omp_get_wtime() - start;
+}
+
+static double region_with_barrier(void) {
+  const double start = omp_get_wtime();
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp parallel
+    {
+      delay();
+#pragma omp barrier
+    }
+  }
+  return omp_get_wtime() - start;
+}
+
+static double region_reduction(void) {
+  double sum = 0;
+  const double start = omp_get_wtime();
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp parallel reduction(+ : sum)
+    {
+      delay();
+      sum += 1;
+    }
+  }
+  if (sum != (double)kRepeats * omp_get_max_threads()) wrong = 1;
+  return omp_get_wtime() - start;
+}
+
+/* A reduction within a region, whose result everybody has behind it. */
+static double loop_reduction(void) {
+  static double sum;
+  sum = 0;
+  const double start = omp_get_wtime();
+#pragma omp parallel
+  for (int i = 0; i < kRepeats; ++i) {
+#pragma omp for reduction(+ : sum)
+    for (int t = 0; t < omp_get_num_threads(); ++t) {
+      delay();
+      sum += 1;
+    }
+  }
+  if (sum != (double)kRepeats * omp_get_max_threads()) wrong = 1;
+  return omp_get_wtime() - start;
+}
+
+static const struct {
+  const char* name;
+  double (*run)(void);
+} kConstructs[] = {{"barrier", barrier},
+                   {"for", loop},
+                   {"for-dynamic", dynamic_loop},
+                   {"single", single},
+                   {"for-reduction", loop_reduction},
+                   {"parallel", region},
+                   {"parallel+barrier", region_with_barrier},
+                   {"parallel-reduction", region_reduction}};
+enum { kCount = sizeof kConstructs / sizeof kConstructs[0] };
+
+int main(int argc, char** argv) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 2);
+  const int samples = argc > 2 ? atoi(argv[2]) : 20;
+  double (*times)[kCount] = calloc((size_t)samples, sizeof *times);
+  if (times == NULL) return 1;
+  for (int s = -1; s < samples; ++s) { /* the first round only warms up */
+    for (int c = 0; c < kCount; ++c) {
+      const double alone = reference();
+      const double ns = (kConstructs[c].run() - alone) / kRepeats * 1e9;
+      if (s >= 0) times[s][c] = ns;
+    }
+  }
+  for (int c = 0; c < kCount; ++c) {
+    printf("%s", kConstructs[c].name);
+    for (int s = 0; s < samples; ++s) printf(" %.1f", times[s][c]);
+    printf("\n");
+  }
+  free(times);
+  if (wrong) fprintf(stderr, "a barrier or a reduction was wrong\n");
+  return wrong;
+}
