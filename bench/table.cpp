@@ -73,6 +73,7 @@ const Entry kTable[] = {
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
+    rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),
     runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
     runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),
     runtime("libomp_hyper", kOmpWorker, kOmpHyper, kNeedsOmp),

@@ -9,6 +9,7 @@ namespace fermata::bench {
 std::unique_ptr<Subject> make_pthread();
 std::unique_ptr<Subject> make_pthread_shared();
 std::unique_ptr<Subject> make_std_barrier();
+std::unique_ptr<Subject> make_fermata_barrier();
 std::unique_ptr<Subject> make_reduce_naive();
 std::unique_ptr<Subject> make_ck_centralized();
 std::unique_ptr<Subject> make_ck_dissemination();

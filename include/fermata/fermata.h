@@ -205,7 +205,8 @@ FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);
 /* Arrives `arrivals` times (at least 1; all in one phase: at most what it still lacks where COMPLETION is set). *phase is what to wait
  * for. FERMATA_LAST in the arrival that fills the phase, else FERMATA_OK. */
 FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase);
-/* Arrives once, and each later phase takes one arrival less. Only with FERMATA_ANONYMOUS_COMPLETION, else UNSUPPORTED. */
+/* Arrives once, and each later phase takes one arrival less. Without FERMATA_ANONYMOUS_COMPLETION nobody gets FERMATA_LAST for a later
+ * phase whose threads have all arrived before the thread that filled the phase before it has gone on. */
 FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
 FERMATA_API int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase);
 /* Returns when that phase is over; at once if it is. */

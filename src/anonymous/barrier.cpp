@@ -40,7 +40,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   b->pace_.length.store(0, std::memory_order_relaxed);  // order: see above
   b->choose_spins();
   if (b->leaves_ == 0) {
-    open_counter(b->first_.phase, b->count_);
+    b->counter().open();
   } else {
     OsCalls os;
     TheTree tree(*b, os);
@@ -52,8 +52,10 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
 }
 
 void Barrier::destroy() {
-  if (leaves_ > 1) {
-    OsCalls os;
+  OsCalls os;
+  if (leaves_ == 0) {
+    counter().finished(os);
+  } else {
     TheTree(*this, os).finished();
   }
   (large_ ? Pools::large : Pools::small).give_back(reinterpret_cast<std::byte*>(this));

@@ -37,10 +37,10 @@ class alignas(kMaxLine) Barrier {
 
   [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals) {
     if (leaves_ == 0) [[likely]]
-      return arrive_counter(first_.phase, count_, arrivals, OsCalls{});
+      return counter().arrive(arrivals, OsCalls{});
     return arrive_tree(arrivals, false);
   }
-  Arrival drop() { return arrive_tree(1, true); }
+  Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls{}) : arrive_tree(1, true); }
   void release(std::uint64_t token);
 
   [[gnu::always_inline]] void wait(std::uint64_t token) {
@@ -60,8 +60,10 @@ class alignas(kMaxLine) Barrier {
 
  private:
   using TheTree = Tree<RealAtomics, Barrier, OsCalls>;
+  using TheCounter = Counter<RealAtomics>;
 
   Domain<RealAtomics>* more() { return reinterpret_cast<Domain<RealAtomics>*>(this + 1); }
+  TheCounter counter() { return {first_.phase, count_, drops_, any_drops_}; }
   std::uint32_t entry() const;
   Arrival arrive_tree(std::uint32_t arrivals, bool drops);
   void wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
@@ -75,11 +77,13 @@ class alignas(kMaxLine) Barrier {
   std::uint32_t spins_;
   std::uint32_t (*entry_)();
   std::uint32_t generation_;
+  TheCounter::Any any_drops_;
   bool completion_;
   bool large_;
 
   // Seldom written.
   alignas(kMaxLine) Members<RealAtomics> members_;
+  Drops<RealAtomics> drops_;
   Pace pace_;
   PoolLink link_;
 

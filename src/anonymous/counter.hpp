@@ -8,7 +8,12 @@
 // Why right: a waiter that reads the end of its phase reads from an add at or behind the last arrival of that phase, and so from the
 //       release sequence of every one of them. Who arrives too early has a ticket of a later phase by construction, so more
 //       threads than `count` may take part. 2^63 tickets last for centuries.
-// Limits: no step between the last arrival and the release, no change of count: tree.hpp has both.
+// Drops: count stays what it is, since tickets are told apart by it. Whoever drops leaves a stand-in: from the next phase on the thread
+//       that fills a phase takes the stand-ins' tickets of the one behind it. A drop is noted under the number of its phase before it
+//       arrives there, so that phase's filler has it with the arrivals; the stand-ins in force say from which phase on. A
+//       filler that comes late to look (it has lost its CPU; strangers have filled the phases behind) finds later numbers and does
+//       nothing; as soon as there are stand-ins no phase can be filled before the filler of the one before it has taken their tickets.
+// Limits: no step between the last arrival and the release: tree.hpp has one.
 #ifndef FERMATA_ANONYMOUS_COUNTER_HPP
 #define FERMATA_ANONYMOUS_COUNTER_HPP
 
@@ -22,29 +27,117 @@ struct Arrival {
   bool last = false;        // one of them filled a phase
 };
 
-// Makes the word of a new barrier where an old one may still be looked at: on to the next multiple of count.
+// Numbers of phases are their low 32 bits here, above a count of threads in the low half.
 template <class A>
-inline void open_counter(Phase<A>& phase, const Divisor& count) {
-  // order: relaxed: nobody arrives at the old barrier any more, and who gave it back was acquired with the entry.
-  const std::uint64_t tickets = A::load_relaxed(phase.word) >> 1;
-  const std::uint64_t start = count.quotient(tickets + count.value() - 1) * count.value();
-  // order: release: a slow waiter of the old barrier, who reads this, sees what all wrote before its phase was over. Pairs with kWordPoll.
-  A::template store_release<Site::kRecycle>(phase.word, 2 * start);
-}
+struct Drops {
+  typename A::template Atomic<std::uint64_t> noted[2];   // by parity: phase, drops in it
+  typename A::template Atomic<std::uint64_t> stand_ins;  // phase that they were last added to, how many
+};
 
-template <class A, class Os>
-inline Arrival arrive_counter(Phase<A>& phase, const Divisor& count, std::uint32_t arrivals, Os&& os) {
-  // 1. order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
-  const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase.word, std::uint64_t{arrivals} * 2);
-  const std::uint64_t first = old >> 1;
-  const std::uint64_t end = first + arrivals;
-  const std::uint64_t begin = count.quotient(end - 1) * count.value();  // of the last ticket's phase
-  const std::uint64_t full = begin + count.value();
-  const bool last = end == full || first < begin;
-  if (last && (old & kParked) != 0) [[unlikely]]
-    ring(phase, true, os);  // 2.
-  return {full * 2, last};
-}
+// `any` is apart from the rest, on a line that all who arrive read anyway.
+template <class A>
+class Counter {
+ public:
+  using Any = typename A::template Atomic<std::uint32_t>;
+  Counter(Phase<A>& phase, const Divisor& count, Drops<A>& drops, Any& any) : phase_(phase), count_(count), drops_(drops), any_(any) {}
+
+  // Makes the word of a new barrier where an old one may still be looked at: on to the next multiple of count.
+  void open() {
+    // order: relaxed at all: nobody arrives at the old barrier any more, and who gave it back was acquired with the entry.
+    A::store_relaxed(drops_.noted[0], std::uint64_t{0});
+    A::store_relaxed(drops_.noted[1], std::uint64_t{0});   // order: see above
+    A::store_relaxed(drops_.stand_ins, std::uint64_t{0});  // order: see above
+    A::store_relaxed(any_, std::uint32_t{0});              // order: see above
+    const std::uint64_t tickets = A::load_relaxed(phase_.word) >> 1;  // order: see above
+    const std::uint64_t start = count_.quotient(tickets + count_.value() - 1) * count_.value();
+    // order: release: a slow waiter of the old barrier, who reads this, sees what all wrote before its phase was over. Pairs with kWordPoll.
+    A::template store_release<Site::kRecycle>(phase_.word, 2 * start);
+  }
+
+  template <class Os>
+  [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals, Os&& os) {
+    // 1. order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
+    const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{arrivals} * 2);
+    const std::uint64_t first = old >> 1;
+    const std::uint64_t end = first + arrivals;
+    const std::uint64_t begin = count_.quotient(end - 1) * count_.value();  // of the last ticket's phase
+    const std::uint64_t full = begin + count_.value();
+    const bool last = end == full || first < begin;
+    if (last) {
+      if ((old & kParked) != 0) [[unlikely]]
+        ring(phase_, true, os);  // 2.
+      // order: relaxed: a drop that concerns this phase came with an arrival in it
+      if (A::load_relaxed(any_) != 0) [[unlikely]]
+        stand_in(static_cast<std::uint32_t>(count_.quotient(end) - 1), os);
+    }
+    return {full * 2, last};
+  }
+
+  template <class Os>
+  Arrival drop(Os&& os) {
+    // order: relaxed: the phase that this thread's arrival will belong to cannot end before it; an exchange sees its latest number.
+    const std::uint64_t word = A::or_relaxed(phase_.word, std::uint64_t{0});
+    const auto number = static_cast<std::uint32_t>(count_.quotient(word >> 1));
+    auto& noted = drops_.noted[number % 2];
+    A::store_relaxed(any_, std::uint32_t{1});  // order: relaxed at all: the arrival hands it over
+    for (;;) {
+      const std::uint64_t seen = A::load_relaxed(noted);  // order: see above
+      const std::uint64_t before = seen >> 32 == number ? seen & kLow : 0;
+      // order: see above
+      if (A::compare_exchange_relaxed(noted, seen, std::uint64_t{number} << 32 | (before + 1))) break;
+    }
+    return arrive(1, os);
+  }
+
+  // Before the memory is given back: whoever filled the last phase may not have taken the stand-ins' tickets yet.
+  template <class Os>
+  void finished(Os&& os) {
+    if (A::load_relaxed(any_) == 0) return;  // order: relaxed: came with the phase that the caller has waited for
+    for (;;) {
+      const std::uint64_t tickets = A::load_relaxed(phase_.word) >> 1;  // order: relaxed: the pool hands the memory over
+      const std::uint64_t phases = count_.quotient(tickets);
+      const std::uint64_t wanted = in_force(static_cast<std::uint32_t>(phases - 1)) & kLow;
+      if (wanted == count_.value() || tickets - phases * count_.value() >= wanted) return;
+      os.relax();
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kLow = 0xffffffff;
+
+  // Stand-ins behind phase `number`, as drops_.stand_ins has them; 0: none, or the asker is late.
+  std::uint64_t in_force(std::uint32_t number) {
+    const std::uint64_t noted = A::load_relaxed(drops_.noted[number % 2]);  // order: relaxed at both: see Drops above
+    const std::uint64_t before = A::load_relaxed(drops_.stand_ins);         // order: see above
+    const auto since = static_cast<std::uint32_t>(before >> 32);
+    const bool any_before = (before & kLow) != 0;
+    if (any_before && static_cast<std::int32_t>(number - since) < 0) return 0;
+    const std::uint64_t added = noted >> 32 == number ? noted & kLow : 0;
+    if (added == 0 || (any_before && since == number)) return before;
+    return std::uint64_t{number} << 32 | ((before & kLow) + added);
+  }
+
+  // By whoever filled phase `number`.
+  template <class Os>
+  [[gnu::noinline]] void stand_in(std::uint32_t number, Os&& os) {
+    for (;; ++number) {
+      const std::uint64_t now = in_force(number);
+      const std::uint64_t threads = now & kLow;
+      if (threads == 0 || threads == count_.value()) return;
+      A::store_relaxed(drops_.stand_ins, now);  // order: relaxed: the next filler has it with the tickets below
+      // order: acq_rel: as an arrival; it hands the drops on. Pairs with itself and kWordPoll.
+      const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, threads * 2);
+      const std::uint64_t end = (old >> 1) + threads;
+      if (count_.quotient(end) * count_.value() != end) return;
+      if ((old & kParked) != 0) ring(phase_, true, os);
+    }
+  }
+
+  Phase<A>& phase_;
+  const Divisor& count_;
+  Drops<A>& drops_;
+  Any& any_;
+};
 
 }  // namespace fermata::anonymous
 #endif

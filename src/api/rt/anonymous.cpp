@@ -40,7 +40,6 @@ int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint
 
 int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase) {
   if (barrier == nullptr || phase == nullptr) return FERMATA_ERR_ARGUMENT;
-  if (!in(barrier)->has_completion()) return FERMATA_ERR_UNSUPPORTED;
   const Arrival arrival = in(barrier)->drop();
   *phase = arrival.token;
   return status_of(arrival);

@@ -104,6 +104,59 @@ TEST(Life, CountsShrink) {
   }
 }
 
+TEST(Life, CountsShrinkOnOneWord) {
+  for (std::uint32_t count = 1; count <= 9; ++count) {
+    const Owned barrier = make(count);
+    for (std::uint32_t left = count; left > 0; --left) {
+      for (int phase = 0; phase < 3; ++phase) {
+        Arrival arrival;
+        for (std::uint32_t i = 1; i < left; ++i) {
+          arrival = barrier->arrive(1);
+          ASSERT_FALSE(is_over(barrier->domain(0).phase, arrival.token)) << count << " " << left;
+        }
+        arrival = phase < 2 ? barrier->arrive(1) : barrier->drop();
+        EXPECT_TRUE(arrival.last);
+        barrier->wait(arrival.token);
+      }
+    }
+  }
+}
+
+// Threads leave one after the other while the others go on, and the last one finds itself alone.
+void check_dropping_threads(int threads, const Shape& shape) {
+  const Owned barrier = make(static_cast<std::uint32_t>(threads), shape);
+  std::vector<std::uint64_t> written(static_cast<std::size_t>(threads) * 16);
+  std::atomic<int> wrong{0};
+  run_threads(threads, [&](int t) {
+    t_domain = static_cast<std::uint32_t>(t);
+    const int episodes = 20 * (t + 1);
+    for (int e = 1; e <= episodes; ++e) {
+      written[static_cast<std::size_t>(t) * 16 + e % 2] = static_cast<std::uint64_t>(e);
+      if (e == episodes) {
+        const Arrival arrival = barrier->drop();
+        if (arrival.last && barrier->has_completion()) barrier->release(arrival.token);
+        return;
+      }
+      meet(*barrier);
+      for (int other = 0; other < threads; ++other) {
+        if (e <= 20 * (other + 1) && written[static_cast<std::size_t>(other) * 16 + e % 2] != static_cast<std::uint64_t>(e))
+          wrong.fetch_add(1);
+      }
+    }
+  });
+  EXPECT_EQ(wrong.load(), 0) << threads;
+}
+
+TEST(Life, ThreadsDropOneAfterTheOther) {
+  for (int round = 0; round < 20 / kScale + 1; ++round) {
+    for (const int threads : {1, 2, 3, 5, 9, 16}) {
+      check_dropping_threads(threads, {});
+      check_dropping_threads(threads, {.completion = true});
+      check_dropping_threads(threads, {.completion = threads % 2 == 0, .leaves = 3, .entry = forced_domain});
+    }
+  }
+}
+
 TEST(Life, AReleaseComesAfterTheStepBeforeIt) {
   const Owned barrier = make(6, {.completion = true, .leaves = 2, .entry = forced_domain});
   int steps = 0;  // plain: written by the completer alone, read after the release

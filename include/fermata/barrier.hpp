@@ -1,0 +1,127 @@
+// fermata::barrier: std::barrier's interface and meaning ([thread.barrier] of C++20) over the anonymous barrier, and
+// fermata::ranked_barrier for threads that know their number. Link libfermata-rt (CMake: fermata::rt).
+//
+// In place of std::barrier: no other line changes. Differences that one can see: max() is 2^30; construction throws
+// std::system_error where there is no memory, or where `expected` is not in [0, max()]; fork: see docs/usage.md.
+#ifndef FERMATA_BARRIER_HPP
+#define FERMATA_BARRIER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "fermata/fermata.h"
+
+namespace fermata::inline v0 {
+
+namespace detail {
+
+// The completion step of a barrier that has none: the last arrival itself is then the release.
+struct NoCompletion {
+  void operator()() noexcept {}
+};
+
+[[noreturn]] inline void throw_status(int status, const char* what) {
+  const std::errc code = status == FERMATA_ERR_MEMORY ? std::errc::not_enough_memory : std::errc::invalid_argument;
+  throw std::system_error(std::make_error_code(code), what);
+}
+
+}  // namespace detail
+
+template <class CompletionFunction = detail::NoCompletion>
+class barrier {
+  static_assert(std::is_nothrow_invocable_v<CompletionFunction&>, "a completion function must not throw");
+  static constexpr bool kCompletes = !std::is_same_v<CompletionFunction, detail::NoCompletion>;
+
+ public:
+  // The phase that an arrival belongs to: movable, and given to wait() once.
+  class arrival_token {
+   public:
+    arrival_token(arrival_token&&) noexcept = default;
+    arrival_token& operator=(arrival_token&&) noexcept = default;
+    ~arrival_token() = default;
+
+   private:
+    friend class barrier;
+    explicit arrival_token(std::uint64_t phase) noexcept : phase_(phase) {}
+    std::uint64_t phase_;
+  };
+
+  static constexpr std::ptrdiff_t max() noexcept { return std::ptrdiff_t{1} << 30; }
+
+  // A barrier with expected == 0 can only be destroyed.
+  constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction()) : completion_(std::move(f)) {
+    if (expected == 0) return;
+    int status = FERMATA_ERR_ARGUMENT;
+    if (expected > 0 && expected <= max())
+      status = fermata_anonymous_create(static_cast<std::uint32_t>(expected), kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
+    if (status < 0) detail::throw_status(status, "fermata::barrier");
+  }
+  // A thread may destroy it as soon as its own wait has returned, as long as all others have arrived and wait or have waited.
+  ~barrier() { fermata_anonymous_destroy(handle_); }
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+
+  [[nodiscard]] arrival_token arrive(std::ptrdiff_t update = 1) {
+    std::uint64_t phase = 0;
+    int status = FERMATA_ERR_ARGUMENT;
+    if (update > 0 && update <= max()) status = fermata_anonymous_arrive(handle_, static_cast<std::uint32_t>(update), &phase);
+    finish(status, phase);
+    return arrival_token(phase);
+  }
+
+  void wait(arrival_token&& arrival) const { fermata_anonymous_wait(handle_, arrival.phase_); }
+
+  void arrive_and_wait() {
+    if constexpr (kCompletes) {
+      wait(arrive());
+    } else {
+      const int status = fermata_anonymous_meet(handle_);
+      if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::barrier");
+    }
+  }
+
+  void arrive_and_drop() {
+    std::uint64_t phase = 0;
+    finish(fermata_anonymous_drop(handle_, &phase), phase);
+  }
+
+ private:
+  void finish(int status, std::uint64_t phase) {
+    if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::barrier");
+    if constexpr (kCompletes) {
+      if (status != FERMATA_LAST) return;
+      completion_();
+      fermata_anonymous_release(handle_, phase);
+    }
+  }
+
+  fermata_anonymous* handle_ = nullptr;
+  [[no_unique_address]] CompletionFunction completion_;
+};
+
+// For threads that know their number, 0 to members - 1: each rank meets once per phase. Faster where members are many: a plan of
+// flags that each member alone writes, in place of words that all add to.
+class ranked_barrier {
+ public:
+  explicit ranked_barrier(std::uint32_t members) {
+    const int status = fermata_ranked_create(members, &handle_);
+    if (status < 0) detail::throw_status(status, "fermata::ranked_barrier");
+  }
+  ~ranked_barrier() { fermata_ranked_destroy(handle_); }
+  ranked_barrier(const ranked_barrier&) = delete;
+  ranked_barrier& operator=(const ranked_barrier&) = delete;
+
+  void arrive_and_wait(std::uint32_t rank) {
+    const int status = fermata_ranked_meet(handle_, rank);
+    if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::ranked_barrier");
+  }
+
+ private:
+  fermata_ranked* handle_ = nullptr;
+};
+
+}  // namespace fermata::inline v0
+#endif
