@@ -56,19 +56,20 @@ class Counter {
 
   template <class Os>
   [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals, Os&& os) {
+    const Divisor count = count_;  // before the arrival: behind it, the phase may be over and the memory another barrier's
     // 1. order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
     const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{arrivals} * 2);
     const std::uint64_t first = old >> 1;
     const std::uint64_t end = first + arrivals;
-    const std::uint64_t begin = count_.quotient(end - 1) * count_.value();  // of the last ticket's phase
-    const std::uint64_t full = begin + count_.value();
+    const std::uint64_t begin = count.quotient(end - 1) * count.value();  // of the last ticket's phase
+    const std::uint64_t full = begin + count.value();
     const bool last = end == full || first < begin;
     if (last) {
       if ((old & kParked) != 0) [[unlikely]]
         ring(phase_, true, os);  // 2.
       // order: relaxed: a drop that concerns this phase came with an arrival in it
       if (A::load_relaxed(any_) != 0) [[unlikely]]
-        stand_in(static_cast<std::uint32_t>(count_.quotient(end) - 1), os);
+        stand_in(static_cast<std::uint32_t>(count.quotient(end) - 1), os);
     }
     return {full * 2, last};
   }

@@ -1,5 +1,5 @@
-/* The first thread that returns destroys the barrier and unmaps its page, or initializes it again, while the others are still on
- * their way out. */
+/* The first thread that returns destroys the barrier and unmaps its page, or initializes it again, or makes a quite different one, while
+ * the others are still on their way out. */
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,8 +30,16 @@ static void* work(void* argument) {
         CHECK(munmap(mine, kSize) == 0);
         mine = fresh();
       }
+      if (mode == 2) { /* what the barrier was made of becomes one that nobody ever fills */
+        pthread_barrier_t other;
+        CHECK(pthread_barrier_init(&other, NULL, 1000003) == 0);
+        pthread_barrier_wait(&rounds);
+        CHECK(pthread_barrier_destroy(&other) == 0);
+      }
       CHECK(pthread_barrier_init(mine, NULL, kThreads) == 0);
       barrier = mine;
+    } else if (mode == 2) {
+      pthread_barrier_wait(&rounds);
     }
     pthread_barrier_wait(&rounds);
     if (rank == 0) claimed = 0;
@@ -42,7 +50,7 @@ static void* work(void* argument) {
 
 int main(void) {
   CHECK(pthread_barrier_init(&rounds, NULL, kThreads) == 0);
-  for (mode = 0; mode < 2; ++mode) {
+  for (mode = 0; mode < 3; ++mode) {
     barrier = fresh();
     CHECK(pthread_barrier_init(barrier, NULL, kThreads) == 0);
     crew_run(kThreads, work);
