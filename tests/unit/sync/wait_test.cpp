@@ -31,6 +31,17 @@ TEST_F(AutoWaitTest, WithEnoughCpusSpinsThenParksAndNeverYields) {
   EXPECT_GT(roomy.spins(), crowded.spins());
 }
 
+TEST_F(AutoWaitTest, GivesUpACpuThatItSharesWithWhomItAwaits) {
+  AutoWait roomy(false, 1, &pace);
+  WaitView view;
+  view.shares_cpu = true;
+  EXPECT_EQ(roomy.next(view), WaitAction::kYield);
+  EXPECT_EQ(roomy.spins(), 0u);
+  view.shares_cpu = false;
+  EXPECT_EQ(roomy.next(view), WaitAction::kSpin);
+  EXPECT_GT(roomy.spins(), 0u);
+}
+
 TEST_F(AutoWaitTest, CheapYieldsGoOn) {
   for (std::uint64_t call = 1; call < 1000; ++call)
     EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
