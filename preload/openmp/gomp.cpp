@@ -1,0 +1,221 @@
+// libgomp: a thread is told which region it is in. Each GOMP_parallel* is wrapped, and runs the region's function through a
+// trampoline that notes {region, thread number} in this thread's storage and puts back what was there when the function returns, so
+// that nested regions nest. What enters a region by another way (the pair GOMP_parallel_start and _end of GCC before 4.9, task
+// reductions, offloading) is not noted; its threads are told from the noted ones by the nesting level, on which both agree, and
+// keep the run-time's barrier.
+//
+// Cost: about 5 ns per region and thread, and 2 ns per barrier for the look at the level.
+//
+// A loop or sections construct with a barrier at its end is the same without, and our barrier behind it.
+#include <stdint.h>
+
+#include "kmp.hpp"
+#include "notice.hpp"
+#include "real.hpp"
+#include "region.hpp"
+
+namespace fermata::preload {
+namespace {
+
+using Body = void(void*);
+
+Real<void()> barrier("GOMP_barrier");
+Real<void()> loop_end("GOMP_loop_end");
+Real<void()> loop_end_nowait("GOMP_loop_end_nowait");
+Real<void()> sections_end("GOMP_sections_end");
+Real<void()> sections_end_nowait("GOMP_sections_end_nowait");
+
+// The run-time's answers about the calling thread, from the library that the barrier is from.
+struct Questions {
+  int (*level)();
+  int (*thread_num)();
+  int (*num_threads)();
+  int (*cancellation)();
+};
+
+enum class RunTime : int { kUnknown, kLibgomp, kLibomp };
+
+Questions ask;  // written before run_time says kLibgomp
+std::atomic<RunTime> run_time{RunTime::kUnknown};
+
+// libomp has GCC's entry points, too: there OMPT knows.
+RunTime find_run_time() {
+  const auto* some = reinterpret_cast<const void*>(barrier.find());
+  if (some == nullptr) return RunTime::kUnknown;
+  const auto question = [some](const char* name) { return reinterpret_cast<int (*)()>(find_beside(some, name)); };
+  const bool libomp = find_beside(some, "__kmpc_barrier") != nullptr;
+  const Questions found{question("omp_get_level"), question("omp_get_thread_num"), question("omp_get_num_threads"),
+                        question("omp_get_cancellation")};
+  if (libomp || found.level == nullptr || found.thread_num == nullptr || found.num_threads == nullptr || found.cancellation == nullptr) {
+    run_time.store(RunTime::kLibomp, std::memory_order_relaxed);  // order: relaxed: says nothing but itself
+    return RunTime::kLibomp;
+  }
+  // Written once: whoever comes second finds the same and must not write what others read.
+  static std::atomic<bool> claimed{false};
+  if (!claimed.exchange(true, std::memory_order_relaxed)) {  // order: relaxed: a claim
+    ask = found;
+    run_time.store(RunTime::kLibgomp, std::memory_order_release);  // order: release: hands the questions on. Pairs with is_libgomp()
+    return RunTime::kLibgomp;
+  }
+  return RunTime::kUnknown;  // for this once
+}
+
+bool is_libgomp() {
+  RunTime known = run_time.load(std::memory_order_acquire);  // order: acquire: sees the questions. Pairs with find_run_time()
+  if (known == RunTime::kUnknown) [[unlikely]] known = find_run_time();
+  return known == RunTime::kLibgomp;
+}
+
+// Where this thread is, as noted by the trampoline.
+struct Here {
+  Region* region;
+  std::uint32_t rank;
+  int level;
+};
+__thread Here here __attribute__((tls_model("initial-exec"))) = {};
+
+struct Noted {
+  Body* body;
+  void* data;
+  Region region;
+};
+
+void trampoline(void* argument) {
+  auto& noted = *static_cast<Noted*>(argument);
+  const Here before = here;
+  here = {&noted.region, static_cast<std::uint32_t>(ask.thread_num()), ask.level()};
+  noted.body(noted.data);
+  here = before;
+}
+
+// Calls run(body, data) for a region: with the trampoline, or plainly.
+template <class Run>
+void in_region(Body* body, void* data, Run&& run) {
+  if (disabled() || !is_libgomp()) return run(body, data);
+  Noted noted{body, data, {}};
+  run(trampoline, &noted);
+  end(noted.region);
+}
+
+Facts facts() { return {static_cast<std::uint32_t>(ask.num_threads()), ask.cancellation() != 0}; }
+
+Place place_in_gomp() {
+  if (here.region != nullptr) [[likely]] {
+    if (ask.level() != here.level) return {};
+    return {here.region, team_of(*here.region, facts), here.rank};
+  }
+  // order: relaxed: says nothing but itself
+  return run_time.load(std::memory_order_relaxed) == RunTime::kLibomp ? place_in_kmp() : Place{};
+}
+
+bool met() {
+  const Place place = place_in_gomp();
+  return place.team != nullptr && meet(place);
+}
+
+}  // namespace
+}  // namespace fermata::preload
+
+using namespace fermata::preload;
+
+// ---- Barriers
+
+FERMATA_EXPORT void GOMP_barrier() {
+  if (!met()) barrier.get()();
+}
+
+FERMATA_EXPORT void GOMP_loop_end() {
+  if (place_in_gomp().team == nullptr || loop_end_nowait.find() == nullptr) return loop_end.get()();
+  loop_end_nowait.get()();
+  GOMP_barrier();
+}
+
+FERMATA_EXPORT void GOMP_sections_end() {
+  if (place_in_gomp().team == nullptr || sections_end_nowait.find() == nullptr) return sections_end.get()();
+  sections_end_nowait.get()();
+  GOMP_barrier();
+}
+
+// ---- Regions. What GCC passes behind the function and its data goes on unchanged.
+
+namespace {
+using Plain = void(Body*, void*, unsigned, unsigned);
+using Sections = void(Body*, void*, unsigned, unsigned, unsigned);
+using Loop = void(Body*, void*, unsigned, long, long, long, unsigned);
+using ChunkedLoop = void(Body*, void*, unsigned, long, long, long, long, unsigned);
+
+Real<Plain> parallel("GOMP_parallel");
+Real<Sections> parallel_sections("GOMP_parallel_sections");
+Real<ChunkedLoop> loop_static("GOMP_parallel_loop_static");
+Real<ChunkedLoop> loop_dynamic("GOMP_parallel_loop_dynamic");
+Real<ChunkedLoop> loop_guided("GOMP_parallel_loop_guided");
+Real<ChunkedLoop> loop_nonmonotonic_dynamic("GOMP_parallel_loop_nonmonotonic_dynamic");
+Real<ChunkedLoop> loop_nonmonotonic_guided("GOMP_parallel_loop_nonmonotonic_guided");
+Real<Loop> loop_runtime("GOMP_parallel_loop_runtime");
+Real<Loop> loop_nonmonotonic_runtime("GOMP_parallel_loop_nonmonotonic_runtime");
+Real<Loop> loop_maybe_nonmonotonic_runtime("GOMP_parallel_loop_maybe_nonmonotonic_runtime");
+
+template <class Function, class... Rest>
+void wrap(Real<Function>& real, Body* body, void* data, Rest... rest) {
+  Function* function = real.get();
+  in_region(body, data, [=](Body* b, void* d) { function(b, d, rest...); });
+}
+}  // namespace
+
+FERMATA_EXPORT void GOMP_parallel(Body* body, void* data, unsigned threads, unsigned flags) {
+  wrap(parallel, body, data, threads, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, unsigned count, unsigned flags) {
+  wrap(parallel_sections, body, data, threads, count, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_static(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
+                                              unsigned flags) {
+  wrap(loop_static, body, data, threads, start, end, step, chunk, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
+                                               unsigned flags) {
+  wrap(loop_dynamic, body, data, threads, start, end, step, chunk, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_guided(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
+                                              unsigned flags) {
+  wrap(loop_guided, body, data, threads, start, end, step, chunk, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step,
+                                                            long chunk, unsigned flags) {
+  wrap(loop_nonmonotonic_dynamic, body, data, threads, start, end, step, chunk, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* data, unsigned threads, long start, long end, long step,
+                                                           long chunk, unsigned flags) {
+  wrap(loop_nonmonotonic_guided, body, data, threads, start, end, step, chunk, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
+                                               unsigned flags) {
+  wrap(loop_runtime, body, data, threads, start, end, step, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
+                                                            unsigned flags) {
+  wrap(loop_nonmonotonic_runtime, body, data, threads, start, end, step, flags);
+}
+
+FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end,
+                                                                  long step, unsigned flags) {
+  wrap(loop_maybe_nonmonotonic_runtime, body, data, threads, start, end, step, flags);
+}
+
+// ---- For <fermata/openmp.hpp>: this thread's team and rank in its region; 0 where the region's barriers are the run-time's. clang:
+// the caller's regions are libomp's, by its own entry points.
+FERMATA_EXPORT int fermata_openmp_here(int clang, fermata_ranked** team, std::uint32_t* rank) {
+  const Place place = clang != 0 ? place_in_kmp() : place_in_gomp();
+  if (place.team == nullptr) return 0;
+  *team = place.team;
+  *rank = place.rank;
+  return 1;
+}

@@ -1,0 +1,95 @@
+#include "notice.hpp"
+
+#include <errno.h>
+#include <fermata/fermata.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "real.hpp"
+
+namespace fermata::preload {
+namespace {
+
+bool talkative = false;              // written before the program's main
+std::atomic<std::uint32_t> said{0};  // kinds that had their line
+std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
+
+const char* text_of(Fallback kind) {
+  switch (kind) {
+    case Fallback::kTasks: return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay its own; by";
+    case Fallback::kCancellation: return "cancellation is on: all barriers stay the run-time's";
+    case Fallback::kMemory: return "no memory for a team: its barriers stay the run-time's";
+    case Fallback::kTool: return "another OpenMP tool is loaded: libomp's barriers stay its own";
+    case Fallback::kNoTool: return "this libomp offers no OMPT, or OMP_TOOL=disabled: its barriers stay its own";
+    case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
+  }
+  return "";
+}
+
+// One write, so that lines of several threads and processes do not mix. errno is the program's.
+void say(const char* text, const char* detail) {
+  char line[400];
+  const int saved = errno;
+  const int length = snprintf(line, sizeof line - 1, "fermata-openmp: %s%s%.120s", text, detail[0] != '\0' ? " " : "", detail);
+  if (length > 0) {
+    const auto end = static_cast<std::size_t>(length) < sizeof line - 1 ? static_cast<std::size_t>(length) : sizeof line - 2;
+    line[end] = '\n';
+    if (write(STDERR_FILENO, line, end + 1) < 0) {
+      // Nowhere to say it.
+    }
+  }
+  errno = saved;
+}
+
+__attribute__((destructor)) void sum_up() {
+  if (!talkative || disabled()) return;
+  char text[160];
+  const auto load = [](const auto& counter) {
+    return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));  // order: relaxed: text
+  };
+  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes", load(regions),
+           load(planned_regions), load(planned_episodes));
+  say(text, "");
+}
+
+}  // namespace
+
+bool environment_says(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
+}
+
+void be_verbose() { talkative = true; }
+bool verbose() { return talkative; }
+
+void say_loaded(bool disabled) {
+  if (!talkative) return;
+  char text[128];
+  snprintf(text, sizeof text, "version %d.%d.%d in %.40s (process %d)%s", FERMATA_VERSION_MAJOR, FERMATA_VERSION_MINOR,
+           FERMATA_VERSION_PATCH, program_invocation_short_name, static_cast<int>(getpid()),
+           disabled ? ": off, FERMATA_DISABLE is set" : "");
+  say(text, "");
+}
+
+void say_fallback(Fallback kind, const char* detail) {
+  if (!talkative) return;
+  const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
+  // order: relaxed: one thread of several says it, nothing else hangs on it
+  if ((said.load(std::memory_order_relaxed) & bit) != 0) return;
+  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);  // order: see above
+}
+
+void say_always(const char* text, const char* detail) { say(text, detail); }
+
+void count_region(bool planned, std::uint64_t episodes) {
+  if (!talkative) return;
+  regions.fetch_add(1, std::memory_order_relaxed);  // order: relaxed, all three: statistics
+  if (!planned) return;
+  planned_regions.fetch_add(1, std::memory_order_relaxed);          // order: see above
+  planned_episodes.fetch_add(episodes, std::memory_order_relaxed);  // order: see above
+}
+
+}  // namespace fermata::preload

@@ -1,0 +1,24 @@
+// What FERMATA_VERBOSE=1 says on stderr: one line at load, one at the first fallback of each kind, and one at the end.
+#ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
+#define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
+
+#include <cstdint>
+
+namespace fermata::preload {
+
+enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kTool, kNoTool, kBroken };
+
+// Is the variable set to something other than nothing and 0?
+bool environment_says(const char* name);
+
+void be_verbose();  // else the others do nothing
+bool verbose();
+void say_loaded(bool disabled);
+void say_fallback(Fallback kind, const char* detail = "");
+void say_always(const char* text, const char* detail);
+
+// A region has ended: its team's size if its barriers were planned (else 0), and how many it had.
+void count_region(bool planned, std::uint64_t episodes);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,121 @@
+#include "region.hpp"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "imports.hpp"
+#include "notice.hpp"
+
+namespace fermata::preload {
+namespace {
+
+constexpr std::uint32_t kMostMembers = 4096;
+constexpr int kPool = 16;    // teams kept; a program has few sizes
+constexpr int kTries = 64;   // for the pool's lock: a team of one's own is the way out
+
+struct Pooled {
+  fermata_ranked* team;
+  std::uint32_t size;
+};
+
+Pooled pool[kPool];  // guarded by pool_lock
+std::atomic<bool> pool_lock{false};
+
+// Bounded: never waits for a holder that a fork has left behind in its parent, or that was preempted.
+bool lock_pool() {
+  for (int i = 0; i < kTries; ++i) {
+    // order: acquire: sees the pool as its last holder left it. Pairs with unlock_pool().
+    if (!pool_lock.exchange(true, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void unlock_pool() { pool_lock.store(false, std::memory_order_release); }  // order: release. Pairs with lock_pool().
+
+// The parent's teams are of no use in a forked child. Their memory stays: somebody may have been in them.
+void forget_pool() {
+  for (Pooled& entry : pool) entry = {};
+  pool_lock.store(false, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
+}
+
+__attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, forget_pool); }
+
+fermata_ranked* take_team(std::uint32_t size) {
+  fermata_ranked* team = nullptr;
+  if (lock_pool()) {
+    for (Pooled& entry : pool) {
+      if (entry.team == nullptr || entry.size != size) continue;
+      team = entry.team;
+      entry.team = nullptr;
+      break;
+    }
+    unlock_pool();
+  }
+  if (team == nullptr && fermata_ranked_create(size, &team) != FERMATA_OK) {
+    say_fallback(Fallback::kMemory);
+    return nullptr;
+  }
+  return team;
+}
+
+void give_team(fermata_ranked* team, std::uint32_t size) {
+  if (lock_pool()) {
+    for (Pooled& entry : pool) {
+      if (entry.team != nullptr) continue;
+      entry = {team, size};
+      team = nullptr;
+      break;
+    }
+    unlock_pool();
+  }
+  fermata_ranked_destroy(team);
+}
+
+bool allowed(const Facts& facts) {
+  if (facts.size < 2 || facts.size > kMostMembers) return false;
+  if (facts.cancellable) say_fallback(Fallback::kCancellation);
+  return !facts.cancellable && !tasks_are_used();
+}
+
+}  // namespace
+
+fermata_ranked* decide(Region& region, const Facts& facts) {
+  const int saved = errno;
+  fermata_ranked* team = allowed(facts) ? take_team(facts.size) : nullptr;
+  std::uintptr_t decision = team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal;
+  std::uintptr_t undecided = 0;
+  // order: release: hands the team on; acquire: sees another's. Pairs with itself and with team_of().
+  if (region.decision.compare_exchange_strong(undecided, decision, std::memory_order_acq_rel, std::memory_order_acquire)) {
+    region.size = facts.size;
+  } else {
+    if (team != nullptr) give_team(team, facts.size);
+    decision = undecided;
+  }
+  errno = saved;
+  return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
+}
+
+bool meet(const Place& place) {
+  const int saved = errno;
+  const int status = fermata_ranked_meet(place.team, place.rank);
+  errno = saved;
+  if (status == FERMATA_OK) [[likely]] {
+    if (place.rank == 0) ++place.region->episodes;
+    return true;
+  }
+  // All of its members get an error: the team is broken, or forked away from its other threads.
+  place.region->failed.store(true, std::memory_order_relaxed);  // order: relaxed: the region's end comes after, for all its threads
+  say_fallback(Fallback::kBroken);
+  return false;
+}
+
+void end(Region& region) {
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as in team_of()
+  count_region(decision > kReal, region.episodes);
+  if (decision <= kReal) return;
+  auto* team = reinterpret_cast<fermata_ranked*>(decision);
+  const bool failed = region.failed.load(std::memory_order_relaxed);  // order: relaxed: all its threads have left
+  failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
+}
+
+}  // namespace fermata::preload

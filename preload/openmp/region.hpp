@@ -1,0 +1,56 @@
+// One parallel region's decision, made once by whoever of its threads comes to a barrier first and kept until the region ends:
+// its barriers are planned ones, of a team that is the region's alone, or all of them are the run-time's.
+#ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
+#define FERMATA_PRELOAD_OPENMP_REGION_HPP
+
+#include <fermata/fermata.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace fermata::preload {
+
+inline constexpr std::size_t kLine = 64;
+
+struct alignas(kLine) Region {
+  std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; else a fermata_ranked*
+  std::atomic<bool> failed{false};
+  std::uint32_t size = 0;                    // of the team, written by whoever decides
+  alignas(kLine) std::uint64_t episodes = 0; // rank 0's, on a line of its own: the others read the first one at each barrier
+};
+
+// What a decision needs of the run-time.
+struct Facts {
+  std::uint32_t size = 0;    // threads of the region's team; 0: unknown
+  bool cancellable = false;  // OMP_CANCELLATION is on
+};
+
+fermata_ranked* decide(Region& region, const Facts& facts);
+
+inline constexpr std::uintptr_t kReal = 1;
+
+// The region's team, or null: the run-time's barrier. facts() is called if nobody has decided yet.
+template <class GetFacts>
+fermata_ranked* team_of(Region& region, GetFacts&& facts) {
+  // order: acquire: sees the team as its maker left it. Pairs with the exchange in decide().
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+  if (decision > kReal) [[likely]] return reinterpret_cast<fermata_ranked*>(decision);
+  return decision == kReal ? nullptr : decide(region, facts());
+}
+
+// Where the calling thread is in a region with planned barriers; a null team: nowhere, the run-time's barrier.
+struct Place {
+  Region* region = nullptr;
+  fermata_ranked* team = nullptr;
+  std::uint32_t rank = 0;
+};
+
+// True if the barrier has been done. errno stays as it is.
+bool meet(const Place& place);
+
+// All its threads have left the region. Its team is kept for the next one of its size.
+void end(Region& region);
+
+}  // namespace fermata::preload
+#endif
