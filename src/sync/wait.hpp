@@ -55,8 +55,8 @@ struct Pace {
 
 // Enough CPUs: spin, then park; a yield would hand a whole time slice to a co-tenant. But where the awaited member is on the
 // same CPU, only giving it up helps: schedulers put threads that wake each other on one CPU, and leave them there as long as only one
-// of them is ready at a time (two unpinned threads: 58 us an episode of spinning and parking; yielding takes 0.7 us). More members than CPUs: yield while
-// a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times dearer, the whole team parks for a
+// of them is ready at a time (two unpinned threads: 58 us an episode of spinning and parking; yielding takes 0.7 us).
+// More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times dearer, the whole team parks for a
 // number of calls that grows fourfold from one dear probe to the next, and yields again after that: each probe may cost a
 // slice of the co-tenant's (3 ms, hundreds of parked episodes), so members must not probe one by one. One dear yield alone says
 // nothing (a hypervisor took the CPU, a kernel thread ran): co-tenants come back at once.
