@@ -46,7 +46,8 @@ class alignas(kMaxLine) Barrier {
   [[gnu::always_inline]] void wait(std::uint64_t token) {
     Phase<RealAtomics>& phase = leaves_ <= 1 ? first_.phase : domain(entry()).phase;
     for (std::uint32_t n = 0; !is_over(phase, token); ++n) {
-      if (n >= spins_) return wait_long(phase, token);
+      // order: relaxed: a hint
+      if (n >= spins_.load(std::memory_order_relaxed)) return wait_long(phase, token);
       RealAtomics::pause();
     }
   }
@@ -74,7 +75,7 @@ class alignas(kMaxLine) Barrier {
   // Read by all who arrive, written when the barrier is made: a line that stays in every cache.
   alignas(kMaxLine) Divisor count_;
   std::uint32_t leaves_;  // 0: a counter
-  std::uint32_t spins_;
+  std::atomic<std::uint32_t> spins_;  // of the last long wait's policy
   std::uint32_t (*entry_)();
   std::uint32_t generation_;
   TheCounter::Any any_drops_;

@@ -45,12 +45,14 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
 }  // namespace
 
 void Barrier::choose_spins() {
+  std::uint32_t spins = 0;
   switch (wait_kind()) {
-    case WaitKind::kAuto: spins_ = AutoWait(count_.value() > usable_cpus(), 1, nullptr).spins(); break;
-    case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
-    case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
-    case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
+    case WaitKind::kAuto: spins = AutoWait(count_.value() > usable_cpus(), 1, nullptr).spins(); break;
+    case WaitKind::kSpin: spins = SpinWait{}.spins(); break;
+    case WaitKind::kYield: spins = YieldWait{}.spins(); break;
+    case WaitKind::kPark: spins = ParkWait{}.spins(); break;
   }
+  spins_.store(spins, std::memory_order_relaxed);  // order: relaxed: handed over with the barrier
 }
 
 void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
@@ -77,6 +79,8 @@ void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
     mine = {this, generation_, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
   }
   wait_with(mine.policy, phase, token, call);
+  // order: relaxed at both: a hint
+  if (spins_.load(std::memory_order_relaxed) != mine.policy.spins()) spins_.store(mine.policy.spins(), std::memory_order_relaxed);
 }
 
 }  // namespace fermata::anonymous

@@ -192,7 +192,6 @@ class Member {
   template <class Policy>
   Status wait_with(Policy& policy);
   Status look_around(std::int64_t waited_ns);
-  bool shares_cpu();
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);

@@ -56,7 +56,6 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> process;
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
-  std::atomic<std::uint32_t> cpu;       // + 1: where this member last waited for long; a hint
 };
 static_assert(sizeof(StatusLine) == kMaxLine);
 

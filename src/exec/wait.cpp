@@ -7,7 +7,6 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kNeighbours = 8;      // looked at behind a word: a look is a line
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
 
 // A member is gone if it left, or its process has died.
@@ -98,7 +97,6 @@ Status Member::wait_with(Policy& policy) {
                static_cast<double>(view.waited_ns) * 1e-9, cursor_.at().peer);
       return Status::kTimeout;
     }
-    view.shares_cpu = shares_cpu();
     view.last_action = policy.next(view);
     switch (view.last_action) {
       case WaitAction::kSpin: break;
@@ -125,20 +123,6 @@ Status Member::wait_with(Policy& policy) {
       return finish();
     }
   }
-}
-
-// Is who is awaited, as far as it has waited for long lately itself, on this CPU? Behind a word that may be anybody.
-bool Member::shares_cpu() {
-  const std::uint32_t cpu = os::current_cpu() + 1;
-  // order: relaxed at all: hints
-  if (status_->cpu.load(std::memory_order_relaxed) != cpu) status_->cpu.store(cpu, std::memory_order_relaxed);
-  const std::uint32_t members = team_->members();
-  const std::uint32_t peer = cursor_.at().peer;
-  if (peer < members) return team_->status(peer).cpu.load(std::memory_order_relaxed) == cpu;  // order: see above
-  for (std::uint32_t r = 0; r < members && r < kNeighbours; ++r) {
-    if (r != rank_ && team_->status(r).cpu.load(std::memory_order_relaxed) == cpu) return true;  // order: see above
-  }
-  return false;
 }
 
 Status Member::wait() {

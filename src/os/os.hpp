@@ -16,8 +16,6 @@ std::int64_t now_ns();
 // ---- Scheduler
 void yield();
 std::uint32_t thread_id();
-// The CPU that runs this thread; it may be another one by the time of the return. Costs a few ns.
-std::uint32_t current_cpu();
 std::uint32_t process_id();
 // CPUs that the calling thread may run on, at least 1.
 std::int32_t affinity_count();

@@ -26,7 +26,6 @@ struct WaitView {
   std::uint64_t call = 0;  // number of the team's call that is waited in: the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
-  bool shares_cpu = false;  // the awaited member last waited on this member's CPU
 };
 
 struct SpinWait {
@@ -53,36 +52,47 @@ struct Pace {
   std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
 };
 
-// Enough CPUs: spin, then park; a yield would hand a whole time slice to a co-tenant. But where the awaited member is on the
-// same CPU, only giving it up helps: schedulers put threads that wake each other on one CPU, and leave them there as long as only one
-// of them is ready at a time (two unpinned threads: 58 us an episode of spinning and parking; yielding takes 0.7 us).
-// More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times dearer, the whole team parks for a
-// number of calls that grows fourfold from one dear probe to the next, and yields again after that: each probe may cost a
-// slice of the co-tenant's (3 ms, hundreds of parked episodes), so members must not probe one by one. One dear yield alone says
-// nothing (a hypervisor took the CPU, a kernel thread ran): co-tenants come back at once.
+// Enough CPUs: spin, then park. But schedulers put threads that wake each other on one CPU, and leave them there as long as
+// one of them is ready at a time; then only giving the CPU up helps (two unpinned threads: 58 us an episode of spinning and parking,
+// 0.7 of yielding). So a wait that gets long yields once, and a member whose waits are ended by that kBefore times in a row yields at
+// once, until it parts from the other: it burns the CPU until the scheduler's balancer moves the other, which it does with no
+// thread that has just run, to an idle one.
+// More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times
+// dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
+// to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
+// members must not probe one by one. One dear yield alone says nothing (a hypervisor took the CPU, a kernel thread ran): co-tenants
+// come back at once.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
 class AutoWait {
  public:
   AutoWait() = default;
   AutoWait(bool crowded, std::int64_t turns, Pace* pace) : crowded_(crowded), turns_(turns < 1 ? 1 : turns), pace_(pace) {}
 
-  std::uint32_t spins() const { return crowded_ || shared_ ? 0 : kSpins; }
+  // Behind a yield one look: what it did must not be mistaken for what came while spinning.
+  std::uint32_t spins() const { return crowded_ || yielding_ || (shared_ && !parting_) ? 0 : kSpins; }
 
   WaitAction next(const WaitView& view) {
-    shared_ = view.shares_cpu;
-    if (!crowded_ && !shared_) return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
-    if (!crowded_ && parts(view)) return WaitAction::kSpin;
     yields_ = view.call == call_ ? yields_ + 1 : 0;
     call_ = view.call;
     judge(view);
-    if (yields_ >= kMostYields || view.waited_ns > kYieldNs) return WaitAction::kPark;
     // order: relaxed: a hint; members may differ for a turn
-    return view.call < pace_->park_until.load(std::memory_order_relaxed) ? WaitAction::kPark : WaitAction::kYield;
+    const bool may_yield = view.call >= pace_->park_until.load(std::memory_order_relaxed);
+    if (!crowded_) {
+      const WaitAction action = with_enough_cpus(view, may_yield);
+      yielding_ = action == WaitAction::kYield;
+      return action;
+    }
+    return may_yield && yields_ < kMostYields && view.waited_ns <= kYieldNs ? WaitAction::kYield : WaitAction::kPark;
   }
 
   // The wait is over.
   void done(const WaitView& view) {
-    if (crowded_ || shared_) judge(view);
+    judge(view);
+    if (crowded_) return;
+    const bool helped = view.last_action == WaitAction::kYield;
+    in_row_ = helped ? in_row_ + 1 : 0;
+    shared_ = !parting_ && (shared_ || in_row_ >= kBefore);
+    parting_ = yielding_ = false;
   }
 
  private:
@@ -90,8 +100,9 @@ class AutoWait {
   static constexpr std::int64_t kSpinNs = 50'000;      // about the price of two futex switches and the wake-up behind them
   static constexpr std::int64_t kYieldNs = 5'000'000;  // yields that never find the signal: somebody is far behind
   static constexpr std::uint32_t kMostYields = 256;    // in one wait: with nobody else to run, 50 us of CPU time for nothing
+  static constexpr std::uint32_t kBefore = 3;          // waits in a row that one yield ended: no coincidence
   static constexpr std::int64_t kPartNs = 8'000'000;   // two ticks of a slow clock
-  static constexpr std::uint32_t kFirstPart = 16;      // waits for a member on the same CPU
+  static constexpr std::uint32_t kFirstPart = 16;      // waits for a member on the same CPU before the first parting
   static constexpr std::uint32_t kNextPart = 1024;     // the balancer takes 5 to 100 ms of burning, and a burn lasts about 3
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
@@ -101,16 +112,15 @@ class AutoWait {
   static constexpr std::uint32_t kMostPark = 65'536;
   static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
 
-  // The balancer moves no thread that has just run, and those who yield to each other always have: now and then one of them burns
-  // its CPU instead until the other one has waited for long enough to be moved to an idle one, which ends this wait.
-  bool parts(const WaitView& view) {
-    if (view.call != call_ && view.call != part_call_ && ++shared_waits_ >= part_after_) {
+  WaitAction with_enough_cpus(const WaitView& view, bool may_yield) {
+    if (shared_ && view.first && ++shared_waits_ >= part_after_) {
       shared_waits_ = 0;
-      part_call_ = view.call;
-      ++parted_;
-      part_after_ = parted_ < kParts ? kNextPart : parted_ < 2 * kParts ? 2 * part_after_ : part_after_;
+      part_after_ = ++parted_ < kParts ? kNextPart : parted_ < 2 * kParts ? 2 * part_after_ : part_after_;
+      parting_ = true;
     }
-    return view.call == part_call_ && view.waited_ns < kPartNs;
+    if (parting_ && view.waited_ns < kPartNs) return WaitAction::kSpin;
+    if (may_yield && (view.first || (shared_ && yields_ < kMostYields))) return WaitAction::kYield;
+    return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
   }
 
   void judge(const WaitView& view) {
@@ -145,7 +155,9 @@ class AutoWait {
   }
 
   bool crowded_ = false;
-  bool shared_ = false;     // for now: as if crowded
+  bool shared_ = false;     // the awaited member is on this member's CPU
+  bool parting_ = false;    // this wait burns
+  bool yielding_ = false;   // the last action of this wait was to yield
   std::int64_t turns_ = 1;  // members per CPU: how many switches a fair yield may take
   Pace* pace_ = nullptr;
   std::int64_t switch_ns_ = 0;  // the cheapest yield seen
@@ -155,8 +167,8 @@ class AutoWait {
   std::int64_t dear_ns_ = 0;    // when the last dear yield ended
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
-  std::uint64_t part_call_ = UINT64_MAX;  // the wait that burns
   std::uint32_t parted_ = 0;
+  std::uint32_t in_row_ = 0;    // waits that a yield ended
 };
 
 }  // namespace fermata

@@ -47,11 +47,6 @@ std::uint64_t machine_tag() {
 
 }  // namespace
 
-std::uint32_t current_cpu() {
-  const int cpu = sched_getcpu();
-  return cpu < 0 ? 0 : static_cast<std::uint32_t>(cpu);
-}
-
 std::int32_t process_cpus(std::int32_t enough) {
   const std::int32_t own = affinity_count();
   if (own >= enough) return own;

@@ -21,25 +21,64 @@ struct AutoWaitTest : ::testing::Test {
   Pace pace{};
   AutoWait crowded{true, 2, &pace};
 };
-
-TEST_F(AutoWaitTest, WithEnoughCpusSpinsThenParksAndNeverYields) {
-  AutoWait roomy(false, 1, &pace);
+// A wait that yields once and is over behind it.
+void wait_that_a_yield_ends(AutoWait& policy, std::uint64_t call) {
   WaitView view;
-  EXPECT_EQ(roomy.next(view), WaitAction::kSpin);
-  view.waited_ns = 60'000;
-  EXPECT_EQ(roomy.next(view), WaitAction::kPark);
-  EXPECT_GT(roomy.spins(), crowded.spins());
+  view.call = call;
+  ASSERT_EQ(policy.next(view), WaitAction::kYield);
+  EXPECT_EQ(policy.spins(), 0U);
+  policy.done(after_yield(call, 700));
 }
 
-TEST_F(AutoWaitTest, GivesUpACpuThatItSharesWithWhomItAwaits) {
+TEST_F(AutoWaitTest, WithEnoughCpusALongWaitYieldsOnceThenSpinsThenParks) {
+  AutoWait roomy(false, 1, &pace);
+  EXPECT_GT(roomy.spins(), crowded.spins());
+  WaitView view;
+  EXPECT_EQ(roomy.next(view), WaitAction::kYield);
+  EXPECT_EQ(roomy.next(after_yield(0, 200)), WaitAction::kSpin);
+  EXPECT_GT(roomy.spins(), 0U);
+  WaitView later = after_yield(0, 200);
+  later.waited_ns = 60'000;
+  EXPECT_EQ(roomy.next(later), WaitAction::kPark);
+}
+
+TEST_F(AutoWaitTest, MembersOnOneCpuYieldAtOnceUntilTheyPart) {
+  AutoWait roomy(false, 1, &pace);
+  std::uint64_t call = 1;
+  for (; call <= 3; ++call) wait_that_a_yield_ends(roomy, call);
+  EXPECT_EQ(roomy.spins(), 0U);
+  WaitView view;
+  int yields = 0;
+  for (; yields < 1000; ++yields, ++call) {
+    view.call = call;
+    if (roomy.next(view) != WaitAction::kYield) break;
+    EXPECT_EQ(roomy.next(after_yield(call, 700)), WaitAction::kYield);
+    roomy.done(after_yield(call, 700));
+  }
+  // It burns, longer than it would spin, and is as before afterwards.
+  EXPECT_LT(yields, 100);
+  EXPECT_GT(roomy.spins(), 0U);
+  view.first = false;
+  view.waited_ns = 1'000'000;
+  EXPECT_EQ(roomy.next(view), WaitAction::kSpin);
+  view.waited_ns = 20'000'000;
+  EXPECT_NE(roomy.next(view), WaitAction::kSpin);
+  view.last_action = WaitAction::kSpin;
+  roomy.done(view);
+  EXPECT_GT(roomy.spins(), 0U);
+}
+
+TEST_F(AutoWaitTest, WithEnoughCpusDearYieldsStopTheYieldsAndNotTheSpins) {
   AutoWait roomy(false, 1, &pace);
   WaitView view;
-  view.shares_cpu = true;
-  EXPECT_EQ(roomy.next(view), WaitAction::kYield);
-  EXPECT_EQ(roomy.spins(), 0u);
-  view.shares_cpu = false;
+  view.call = 10;
+  ASSERT_EQ(roomy.next(view), WaitAction::kYield);
+  roomy.done(after_yield(10, 3'000'000, 100'000'000));
+  view.call = 11;
+  ASSERT_EQ(roomy.next(view), WaitAction::kYield);
+  roomy.done(after_yield(11, 3'000'000, 105'000'000));
+  view.call = 12;
   EXPECT_EQ(roomy.next(view), WaitAction::kSpin);
-  EXPECT_GT(roomy.spins(), 0u);
 }
 
 TEST_F(AutoWaitTest, CheapYieldsGoOn) {
