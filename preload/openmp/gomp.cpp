@@ -210,12 +210,15 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
   wrap(loop_maybe_nonmonotonic_runtime, body, data, threads, start, end, step, flags);
 }
 
-// ---- For <fermata/openmp.hpp>: this thread's team and rank in its region; 0 where the region's barriers are the run-time's. clang:
-// the caller's regions are libomp's, by its own entry points.
-FERMATA_EXPORT int fermata_openmp_here(int clang, fermata_ranked** team, std::uint32_t* rank) {
-  const Place place = clang != 0 ? place_in_kmp() : place_in_gomp();
-  if (place.team == nullptr) return 0;
-  *team = place.team;
-  *rank = place.rank;
-  return 1;
+// ---- For <fermata/openmp.hpp>: 1 if done, 0 where the region's barriers are the run-time's. libomp: the caller's regions are
+// libomp's, by its own entry points.
+
+FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
+  const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
+  return place.team != nullptr && meet(place) ? 1 : 0;
+}
+
+FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+  const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
+  return place.team != nullptr && allreduce(place, data, bytes, fold, context) ? 1 : 0;
 }

@@ -95,10 +95,9 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
 }
 
-bool meet(const Place& place) {
-  const int saved = errno;
-  const int status = fermata_ranked_meet(place.team, place.rank);
-  errno = saved;
+namespace {
+
+bool succeeded(const Place& place, int status) {
   if (status == FERMATA_OK) [[likely]] {
     if (place.rank == 0) ++place.region->episodes;
     return true;
@@ -107,6 +106,22 @@ bool meet(const Place& place) {
   place.region->failed.store(true, std::memory_order_relaxed);  // order: relaxed: the region's end comes after, for all its threads
   say_fallback(Fallback::kBroken);
   return false;
+}
+
+}  // namespace
+
+bool meet(const Place& place) {
+  const int saved = errno;
+  const int status = fermata_ranked_meet(place.team, place.rank);
+  errno = saved;
+  return succeeded(place, status);
+}
+
+bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+  const int saved = errno;
+  const int status = fermata_ranked_allreduce(place.team, place.rank, data, bytes, fold, context);
+  errno = saved;
+  return succeeded(place, status);
 }
 
 void end(Region& region) {

@@ -49,6 +49,9 @@ struct Place {
 // True if the barrier has been done. errno stays as it is.
 bool meet(const Place& place);
 
+// True if it has been done; else data is as it was.
+bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context);
+
 // All its threads have left the region. Its team is kept for the next one of its size.
 void end(Region& region);
 
