@@ -39,7 +39,8 @@ template <class A>
 class Counter {
  public:
   using Any = typename A::template Atomic<std::uint32_t>;
-  Counter(Phase<A>& phase, const Divisor& count, Drops<A>& drops, Any& any) : phase_(phase), count_(count), drops_(drops), any_(any) {}
+  Counter(Phase<A>& phase, const Divisor& count, Drops<A>& drops, Any& any)
+      : phase_(phase), count_(count), drops_(drops), any_(any) {}
 
   // Makes the word of a new barrier where an old one may still be looked at: on to the next multiple of count.
   void open() {
@@ -50,7 +51,7 @@ class Counter {
     A::store_relaxed(any_, std::uint32_t{0});              // order: see above
     const std::uint64_t tickets = A::load_relaxed(phase_.word) >> 1;  // order: see above
     const std::uint64_t start = count_.quotient(tickets + count_.value() - 1) * count_.value();
-    // order: release: a slow waiter of the old barrier, who reads this, sees what all wrote before its phase was over. Pairs with kWordPoll.
+    // order: release: a slow waiter of the old barrier, who reads this, has what all wrote in its phase. Pairs with kWordPoll.
     A::template store_release<Site::kRecycle>(phase_.word, 2 * start);
   }
 

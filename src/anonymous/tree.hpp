@@ -10,9 +10,10 @@
 // Cost: one atomic add each and one per leaf and eighth leaf, on a line that stays in the domain; one line to each domain.
 // Why right: a node is one word, the tickets left (signed, high half) and the episode (low half), so a ticket says of which episode it is.
 //        A take from an empty node is without effect: it only makes the tickets left more negative, and the episode's completer
-//        overwrites them. Nobody takes a ticket of the next episode before step 4 has made that leaf ready; parents are ready before
-//        leaves. Episodes are released in order, since a completer waits for the phases of the one before. An arriver that finds
-//        every leaf empty in one and the same episode is not needed in it: it waits for that phase and looks again.
+//        overwrites them. Nobody takes a ticket of the next episode before step 4 has made that leaf ready. Who has come early and takes
+//        a leaf's last ticket waits for the phase before, so it finds the parents ready; a completer waits for that of every
+//        domain, so episodes are released in order. An arriver that finds every leaf empty in one and the same episode is not
+//        needed in it: it waits for that phase and looks again.
 // Limits: leaves <= 64; at most 2^30 arrivals an episode, and as many again that come too early.
 #ifndef FERMATA_ANONYMOUS_TREE_HPP
 #define FERMATA_ANONYMOUS_TREE_HPP
@@ -53,7 +54,7 @@ struct Taken {
 
 template <class A>
 inline Taken take(Node<A>& node, std::uint32_t wanted) {
-  // order: acq_rel: gives what this thread wrote, and who takes the last ticket has what all wrote. Pairs with itself and kLeafReset.
+  // order: acq_rel: gives what this thread wrote, and who takes the last ticket has what all wrote. Pairs with itself.
   const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(node.word, std::uint64_t{0} - (std::uint64_t{wanted} << 32));
   const auto left = static_cast<std::int32_t>(old >> 32);
   const std::uint32_t had = left > 0 ? static_cast<std::uint32_t>(left) : 0;
@@ -74,7 +75,7 @@ class Tree {
     A::plain_store(members.dropped_before, 0);
     A::store_relaxed(members.dropped, std::uint32_t{0});  // order: relaxed: handed over with the barrier
     for (std::uint32_t d = 0; d < memory_.leaves(); ++d) {
-      // order: release: a slow waiter of the old barrier, who reads this, sees what all wrote before its phase was over. Pairs with kWordPoll.
+      // order: release: a slow waiter of the old barrier, who reads this, has what all wrote in its phase. Pairs with kWordPoll.
       A::template store_release<Site::kRecycle>(memory_.domain(d).phase.word, 2 * number);
     }
     make_ready(static_cast<std::uint32_t>(number), count);
@@ -103,13 +104,15 @@ class Tree {
       if (taken.tickets > 0) {
         result.token = token_of(entry, taken.episode);
         arrivals -= taken.tickets;
-        if (taken.last && climb(at)) {  // 2., 3.
+        if (taken.last && climb(at, taken.episode)) {  // 2., 3.
           result.last = true;
           full(result.token);
         }
         if (arrivals == 0) return result;
       }
-      empty = empty > 0 && taken.episode == episode ? empty + 1 : 1;
+      const bool same = empty == 0 || taken.episode == episode;
+      if (!same) os_.relax();  // a completer is at work
+      empty = same ? empty + 1 : 1;
       episode = taken.episode;
       at = at + 1 < memory_.leaves() ? at + 1 : 0;
       if (empty < memory_.leaves()) continue;
@@ -126,8 +129,7 @@ class Tree {
   // 4. By whoever filled the episode whose end has this token.
   void release(std::uint64_t token) {
     const std::uint64_t number = token / 2;
-    // order: acquire: the phases of the last episode were brought on before ours are. Pairs with kWordFlip.
-    while (A::template load_acquire<Site::kFlipAwait>(last_phase().word) < token - 2) os_.relax();
+    await_flip(last_phase(), token - 2);
     Members<A>& members = memory_.members();
     const std::uint32_t dropped = A::load_relaxed(members.dropped);  // order: relaxed: acquired with the arrivals
     const std::uint64_t count = A::plain_load(members.count) + A::plain_load(members.dropped_before) - dropped;
@@ -137,7 +139,7 @@ class Tree {
     std::uint64_t parked = 0;
     const std::uint32_t domains = memory_.leaves();
     for (std::uint32_t d = 0; d < domains; ++d) {
-      // order: release: what all wrote before they arrived, and the nodes. Pairs with kWordPoll, kFlipAwait.
+      // order: release: what all wrote before they arrived, and the nodes. Pairs with kWordPoll and kFlipAwait.
       const std::uint64_t old = A::template exchange_release<Site::kWordFlip>(memory_.domain(d).phase.word, 2 * number);
       parked |= (old & kParked) << d;
     }
@@ -148,10 +150,8 @@ class Tree {
   // Waits until the last release has written all phases: a waiter of the first domain may give the barrier back before.
   void finished() {
     if (memory_.leaves() == 1) return;  // its one phase is the last that it writes
-    // order: relaxed: it is over, since its waiter called this
-    const std::uint64_t first = A::load_relaxed(memory_.domain(0).phase.word) >> 1;
-    // order: acquire: whoever gets the memory next writes the phases after that. Pairs with kWordFlip.
-    while (A::template load_acquire<Site::kFlipAwait>(last_phase().word) >> 1 < first) os_.relax();
+    // order: relaxed: it came before that of the phase that the caller has waited for
+    await_flip(last_phase(), A::load_relaxed(memory_.domain(0).phase.word) & ~kParked);
   }
 
  private:
@@ -165,8 +165,15 @@ class Tree {
     return 2 * (near + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead)) + 1);
   }
 
-  // True if this took the root's last ticket.
-  bool climb(std::uint32_t leaf) {
+  // Until a phase that somebody else is bringing on is over.
+  void await_flip(Phase<A>& phase, std::uint64_t token) {
+    // order: acquire: the parents, the members and the flips of other domains as the last completer left them. Pairs with kWordFlip.
+    while (A::template load_acquire<Site::kFlipAwait>(phase.word) < token) os_.relax();
+  }
+
+  // After a leaf's last ticket. True if this took the root's last one.
+  bool climb(std::uint32_t leaf, std::uint32_t episode) {
+    await_flip(memory_.domain(leaf).phase, token_of(leaf, episode) - 2);
     const std::uint32_t leaves = memory_.leaves();
     if (leaves == 1) return true;
     if (!take(memory_.inner(leaf / kFanIn), 1).last) return false;
@@ -174,8 +181,8 @@ class Tree {
   }
 
   void set(Node<A>& node, std::uint32_t episode, std::uint32_t tickets) {
-    // order: release: whoever takes a ticket sees the parents ready. Pairs with kWordAdd.
-    A::template store_release<Site::kLeafReset>(node.word, std::uint64_t{tickets} << 32 | episode);
+    // order: relaxed: whoever climbs has waited for the flip that comes after it.
+    A::store_relaxed(node.word, std::uint64_t{tickets} << 32 | episode);
   }
 
   void make_ready(std::uint32_t episode, std::uint32_t count) {

@@ -37,8 +37,7 @@ enum class Site : std::uint8_t {
   kJoinedRead,    // how many have, read before their CPUs
   kMove,          // where the members have moved on to
   kMovedRead,     // a look at it, before what is there
-  kLeafReset,     // the completer makes a leaf of a tree ready for the next episode
-  kFlipAwait,     // the completer of an episode sees that the one before is released
+  kFlipAwait,     // who climbs a tree, or completes an episode, sees the one before released
   kRecycle,       // the word of a barrier that is made where another one was
   kPoolPush,      // an entry is given back to a pool
   kPoolPop,       // a look at the entry to take

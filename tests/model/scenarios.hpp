@@ -2,6 +2,7 @@
 #ifndef FERMATA_TESTS_MODEL_SCENARIOS_HPP
 #define FERMATA_TESTS_MODEL_SCENARIOS_HPP
 
+#include "anonymous.hpp"
 #include "protocols.hpp"
 #include "scenario.hpp"
 
@@ -12,6 +13,46 @@ inline Wanted barrier(const char* algorithm, const char* layout, std::int32_t me
 }
 inline Wanted data(Kind kind, const char* algorithm, const char* layout, std::int32_t members, std::int32_t credits) {
   return {.kind = kind, .algorithm = algorithm, .layout = layout, .members = members, .payload = 8, .credits = credits};
+}
+
+inline Scenario beside(const char* name, const char* what, Search search, bool (*protocol)(rl::test_params&)) {
+  return {name, what, {}, 1, search, false, Fencing::kFull, protocol};
+}
+
+// Barriers without ranks.
+inline std::vector<Scenario> anonymous_scenarios() {
+  using Counter2 = ModelCounter<2, 2>;
+  using Phase2 = ModelTree<2, 2, 1>;
+  using Tree2 = ModelTree<2, 2, 2>;
+  return {
+      beside("anonymous_word2", "one word, two members", full(), meet<Counter2, 2, 2>),
+      beside("anonymous_word2_reuse", "the same, four episodes", bounded(4), meet<Counter2, 2, 4>),
+      beside("anonymous_word3", "one word, a count that is no power of two", bounded(2), meet<ModelCounter<3, 3>, 3, 3>),
+      beside("anonymous_word_strangers", "three threads, two arrivals a phase", full(), run<StrangerSuite<ModelCounter<3, 2>, false>>),
+      beside("anonymous_word_drop2", "one of two drops at once", bounded(5), run<DropSuite<Counter2, 2>>),
+      beside("anonymous_word_drop3", "one of three drops later", bounded(2), run<DropSuite<ModelCounter<3, 3>, 3>>),
+      beside("anonymous_word_recycle", "memory used again before all have left", bounded(3), run<RecycleSuite<ModelCounter<3, 3>>>),
+      beside("anonymous_word_park2", "both park, three episodes", bounded(4), meet<Counter2, 2, 3, true>),
+      beside("anonymous_word_park3", "three park, two episodes", bounded(2), meet<ModelCounter<3, 3>, 3, 2, true>),
+      beside("anonymous_word_park_strangers", "parkers of two phases", bounded(3), run<StrangerSuite<ModelCounter<3, 2>, true>>),
+      beside("anonymous_phase2", "a phase of its own, two members", bounded(5), meet<Phase2, 2, 2>),
+      beside("anonymous_phase_step", "a step before the release", bounded(4), run<StepSuite<Phase2>>),
+      beside("anonymous_phase_alone", "one arrival a phase, two threads", bounded(4), run<AloneSuite<ModelTree<2, 1, 1>>>),
+      beside("anonymous_phase_strangers", "three threads, two arrivals a phase", bounded(3), run<StrangerSuite<ModelTree<3, 2, 1>, false>>),
+      beside("anonymous_phase_drop2", "one of two drops at once", bounded(4), run<DropSuite<Phase2, 2>>),
+      beside("anonymous_phase_recycle", "memory used again before all have left", bounded(3), run<RecycleSuite<ModelTree<3, 3, 1>>>),
+      beside("anonymous_phase_park2", "both park, three episodes", bounded(3), meet<Phase2, 2, 3, true>),
+      beside("anonymous_tree2", "two leaves, two members", bounded(5), meet<Tree2, 2, 1>),
+      beside("anonymous_tree2_reuse", "the same, three episodes", bounded(3), meet<Tree2, 2, 3>),
+      beside("anonymous_tree3", "two leaves, three members", bounded(2), meet<ModelTree<3, 3, 2>, 3, 2>),
+      beside("anonymous_tree3_crowd", "all three enter at the same leaf", bounded(2), meet<ModelTree<3, 3, 2, true>, 3, 2>),
+      beside("anonymous_tree3_park", "two leaves, three that park", bounded(2), meet<ModelTree<3, 3, 2>, 3, 2, true>),
+      beside("anonymous_tree_alone", "one arrival a phase, two leaves", bounded(3), run<AloneSuite<ModelTree<2, 1, 2>>>),
+      beside("anonymous_tree_strangers", "three threads, two arrivals a phase", bounded(3), run<StrangerSuite<ModelTree<3, 2, 2>, false>>),
+      beside("anonymous_tree_drop3", "one of three drops", bounded(2), run<DropSuite<ModelTree<3, 3, 2>, 3>>),
+      beside("anonymous_tree_recycle", "memory used again before all have left", bounded(2), run<RecycleSuite<ModelTree<3, 3, 2>>>),
+      beside("anonymous_pool", "entries of a pool taken and given back", bounded(6), run<FreeListSuite>),
+  };
 }
 
 inline std::vector<Scenario> scenarios() {
@@ -26,7 +67,7 @@ inline std::vector<Scenario> scenarios() {
   const Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
   const Fencing full_fence = Fencing::kFull;
   const Fencing membarrier = Fencing::kMembarrier;
-  return {
+  std::vector<Scenario> all = {
       // Slots
       {"flags2", "one flag each way, one slot", flags, 2, full()},
       {"flags2_reuse", "the same, three episodes", flags, 3, bounded(5)},
@@ -71,6 +112,9 @@ inline std::vector<Scenario> scenarios() {
       {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
       {"break_parked", "a broken team wakes who is parked", {}, 1, full(), false, full_fence, rl::simulate<BreakParkedSuite>},
   };
+  const std::vector<Scenario> anonymous = anonymous_scenarios();
+  all.insert(all.end(), anonymous.begin(), anonymous.end());
+  return all;
 }
 
 }  // namespace fermata::model

@@ -1,0 +1,274 @@
+// The barriers without ranks in the checker: src/anonymous' headers, with members that are threads of the checker. What is checked is
+// what scenario.hpp checks of plans; and strangers, drops, memory used again.
+#ifndef FERMATA_TESTS_MODEL_ANONYMOUS_HPP
+#define FERMATA_TESTS_MODEL_ANONYMOUS_HPP
+
+#include "anonymous/free_list.hpp"
+#include "anonymous/tree.hpp"
+#include "memory.hpp"
+
+namespace fermata::model {
+
+using anonymous::Arrival;
+
+template <std::uint32_t N>
+struct AnonymousOs : ModelOs<N> {
+  void relax() { ModelAtomics::pause(); }
+};
+
+// Waits, spinning or parking.
+template <bool Parks, class Os>
+inline void await(anonymous::Phase<ModelAtomics>& phase, std::uint64_t token, Os& os) {
+  while (!anonymous::is_over(phase, token)) {
+    if (Parks) {
+      anonymous::park(phase, token, os, 0);
+    } else {
+      ModelAtomics::pause();
+    }
+  }
+}
+
+template <std::uint32_t N, std::uint32_t Count>
+struct ModelCounter {
+  using Barrier = anonymous::Counter<ModelAtomics>;
+
+  anonymous::Phase<ModelAtomics> phase;
+  anonymous::Drops<ModelAtomics> drops;
+  Barrier::Any any{0};
+  anonymous::Divisor count{Count};
+  AnonymousOs<N> os;
+
+  Barrier barrier() { return {phase, count, drops, any}; }
+  void prepare() {
+    phase.word.store(0, rl::mo_relaxed, RL_INFO);
+    phase.bell.store(0, rl::mo_relaxed, RL_INFO);
+    os.add_bell(&phase.bell);
+    barrier().open();
+  }
+  Arrival arrive(unsigned) { return barrier().arrive(1, os); }
+  Arrival drop(unsigned) { return barrier().drop(os); }
+  void finished() { barrier().finished(os); }
+  void reopen() { barrier().open(); }
+  anonymous::Phase<ModelAtomics>& of(unsigned) { return phase; }
+};
+
+// Member m enters at leaf m modulo Leaves, or, Crowd, at the first one.
+template <std::uint32_t N, std::uint32_t Count, std::uint32_t Leaves, bool Crowd = false>
+struct ModelTree {
+  using Barrier = anonymous::Tree<ModelAtomics, ModelTree, AnonymousOs<N>>;
+
+  anonymous::Domain<ModelAtomics> domains[Leaves];
+  anonymous::Node<ModelAtomics> root;
+  anonymous::Members<ModelAtomics> all;
+  AnonymousOs<N> os;
+
+  anonymous::Domain<ModelAtomics>& domain(std::uint32_t d) { return domains[d]; }
+  anonymous::Node<ModelAtomics>& inner(std::uint32_t) { return root; }
+  anonymous::Members<ModelAtomics>& members() { return all; }
+  std::uint32_t leaves() const { return Leaves; }
+  std::uint32_t capacity() const { return Leaves; }
+
+  Barrier barrier() { return {*this, os}; }
+  void prepare() {
+    for (auto& d : domains) {
+      d.phase.word.store(0, rl::mo_relaxed, RL_INFO);
+      d.phase.bell.store(0, rl::mo_relaxed, RL_INFO);
+      os.add_bell(&d.phase.bell);
+    }
+    barrier().open(Count, 1);
+  }
+  std::uint32_t entry(unsigned member) const { return Crowd ? 0 : member % Leaves; }
+  // `step` is what a completer does before the others go on.
+  template <class Step>
+  Arrival arrive(unsigned member, Step&& step) {
+    return barrier().arrive(
+        entry(member), 1,
+        [&](std::uint64_t token) {
+          step();
+          barrier().release(token);
+        },
+        [&](std::uint64_t token) { await<false>(of(member), token, os); });
+  }
+  Arrival arrive(unsigned member) {
+    return arrive(member, [] {});
+  }
+  Arrival drop(unsigned member) {
+    barrier().drop();
+    return arrive(member);
+  }
+  void finished() { barrier().finished(); }
+  void reopen() { barrier().open(Count, barrier().next_number()); }
+  anonymous::Phase<ModelAtomics>& of(unsigned member) { return domains[entry(member)].phase; }
+};
+
+// N members meet Episodes times; plain data that each wrote before are seen by all after, and overwritten an episode later.
+template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks>
+struct MeetSuite : rl::test_suite<MeetSuite<Memory, N, Episodes, Parks>, static_cast<rl::thread_id_t>(N)> {
+  Memory memory;
+  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
+
+  void before() {
+    memory.prepare();
+    for (auto& pair : written)
+      for (auto& word : pair) word(RL_INFO) = 0;
+  }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
+      written[member][episode % 2](RL_INFO) = episode;
+      const Arrival arrival = memory.arrive(member);
+      await<Parks>(memory.of(member), arrival.token, memory.os);
+      for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
+    }
+  }
+};
+
+// Two arrivals a phase, four in all, of three threads: two wait for theirs, the third arrives twice and does not.
+template <class Memory, bool Parks>
+struct StrangerSuite : rl::test_suite<StrangerSuite<Memory, Parks>, 3> {
+  Memory memory;
+  ModelAtomics::Atomic<std::uint32_t> filled{0};
+
+  void before() { memory.prepare(); }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    for (int i = 0; i < (member == 2 ? 2 : 1); ++i) {
+      const Arrival arrival = memory.arrive(member);
+      if (arrival.last) ModelAtomics::add_relaxed(filled, std::uint32_t{1});
+      if (member < 2) await<Parks>(memory.of(member), arrival.token, memory.os);
+    }
+  }
+  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
+};
+
+// One arrival a phase: each thread fills its own alone, and knows of the other's by the barrier only.
+template <class Memory>
+struct AloneSuite : rl::test_suite<AloneSuite<Memory>, 2> {
+  Memory memory;
+  ModelAtomics::Atomic<std::uint32_t> filled{0};
+
+  void before() { memory.prepare(); }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    for (int i = 0; i < 2; ++i) {
+      const Arrival arrival = memory.arrive(member);
+      RL_ASSERT(arrival.last && anonymous::is_over(memory.of(member), arrival.token));
+      ModelAtomics::add_relaxed(filled, std::uint32_t{1});
+    }
+  }
+  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 4); }
+};
+
+// Whoever completes an episode does something with plain data before the others go on.
+template <class Memory>
+struct StepSuite : rl::test_suite<StepSuite<Memory>, 2> {
+  Memory memory;
+  rl::var<std::uint64_t> steps;
+
+  void before() {
+    memory.prepare();
+    steps(RL_INFO) = 0;
+  }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    for (std::uint64_t episode = 1; episode <= 2; ++episode) {
+      const Arrival arrival = memory.arrive(member, [&] { steps(RL_INFO) = steps(RL_INFO) + 1; });
+      await<false>(memory.of(member), arrival.token, memory.os);
+      RL_ASSERT(steps(RL_INFO) == episode);
+    }
+  }
+};
+
+// The last member drops in the second episode (the first, if it is alone with another); the others go on.
+template <class Memory, std::uint32_t N>
+struct DropSuite : rl::test_suite<DropSuite<Memory, N>, static_cast<rl::thread_id_t>(N)> {
+  static constexpr std::uint64_t kEpisodes = 3;
+  Memory memory;
+  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
+
+  void before() {
+    memory.prepare();
+    for (auto& pair : written)
+      for (auto& word : pair) word(RL_INFO) = 0;
+  }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    const std::uint64_t last = N == 2 ? 1 : 2;
+    for (std::uint64_t episode = 1; episode <= kEpisodes; ++episode) {
+      written[member][episode % 2](RL_INFO) = episode;
+      if (member == N - 1 && episode == last) {
+        memory.drop(member);
+        return;
+      }
+      const Arrival arrival = memory.arrive(member);
+      await<false>(memory.of(member), arrival.token, memory.os);
+      for (std::uint32_t other = 0; other < N; ++other)
+        if (other < N - 1 || episode <= last) RL_ASSERT(written[other][episode % 2](RL_INFO) == episode);
+    }
+    if (member == 0) memory.finished();
+  }
+};
+
+// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, which it uses alone; others
+// still leave the first.
+template <class Memory>
+struct RecycleSuite : rl::test_suite<RecycleSuite<Memory>, 3> {
+  Memory memory;
+  std::array<rl::var<std::uint64_t>, 3> written;
+
+  void before() {
+    memory.prepare();
+    for (auto& word : written) word(RL_INFO) = 0;
+  }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    written[member](RL_INFO) = 1;
+    const Arrival arrival = memory.arrive(member);
+    await<false>(memory.of(member), arrival.token, memory.os);
+    for (auto& word : written) RL_ASSERT(word(RL_INFO) == 1);
+    if (member != 0 || arrival.last) return;
+    memory.finished();
+    memory.reopen();
+    const Arrival first = memory.arrive(0);
+    const Arrival second = memory.arrive(0);
+    RL_ASSERT(!first.last && !second.last && !anonymous::is_over(memory.of(0), first.token));
+    const Arrival third = memory.arrive(0);
+    RL_ASSERT(third.last && third.token == first.token && anonymous::is_over(memory.of(0), first.token));
+  }
+};
+
+// Two threads take and give back entries of two; whoever has one has it alone.
+struct FreeListSuite : rl::test_suite<FreeListSuite, 2> {
+  ModelAtomics::Atomic<std::uint64_t> head;
+  std::array<ModelAtomics::Atomic<std::uint32_t>, 3> links;
+  std::array<rl::var<std::uint64_t>, 3> uses;
+
+  void before() {
+    head.store(1, rl::mo_relaxed, RL_INFO);
+    links[1].store(2, rl::mo_relaxed, RL_INFO);
+    links[2].store(0, rl::mo_relaxed, RL_INFO);
+    for (auto& use : uses) use(RL_INFO) = 0;
+  }
+  void thread(unsigned) {
+    const auto next = [this](std::uint32_t entry) -> auto& { return links[entry]; };
+    for (int i = 0; i < 2; ++i) {
+      const std::uint32_t entry = anonymous::pop_free<ModelAtomics>(head, next);
+      RL_ASSERT(entry != 0);
+      uses[entry](RL_INFO) = uses[entry](RL_INFO) + 1;
+      anonymous::push_free<ModelAtomics>(head, entry, next);
+    }
+  }
+  void after() { RL_ASSERT(uses[1](RL_INFO) + uses[2](RL_INFO) == 4); }
+};
+
+template <class Suite>
+bool run(rl::test_params& params) {
+  return rl::simulate<Suite>(params);
+}
+template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks = false>
+bool meet(rl::test_params& params) {
+  return run<MeetSuite<Memory, N, Episodes, Parks>>(params);
+}
+
+}  // namespace fermata::model
+#endif
