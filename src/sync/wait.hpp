@@ -60,8 +60,8 @@ struct Pace {
 // More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times
 // dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
 // to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
-// members must not probe one by one. One dear yield alone says nothing (a hypervisor took the CPU, a kernel thread ran): co-tenants
-// come back at once.
+// members must not probe one by one. Dear yields now and then say nothing (a hypervisor took the CPU, a kernel thread ran): only
+// those that take half of the time, since to park costs several times a yield.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
 class AutoWait {
  public:
@@ -107,9 +107,10 @@ class AutoWait {
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
-  static constexpr std::int64_t kAgainNs = 30'000'000; // a member's second dear yield within this: somebody shares the CPU
+  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take half of so long: somebody shares the CPU
+  static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
-  static constexpr std::uint32_t kMostPark = 65'536;
+  static constexpr std::uint32_t kMostPark = 16'384;
   static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
 
   WaitAction with_enough_cpus(const WaitView& view, bool may_yield) {
@@ -136,12 +137,21 @@ class AutoWait {
     if (length > 0) pace_->length.store(length > kFirstPark ? length / 2 : 0, std::memory_order_relaxed);
   }
 
-  // Its own last one counts: of the dear yields of several members it cannot be told whether one stranger's turn made them.
+  // Its own ones count: of the dear yields of several members it cannot be told whether one stranger's turn made them.
+  // Where a co-tenant is known, one that comes as soon as the team yields again is enough.
   void dear(const WaitView& view) {
+    const bool at_once = cheap_ < kSoon;
     cheap_ = 0;
-    const bool again = dear_ns_ != 0 && view.now_ns - dear_ns_ < kAgainNs;
-    dear_ns_ = view.now_ns;
-    if (again || pace_->length.load(std::memory_order_relaxed) > 0) park_all(view.call);  // order: a hint
+    if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) return park_all(view.call);  // order: a hint
+    const std::int64_t begin = view.now_ns - view.last_action_ns;
+    if (begin - window_ns_ > kWindowNs) {
+      window_ns_ = begin;
+      lost_ns_ = dears_ = 0;
+    }
+    lost_ns_ += view.last_action_ns;
+    if (++dears_ < 2 || 2 * lost_ns_ < view.now_ns - window_ns_) return;
+    window_ns_ = dears_ = 0;
+    park_all(view.call);
   }
 
   void park_all(std::uint64_t call) {
@@ -164,7 +174,9 @@ class AutoWait {
   std::int64_t cheap_ = 0;
   std::uint64_t call_ = 0;      // waited in last
   std::uint32_t yields_ = 0;    // in that call
-  std::int64_t dear_ns_ = 0;    // when the last dear yield ended
+  std::int64_t window_ns_ = 0;  // since when dear yields are counted
+  std::int64_t lost_ns_ = 0;    // in them
+  std::int64_t dears_ = 0;
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
   std::uint32_t parted_ = 0;

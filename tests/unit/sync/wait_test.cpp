@@ -107,6 +107,11 @@ TEST_F(AutoWaitTest, OneDearYieldNowAndThenParksNobody) {
     EXPECT_EQ(crowded.next(after_yield(call, kSlice, static_cast<std::int64_t>(call) * 50 * kMs)), WaitAction::kYield);
 }
 
+TEST_F(AutoWaitTest, DearYieldsThatTakeATenthOfTheTimeParkNobody) {
+  for (std::uint64_t call = 1; call < 100; ++call)
+    EXPECT_EQ(crowded.next(after_yield(call, kSlice / 3, static_cast<std::int64_t>(call) * 10 * kMs)), WaitAction::kYield);
+}
+
 TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
   AutoWait other(true, 2, &pace);
   EXPECT_EQ(crowded.next(after_yield(10, kSlice, 100 * kMs)), WaitAction::kYield);
