@@ -62,6 +62,7 @@ class Maker {
       case Builtin::kCounter: return 0;
       case Builtin::kComplete: return std::size_t{members_} * members_;
       case Builtin::kLinear: return std::size_t{members_} * 2;
+      case Builtin::kButterfly: return 2;
     }
     return 0;
   }
@@ -92,6 +93,11 @@ class Maker {
         for (std::uint32_t i = 1; i < members_; ++i) signal(i, 0, Fold::kCombineRight);
         end_stage();
         for (std::uint32_t i = 1; i < members_; ++i) signal(0, i, Fold::kCopy);
+        end_stage();
+        break;
+      case Builtin::kButterfly:
+        signal(0, 1, Fold::kCombineLeft);
+        signal(1, 0, Fold::kCombineRight);
         end_stage();
         break;
     }
@@ -217,7 +223,7 @@ class Maker {
   }
 
   void name(ProgramHeader& header) const {
-    static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear"};
+    static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear", "butterfly"};
     snprintf(header.algorithm, sizeof header.algorithm, "%s", kNames[static_cast<int>(plan_.algorithm)]);
     char* at = header.layout;
     const char* const end = at + sizeof header.layout;
@@ -246,7 +252,8 @@ BuiltinPlan builtin_barrier(std::uint32_t members, std::uint32_t cpus) {
 }
 
 BuiltinPlan builtin_allreduce(std::uint32_t members, std::uint32_t payload) {
-  return {.algorithm = members <= kMostComplete ? Builtin::kComplete : Builtin::kLinear,
+  const Builtin few = members == 2 ? Builtin::kButterfly : Builtin::kComplete;
+  return {.algorithm = members <= kMostComplete ? few : Builtin::kLinear,
           .members = members,
           .payload = payload,
           .packed = payload == 8,

@@ -16,6 +16,7 @@ enum class Builtin : std::uint8_t {
   kCounter,        // barrier: one word that all add to and poll
   kComplete,       // allreduce: everybody's data to everybody, folded in rank order
   kLinear,         // allreduce: through member 0, which folds in rank order
+  kButterfly,      // allreduce of two, which exchange: complete without a slot to oneself
 };
 
 struct BuiltinPlan {

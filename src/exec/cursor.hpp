@@ -217,7 +217,7 @@ class Cursor {
   }
 
   static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t* mine) {
-    alignas(16) std::uint64_t theirs[kPayloadWords] = {};
+    alignas(16) std::uint64_t theirs[kPayloadWords];  // behind carried.words nobody reads
     for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
     if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
     carried.whole(theirs, mine, carried.context);

@@ -208,11 +208,17 @@ Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, 
   const auto word = [&](std::uint32_t i) { return word_at(data, i, bytes); };
   const Status ready = start<Load::kWords>(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, 0, word);
   if (ready != Status::kOk) return ready;
+  const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
+  for (std::uint32_t i = 0; i < carried.words; ++i) regs_[0][i] = word(i);
+  if (cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
+    copy_bytes(data, regs_[0], bytes);
+    over();
+    return Status::kOk;
+  }
   load_ = Load::kWords;
   out_ = data;
   out_bytes_ = bytes;
-  carried_ = {.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
-  for (std::uint32_t i = 0; i < carried_.words; ++i) regs_[0][i] = word(i);
+  carried_ = carried;
   return run();
 }
 

@@ -19,7 +19,7 @@ using exec::BuiltinPlan;
 using Blob = std::unique_ptr<ProgramHeader, decltype(&std::free)>;
 
 Plan planned(const BuiltinPlan& builtin) {
-  static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear"};
+  static constexpr const char* kNames[] = {"dissemination", "counter", "complete", "linear", "butterfly"};
   const Algorithm* algorithm = find_algorithm(kNames[static_cast<int>(builtin.algorithm)]);
   Plan plan;
   plan.key.kind = builtin.is_barrier() ? Kind::kBarrier : Kind::kAllreduce;
