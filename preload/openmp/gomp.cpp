@@ -4,7 +4,7 @@
 // reductions, offloading) is not noted; its threads are told from the noted ones by the nesting level, on which both agree, and
 // keep the run-time's barrier.
 //
-// Cost: about 5 ns per region and thread, and 2 ns per barrier for the look at the level.
+// Cost: a region has one more line that each thread gets from the first one, about 0.1 us; a barrier 3 ns, most of it for the level.
 //
 // A loop or sections construct with a barrier at its end is the same without, and our barrier behind it.
 #include <stdint.h>

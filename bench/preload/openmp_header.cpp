@@ -1,0 +1,137 @@
+// What a reduction costs whose result every thread has behind it, within one parallel region: the header's allreduce, and what OpenMP
+// offers. Overheads as in openmp_overhead.c; the sums are checked while they are timed.
+//
+//   openmp_header [THREADS [SAMPLES]]     one line per way: name, then each sample's overhead in ns
+#include <fermata/openmp.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+constexpr int kRepeats = 2000;
+constexpr int kDelay = 20;
+volatile bool wrong = false;
+
+void delay() {
+  for (volatile int i = 0; i < kDelay; i = i + 1) continue;
+}
+
+template <class Round>
+double time_of(Round&& round) {
+  double time = 0;
+#pragma omp parallel
+  {
+#pragma omp barrier
+    const double start = omp_get_wtime();
+    for (int i = 0; i < kRepeats; ++i) round(i);
+#pragma omp master
+    time = omp_get_wtime() - start;
+  }
+  return time;
+}
+
+double reference() {
+  const double start = omp_get_wtime();
+  for (int i = 0; i < kRepeats; ++i) delay();
+  return omp_get_wtime() - start;
+}
+
+double header_one() {
+  return time_of([&](int i) {
+    delay();
+    const double n = omp_get_num_threads();
+    if (fermata::omp::allreduce(i + 1.0) != n * (i + 1)) wrong = true;
+  });
+}
+
+double header_seven() {
+  return time_of([&](int i) {
+    delay();
+    const double n = omp_get_num_threads();
+    const auto sum = fermata::omp::allreduce(std::array<double, 7>{1, 2, 3, 4, 5, 6, i + 1.0});
+    if (sum[0] != n || sum[6] != n * (i + 1)) wrong = true;
+  });
+}
+
+double header_barrier() {
+  return time_of([&](int) {
+    delay();
+    fermata::omp::barrier();
+  });
+}
+
+// Never reset, which would take two more barriers: the least that a reduction clause costs.
+double sum_by_clause;
+double clause_one() {
+  sum_by_clause = 0;
+  const double time = time_of([&](int) {
+#pragma omp for reduction(+ : sum_by_clause)
+    for (int t = 0; t < omp_get_num_threads(); ++t) {
+      delay();
+      sum_by_clause += 1;
+    }
+  });
+  if (sum_by_clause != static_cast<double>(kRepeats) * omp_get_max_threads()) wrong = true;
+  return time;
+}
+
+// As a program needs it that uses each sum: nobody resets it before all have read it.
+double clause_one_used() {
+  return time_of([&](int) {
+#pragma omp single
+    sum_by_clause = 0;
+#pragma omp for reduction(+ : sum_by_clause)
+    for (int t = 0; t < omp_get_num_threads(); ++t) {
+      delay();
+      sum_by_clause += 1;
+    }
+    if (sum_by_clause != omp_get_num_threads()) wrong = true;
+#pragma omp barrier
+  });
+}
+
+double seven_by_clause[7];
+double clause_seven() {
+  for (double& s : seven_by_clause) s = 0;
+  return time_of([&](int) {
+#pragma omp for reduction(+ : seven_by_clause)
+    for (int t = 0; t < omp_get_num_threads(); ++t) {
+      delay();
+      for (double& s : seven_by_clause) s += 1;
+    }
+  });
+}
+
+struct Way {
+  const char* name;
+  double (*run)();
+};
+constexpr Way kWays[] = {{"header-barrier", header_barrier}, {"header-allreduce-1", header_one}, {"header-allreduce-7", header_seven},
+                         {"for-reduction-1", clause_one},    {"for-reduction-7", clause_seven},
+                         {"reset+for-reduction-1", clause_one_used}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
+  const int samples = argc > 2 ? std::atoi(argv[2]) : 20;
+  std::vector<std::vector<double>> times(std::size(kWays));
+  for (int s = -1; s < samples; ++s) {  // the first round only warms up
+    for (std::size_t w = 0; w < std::size(kWays); ++w) {
+      const double alone = reference();
+      const double ns = (kWays[w].run() - alone) / kRepeats * 1e9;
+      if (s >= 0) times[w].push_back(ns);
+    }
+  }
+  for (std::size_t w = 0; w < std::size(kWays); ++w) {
+    std::printf("%s", kWays[w].name);
+    for (const double t : times[w]) std::printf(" %.1f", t);
+    std::printf("\n");
+  }
+  if (wrong) std::fprintf(stderr, "a sum was wrong\n");
+  return wrong ? 1 : 0;
+}
