@@ -12,35 +12,46 @@ void OsCalls::relax() {
   RealAtomics::pause();
 }
 
+// One pool for each number of leaves.
 struct Pools {
-  static constexpr std::size_t kLarge =
-      sizeof(Barrier) + (kMaxLeaves - 1) * sizeof(Domain<RealAtomics>) + kInnerNodes * sizeof(Node<RealAtomics>);
-  static constexpr std::size_t kLink = __builtin_offsetof(Barrier, link_);
-  static Pool small, large;
+  static PoolLayout layout(std::uint32_t leaves) {
+    std::size_t bytes = sizeof(Barrier);
+    if (leaves > 1)
+      bytes += (leaves - 1) * sizeof(Domain<RealAtomics>) + (leaves <= kFanIn ? 1 : kInnerNodes) * sizeof(Node<RealAtomics>);
+    return {bytes, __builtin_offsetof(Barrier, link_)};
+  }
+  static Pool all[kMaxLeaves + 1];
 };
-constinit Pool Pools::small(sizeof(Barrier), Pools::kLink);
-constinit Pool Pools::large(Pools::kLarge, Pools::kLink);
+constinit Pool Pools::all[kMaxLeaves + 1] = {};
+
+// One word for few members, or for all of one domain; a leaf has at least kLeaf. Chosen by the papers' fan-in, not by measurements:
+// no machine with several domains was at hand.
+static std::uint32_t leaves_for(std::uint32_t count) {
+  constexpr std::uint32_t kLeaf = 4;
+  if (count <= kFanIn) return 1;
+  const std::uint32_t known = domains();
+  const std::uint32_t wanted = known < count / kLeaf ? known : count / kLeaf;
+  return wanted < kMaxLeaves ? wanted : kMaxLeaves;
+}
 
 Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   const int saved = errno;  // what is asked of the system on the way may not exist
-  const std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : 1;
-  const bool large = leaves > 1;
-  std::byte* memory = (large ? Pools::large : Pools::small).take();
-  errno = saved;
+  std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count);
+  if (leaves == 1 && !shape.completion) leaves = 0;
+  std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));
   if (memory == nullptr) return Status::kMemory;
   auto* b = reinterpret_cast<Barrier*>(memory);
-  b->count_ = Divisor(count);
-  b->large_ = large;
+  if (b->leaves_ != leaves) b->leaves_ = leaves;  // not again: it is read behind arrivals
   b->completion_ = shape.completion;
-  b->leaves_ = shape.completion || large ? leaves : 0;
-  b->entry_ = shape.entry;
-  ++b->generation_;
   // order: relaxed at all: handed over with the barrier
-  b->pace_.park_until.store(0, std::memory_order_relaxed);
-  b->pace_.length.store(0, std::memory_order_relaxed);  // order: see above
-  b->choose_spins();
-  if (b->leaves_ == 0) {
-    b->counter().open();
+  b->count_.store(count, std::memory_order_relaxed);
+  b->spins_.store(choose_spins(count), std::memory_order_relaxed);  // order: see above
+  b->generation_.fetch_add(1, std::memory_order_relaxed);           // order: see above
+  b->entry_.store(shape.entry, std::memory_order_relaxed);          // order: see above
+  b->pace_.park_until.store(0, std::memory_order_relaxed);          // order: see above
+  b->pace_.length.store(0, std::memory_order_relaxed);              // order: see above
+  if (leaves == 0) {
+    TheCounter::open(b->first_.phase, b->measure_, count, b->drops_, b->any_drops_);
   } else {
     OsCalls os;
     TheTree tree(*b, os);
@@ -58,10 +69,15 @@ void Barrier::destroy() {
   } else {
     TheTree(*this, os).finished();
   }
-  (large_ ? Pools::large : Pools::small).give_back(reinterpret_cast<std::byte*>(this));
+  Pools::all[leaves_].give_back(Pools::layout(leaves_), reinterpret_cast<std::byte*>(this));
 }
 
-std::uint32_t Barrier::entry() const { return entry_ != nullptr ? entry_() % leaves_ : 0; }
+std::uint32_t Barrier::entry() const {
+  // order: relaxed: a hint
+  std::uint32_t (*const forced)() = entry_.load(std::memory_order_relaxed);
+  const std::uint32_t domain = forced != nullptr ? forced() : current_domain();
+  return domain < leaves_ ? domain : domain % leaves_;
+}
 
 Arrival Barrier::arrive_tree(std::uint32_t arrivals, bool drops) {
   OsCalls os;

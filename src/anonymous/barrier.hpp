@@ -1,5 +1,9 @@
 // The anonymous barrier: which of counter.hpp and tree.hpp a barrier is, its memory, its waiting.
 //
+// Memory used again: whoever has arrived may find that the barrier is destroyed meanwhile and another one in its place. So memory is
+// for ever that of barriers with the same number of leaves (0: a counter), and what else is read behind an arrival is atomic
+// and a hint, or a word that goes on from one barrier to the next.
+//
 // fork: a child has copies of all barriers as they were; those that no other thread of the parent was in can be used in it.
 #ifndef FERMATA_ANONYMOUS_BARRIER_HPP
 #define FERMATA_ANONYMOUS_BARRIER_HPP
@@ -54,33 +58,32 @@ class alignas(kMaxLine) Barrier {
 
   // Memory of a tree, as tree.hpp wants it.
   Domain<RealAtomics>& domain(std::uint32_t d) { return d == 0 ? first_ : more()[d - 1]; }
-  Node<RealAtomics>& inner(std::uint32_t i) { return reinterpret_cast<Node<RealAtomics>*>(more() + kMaxLeaves - 1)[i]; }
+  Node<RealAtomics>& inner(std::uint32_t i) { return reinterpret_cast<Node<RealAtomics>*>(more() + leaves_ - 1)[i]; }
   Members<RealAtomics>& members() { return members_; }
   std::uint32_t leaves() const { return leaves_; }
-  std::uint32_t capacity() const { return large_ ? kMaxLeaves : 1; }
 
  private:
   using TheTree = Tree<RealAtomics, Barrier, OsCalls>;
   using TheCounter = Counter<RealAtomics>;
 
   Domain<RealAtomics>* more() { return reinterpret_cast<Domain<RealAtomics>*>(this + 1); }
-  TheCounter counter() { return {first_.phase, count_, drops_, any_drops_}; }
+  TheCounter counter() { return {first_.phase, measure_, drops_, any_drops_}; }
   std::uint32_t entry() const;
   Arrival arrive_tree(std::uint32_t arrivals, bool drops);
   void wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
-  void choose_spins();
+  static std::uint32_t choose_spins(std::uint32_t count);
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
 
   // Read by all who arrive, written when the barrier is made: a line that stays in every cache.
-  alignas(kMaxLine) Divisor count_;
-  std::uint32_t leaves_;  // 0: a counter
-  std::atomic<std::uint32_t> spins_;  // of the last long wait's policy
-  std::uint32_t (*entry_)();
-  std::uint32_t generation_;
-  TheCounter::Any any_drops_;
+  alignas(kMaxLine) Measure measure_;
+  std::uint32_t leaves_;  // 0: a counter; the same for ever
   bool completion_;
-  bool large_;
+  std::atomic<std::uint32_t> count_;       // the rest is for waiting, and hints
+  std::atomic<std::uint32_t> spins_;       // of the last long wait's policy
+  std::atomic<std::uint32_t> generation_;  // of barriers in this memory
+  std::atomic<std::uint32_t (*)()> entry_;
+  TheCounter::Any any_drops_;
 
   // Seldom written.
   alignas(kMaxLine) Members<RealAtomics> members_;

@@ -11,8 +11,11 @@
 // Drops: count stays what it is, since tickets are told apart by it. Whoever drops leaves a stand-in: from the next phase on the thread
 //       that fills a phase takes the stand-ins' tickets of the one behind it. A drop is noted under the number of its phase before it
 //       arrives there, so that phase's filler has it with the arrivals; the stand-ins in force say from which phase on. A
-//       filler that comes late to look (it has lost its CPU; strangers have filled the phases behind) finds later numbers and does
-//       nothing; as soon as there are stand-ins no phase can be filled before the filler of the one before it has taken their tickets.
+//       filler that comes late to look (it has lost its CPU; strangers have filled the phases behind, or the memory is another
+//       barrier's) finds later numbers and does nothing; as soon as there are stand-ins no phase can be filled before the filler
+//       of the one before it has taken their tickets.
+// Memory used again: behind an arrival, the barrier may be destroyed and its memory another one's. So what is needed then is read
+//       before, and tickets and the numbers of phases go on from one barrier to the next.
 // Limits: no step between the last arrival and the release: tree.hpp has one.
 #ifndef FERMATA_ANONYMOUS_COUNTER_HPP
 #define FERMATA_ANONYMOUS_COUNTER_HPP
@@ -27,7 +30,14 @@ struct Arrival {
   bool last = false;        // one of them filled a phase
 };
 
-// Numbers of phases are their low 32 bits here, above a count of threads in the low half.
+// What a barrier's tickets mean: written when it is made.
+struct Measure {
+  Divisor count;
+  std::uint32_t numbers_from = 0;  // of phases: added to ticket / count
+  std::uint32_t number_of(std::uint64_t ticket) const { return static_cast<std::uint32_t>(count.quotient(ticket)) + numbers_from; }
+};
+
+// Numbers of phases stand above a count of threads in the low half.
 template <class A>
 struct Drops {
   typename A::template Atomic<std::uint64_t> noted[2];   // by parity: phase, drops in it
@@ -39,25 +49,30 @@ template <class A>
 class Counter {
  public:
   using Any = typename A::template Atomic<std::uint32_t>;
-  Counter(Phase<A>& phase, const Divisor& count, Drops<A>& drops, Any& any)
-      : phase_(phase), count_(count), drops_(drops), any_(any) {}
+  Counter(Phase<A>& phase, const Measure& measure, Drops<A>& drops, Any& any)
+      : phase_(phase), measure_(measure), drops_(drops), any_(any) {}
 
-  // Makes the word of a new barrier where an old one may still be looked at: on to the next multiple of count.
-  void open() {
+  // Makes the word of a new barrier where an old one may still be looked at: on to the next multiple of count. The new measure is
+  // made of the old one, which `measure` still is.
+  static void open(Phase<A>& phase, Measure& measure, std::uint32_t count, Drops<A>& drops, Any& any) {
     // order: relaxed at all: nobody arrives at the old barrier any more, and who gave it back was acquired with the entry.
-    A::store_relaxed(drops_.noted[0], std::uint64_t{0});
-    A::store_relaxed(drops_.noted[1], std::uint64_t{0});   // order: see above
-    A::store_relaxed(drops_.stand_ins, std::uint64_t{0});  // order: see above
-    A::store_relaxed(any_, std::uint32_t{0});              // order: see above
-    const std::uint64_t tickets = A::load_relaxed(phase_.word) >> 1;  // order: see above
-    const std::uint64_t start = count_.quotient(tickets + count_.value() - 1) * count_.value();
+    A::store_relaxed(drops.noted[0], std::uint64_t{0});
+    A::store_relaxed(drops.noted[1], std::uint64_t{0});   // order: see above
+    A::store_relaxed(drops.stand_ins, std::uint64_t{0});  // order: see above
+    A::store_relaxed(any, std::uint32_t{0});              // order: see above
+    const std::uint64_t tickets = A::load_relaxed(phase.word) >> 1;  // order: see above
+    const std::uint32_t unused = measure.number_of(tickets) + 2;
+    const Divisor by(count);
+    const std::uint64_t phases = by.quotient(tickets + count - 1);
+    measure = {by, unused - static_cast<std::uint32_t>(phases)};
     // order: release: a slow waiter of the old barrier, who reads this, has what all wrote in its phase. Pairs with kWordPoll.
-    A::template store_release<Site::kRecycle>(phase_.word, 2 * start);
+    A::template store_release<Site::kRecycle>(phase.word, 2 * phases * count);
   }
 
   template <class Os>
   [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals, Os&& os) {
-    const Divisor count = count_;  // before the arrival: behind it, the phase may be over and the memory another barrier's
+    const Measure measure = measure_;
+    const Divisor& count = measure.count;
     // 1. order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
     const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{arrivals} * 2);
     const std::uint64_t first = old >> 1;
@@ -70,7 +85,7 @@ class Counter {
         ring(phase_, true, os);  // 2.
       // order: relaxed: a drop that concerns this phase came with an arrival in it
       if (A::load_relaxed(any_) != 0) [[unlikely]]
-        stand_in(static_cast<std::uint32_t>(count.quotient(end) - 1), os);
+        stand_in(*this, measure.number_of(end) - 1, os);
     }
     return {full * 2, last};
   }
@@ -79,7 +94,7 @@ class Counter {
   Arrival drop(Os&& os) {
     // order: relaxed: the phase that this thread's arrival will belong to cannot end before it; an exchange sees its latest number.
     const std::uint64_t word = A::or_relaxed(phase_.word, std::uint64_t{0});
-    const auto number = static_cast<std::uint32_t>(count_.quotient(word >> 1));
+    const std::uint32_t number = measure_.number_of(word >> 1);
     auto& noted = drops_.noted[number % 2];
     A::store_relaxed(any_, std::uint32_t{1});  // order: relaxed at all: the arrival hands it over
     for (;;) {
@@ -97,9 +112,9 @@ class Counter {
     if (A::load_relaxed(any_) == 0) return;  // order: relaxed: came with the phase that the caller has waited for
     for (;;) {
       const std::uint64_t tickets = A::load_relaxed(phase_.word) >> 1;  // order: relaxed: the pool hands the memory over
-      const std::uint64_t phases = count_.quotient(tickets);
-      const std::uint64_t wanted = in_force(static_cast<std::uint32_t>(phases - 1)) & kLow;
-      if (wanted == count_.value() || tickets - phases * count_.value() >= wanted) return;
+      const std::uint64_t count = measure_.count.value();
+      const std::uint64_t wanted = in_force(measure_.number_of(tickets) - 1) & kLow;
+      if (wanted == count || tickets - measure_.count.quotient(tickets) * count >= wanted) return;
       os.relax();
     }
   }
@@ -119,24 +134,28 @@ class Counter {
     return std::uint64_t{number} << 32 | ((before & kLow) + added);
   }
 
-  // By whoever filled phase `number`.
+  // By whoever filled phase `number`. A copy: so that arrive() need not put its own into memory.
   template <class Os>
-  [[gnu::noinline]] void stand_in(std::uint32_t number, Os&& os) {
+  [[gnu::noinline]] static void stand_in(Counter self, std::uint32_t number, Os&& os) {
+    self.add_stand_ins(number, os);
+  }
+  template <class Os>
+  void add_stand_ins(std::uint32_t number, Os&& os) {
     for (;; ++number) {
       const std::uint64_t now = in_force(number);
       const std::uint64_t threads = now & kLow;
-      if (threads == 0 || threads == count_.value()) return;
+      if (threads == 0 || threads == measure_.count.value()) return;
       A::store_relaxed(drops_.stand_ins, now);  // order: relaxed: the next filler has it with the tickets below
       // order: acq_rel: as an arrival; it hands the drops on. Pairs with itself and kWordPoll.
       const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, threads * 2);
       const std::uint64_t end = (old >> 1) + threads;
-      if (count_.quotient(end) * count_.value() != end) return;
+      if (measure_.count.quotient(end) * measure_.count.value() != end) return;
       if ((old & kParked) != 0) ring(phase_, true, os);
     }
   }
 
   Phase<A>& phase_;
-  const Divisor& count_;
+  const Measure& measure_;
   Drops<A>& drops_;
   Any& any_;
 };

@@ -1,4 +1,4 @@
-// Affinity, quota and environment, cached.
+// Affinity, quota, localities and environment, cached. All idempotent: threads that ask at once find the same.
 #include "anonymous/machine.hpp"
 
 #include <stdlib.h>
@@ -7,12 +7,26 @@
 #include <atomic>
 
 #include "os/os.hpp"
+#include "sync/atomics.hpp"
+#include "sync/handover.hpp"
 
 namespace fermata::anonymous {
 namespace {
 
-std::atomic<std::uint32_t> g_wait{0};  // 1 + WaitKind; 0: not asked yet
-std::atomic<std::uint32_t> g_cpus{0};  // 0: not asked yet
+constexpr std::int64_t kFirstLookNs = 1'000'000;  // after the first; the time between looks doubles
+constexpr std::int64_t kLastLookNs = 1'000'000'000;
+constexpr std::int32_t kCpus = 4096;
+
+std::atomic<std::uint32_t> g_wait{0};       // 1 + WaitKind; 0: not asked yet
+std::atomic<std::uint32_t> g_cpus{0};       // 0: not asked yet
+std::atomic<std::int64_t> g_looked{0};      // when, as os::now_ns()
+std::atomic<std::int64_t> g_pause{kFirstLookNs};
+
+struct Localities {
+  std::uint32_t count;
+  std::uint8_t of[kCpus];
+};
+std::atomic<Localities*> g_localities{nullptr};
 
 WaitKind read_wait_kind() {
   const char* text = getenv("FERMATA_WAIT");
@@ -20,6 +34,22 @@ WaitKind read_wait_kind() {
   for (int i = 0; text != nullptr && i < 4; ++i)
     if (strcmp(text, names[i]) == 0) return static_cast<WaitKind>(i);
   return WaitKind::kAuto;
+}
+
+std::uint32_t within_quota(std::int32_t cpus) {
+  const double quota = os::cgroup_quota().cpus;
+  if (quota > 0 && quota < cpus) return quota < 1 ? 1 : static_cast<std::uint32_t>(quota);
+  return static_cast<std::uint32_t>(cpus);
+}
+
+Localities* localities() {
+  if (Localities* known = moved_to<RealAtomics>(g_localities); known != nullptr) return known;
+  os::Segment segment;
+  if (os::create_private(sizeof(Localities), &segment) != Status::kOk) return nullptr;
+  auto* made = reinterpret_cast<Localities*>(segment.base);
+  made->count = static_cast<std::uint32_t>(os::locality_domains(made->of, kCpus));
+  if (!move_once<RealAtomics>(g_localities, made)) os::unmap(&segment);  // another thread was faster
+  return moved_to<RealAtomics>(g_localities);
 }
 
 }  // namespace
@@ -34,14 +64,34 @@ WaitKind wait_kind() {
 }
 
 std::uint32_t usable_cpus() {
-  std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed: a hint for waiting
+  std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
   if (cpus == 0) {
-    const double quota = os::cgroup_quota().cpus;
-    cpus = static_cast<std::uint32_t>(os::affinity_count());
-    if (quota > 0 && quota < cpus) cpus = quota < 1 ? 1 : static_cast<std::uint32_t>(quota);
-    g_cpus.store(cpus, std::memory_order_relaxed);  // order: see above
+    cpus = within_quota(os::affinity_count());
+    g_looked.store(os::now_ns(), std::memory_order_relaxed);  // order: see above
+    g_cpus.store(cpus, std::memory_order_relaxed);            // order: see above
   }
   return cpus;
+}
+
+void look_again(std::int64_t now_ns) {
+  std::int64_t looked = g_looked.load(std::memory_order_relaxed);        // order: relaxed at all here: hints for waiting
+  const std::int64_t pause = g_pause.load(std::memory_order_relaxed);    // order: see above
+  if (now_ns - looked < pause) return;
+  // order: see above; the exchange makes one thread of several the one who looks
+  if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
+  if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
+  g_cpus.store(within_quota(os::process_cpus(os::online_cpus())), std::memory_order_relaxed);  // order: see above
+}
+
+std::uint32_t domains() {
+  const Localities* known = localities();
+  return known != nullptr ? known->count : 1;
+}
+
+std::uint32_t current_domain() {
+  const Localities* known = localities();
+  const std::int32_t cpu = os::current_cpu();
+  return known != nullptr && cpu < kCpus ? known->of[cpu] : 0;
 }
 
 }  // namespace fermata::anonymous

@@ -1,4 +1,4 @@
-// What anonymous barriers need to know of the machine and of this process: asked once, and again when waiting gets long.
+// What anonymous barriers need to know of the machine and of this process.
 #ifndef FERMATA_ANONYMOUS_MACHINE_HPP
 #define FERMATA_ANONYMOUS_MACHINE_HPP
 
@@ -10,8 +10,16 @@ namespace fermata::anonymous {
 
 // FERMATA_WAIT, as of the first call.
 WaitKind wait_kind();
-// CPUs that this process' threads can use at a time: the affinity of the threads that asked, and the cgroup's quota; at least 1.
+
+// CPUs that this process' threads can use at a time: their affinity and the cgroup's quota; at least 1. As of the last look.
 std::uint32_t usable_cpus();
+// Looks again if the last look is a while ago: what was true at the start may change, and one pinned thread says nothing about
+// the others, which may not have been there. For who waits anyway: a look reads files.
+void look_again(std::int64_t now_ns);
+
+// Localities, as of the first call; domain < domains.
+std::uint32_t domains();
+std::uint32_t current_domain();
 
 }  // namespace fermata::anonymous
 #endif

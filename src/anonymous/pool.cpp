@@ -9,7 +9,7 @@
 
 namespace fermata::anonymous {
 
-std::byte* Pool::place(std::uint32_t entry) {
+std::byte* Pool::place(const PoolLayout& layout, std::uint32_t entry) {
   const std::uint64_t n = std::uint64_t{entry} - 1 + kFirst;
   const auto chunk = static_cast<std::uint32_t>(std::bit_width(n) - std::bit_width(kFirst));
   if (chunk >= kChunks) return nullptr;
@@ -17,31 +17,31 @@ std::byte* Pool::place(std::uint32_t entry) {
   std::byte* base = moved_to<RealAtomics>(chunks_[chunk]);
   if (base == nullptr) {
     os::Segment segment;
-    if (os::create_private(entries * bytes_, &segment) != Status::kOk) return nullptr;
+    if (os::create_private(entries * layout.bytes, &segment) != Status::kOk) return nullptr;
     if (!move_once<RealAtomics>(chunks_[chunk], segment.base)) os::unmap(&segment);  // another thread was faster
     base = moved_to<RealAtomics>(chunks_[chunk]);
   }
-  return base + (n - entries) * bytes_;
+  return base + (n - entries) * layout.bytes;
 }
 
-PoolLink& Pool::link(std::uint32_t entry) { return *reinterpret_cast<PoolLink*>(place(entry) + link_); }
+PoolLink& Pool::link(const PoolLayout& layout, std::uint32_t entry) {
+  return *reinterpret_cast<PoolLink*>(place(layout, entry) + layout.link);
+}
 
-std::byte* Pool::take() {
-  const auto next = [this](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(entry).next; };
-  if (const std::uint32_t entry = pop_free<RealAtomics>(free_, next); entry != 0) return place(entry);
+std::byte* Pool::take(const PoolLayout& layout) {
+  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(layout, entry).next; };
+  if (const std::uint32_t entry = pop_free<RealAtomics>(free_, next); entry != 0) return place(layout, entry);
   // order: relaxed: a number of one's own; its chunk is handed over by kMove
   const std::uint32_t entry = RealAtomics::add_relaxed(made_, std::uint32_t{1}) + 1;
-  std::byte* const memory = place(entry);
-  if (memory == nullptr) {  // its number is lost, which is as it should be when there is no memory
-    return nullptr;
-  }
-  link(entry).entry = entry;
+  std::byte* const memory = place(layout, entry);
+  if (memory == nullptr) return nullptr;  // its number is lost with it
+  link(layout, entry).entry = entry;
   return memory;
 }
 
-void Pool::give_back(std::byte* memory) {
-  const auto next = [this](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(entry).next; };
-  push_free<RealAtomics>(free_, reinterpret_cast<PoolLink*>(memory + link_)->entry, next);
+void Pool::give_back(const PoolLayout& layout, std::byte* memory) {
+  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(layout, entry).next; };
+  push_free<RealAtomics>(free_, reinterpret_cast<PoolLink*>(memory + layout.link)->entry, next);
 }
 
 }  // namespace fermata::anonymous

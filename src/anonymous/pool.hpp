@@ -17,25 +17,26 @@ struct PoolLink {
   std::uint32_t entry;
 };
 
-// Static storage only: a pool without its constructor run is an empty one.
+// What all entries of a pool have in common: their size, and where in them the PoolLink lies.
+struct PoolLayout {
+  std::size_t bytes;
+  std::size_t link;
+};
+
+// In static storage, without a constructor to run: zeros are an empty pool.
 class Pool {
  public:
-  // `bytes` an entry; its PoolLink lies at `link`.
-  constexpr Pool(std::size_t bytes, std::size_t link) : bytes_(bytes), link_(link) {}
-
   // Null: no memory.
-  std::byte* take();
-  void give_back(std::byte* memory);
+  std::byte* take(const PoolLayout& layout);
+  void give_back(const PoolLayout& layout, std::byte* memory);
 
  private:
   static constexpr std::uint32_t kFirst = 32;    // entries of the first chunk; each later one has twice as many
   static constexpr std::uint32_t kChunks = 27;
 
-  PoolLink& link(std::uint32_t entry);
-  std::byte* place(std::uint32_t entry);         // null: no memory for its chunk
+  PoolLink& link(const PoolLayout& layout, std::uint32_t entry);
+  std::byte* place(const PoolLayout& layout, std::uint32_t entry);  // null: no memory for its chunk
 
-  const std::size_t bytes_;
-  const std::size_t link_;
   std::atomic<std::uint64_t> free_{0};
   std::atomic<std::uint32_t> made_{0};
   std::atomic<std::byte*> chunks_[kChunks]{};

@@ -84,7 +84,7 @@ class Tree {
   // A number above that of every phase that this memory has had.
   std::uint64_t next_number() const {
     std::uint64_t most = 0;
-    for (std::uint32_t d = 0; d < kMaxLeaves && d < memory_.capacity(); ++d) {
+    for (std::uint32_t d = 0; d < memory_.leaves(); ++d) {
       // order: relaxed: nobody brings it on any more, see finished()
       const std::uint64_t number = A::load_relaxed(memory_.domain(d).phase.word) >> 1;
       if (number > most) most = number;

@@ -44,19 +44,21 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
 
 }  // namespace
 
-void Barrier::choose_spins() {
-  std::uint32_t spins = 0;
+std::uint32_t Barrier::choose_spins(std::uint32_t count) {
   switch (wait_kind()) {
-    case WaitKind::kAuto: spins = AutoWait(count_.value() > usable_cpus(), 1, nullptr).spins(); break;
-    case WaitKind::kSpin: spins = SpinWait{}.spins(); break;
-    case WaitKind::kYield: spins = YieldWait{}.spins(); break;
-    case WaitKind::kPark: spins = ParkWait{}.spins(); break;
+    case WaitKind::kSpin: return SpinWait{}.spins();
+    case WaitKind::kYield: return YieldWait{}.spins();
+    case WaitKind::kPark: return ParkWait{}.spins();
+    case WaitKind::kAuto: break;
   }
-  spins_.store(spins, std::memory_order_relaxed);  // order: relaxed: handed over with the barrier
+  return AutoWait(count > usable_cpus(), 1, nullptr).spins();
 }
 
 void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
-  const std::uint64_t call = leaves_ == 0 ? count_.quotient(token / 2) : token / 2;
+  // order: relaxed at both: hints; if this phase is over, they may be another barrier's
+  const std::uint32_t count = count_.load(std::memory_order_relaxed);
+  const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
+  const std::uint64_t call = leaves_ == 0 ? token / 2 / count : token / 2;
   switch (wait_kind()) {
     case WaitKind::kSpin: {
       SpinWait policy;
@@ -73,10 +75,10 @@ void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
     case WaitKind::kAuto: break;
   }
   Learned& mine = t_learned;
+  look_again(os::now_ns());
   const std::uint32_t cpus = usable_cpus();
-  if (mine.barrier != this || mine.generation != generation_ || mine.cpus != cpus) {
-    const auto count = static_cast<std::int64_t>(count_.value());
-    mine = {this, generation_, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
+  if (mine.barrier != this || mine.generation != generation || mine.cpus != cpus) {
+    mine = {this, generation, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
   }
   wait_with(mine.policy, phase, token, call);
   // order: relaxed at both: a hint

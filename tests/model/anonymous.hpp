@@ -35,20 +35,20 @@ struct ModelCounter {
   anonymous::Phase<ModelAtomics> phase;
   anonymous::Drops<ModelAtomics> drops;
   Barrier::Any any{0};
-  anonymous::Divisor count{Count};
+  anonymous::Measure measure;
   AnonymousOs<N> os;
 
-  Barrier barrier() { return {phase, count, drops, any}; }
+  Barrier barrier() { return {phase, measure, drops, any}; }
   void prepare() {
     phase.word.store(0, rl::mo_relaxed, RL_INFO);
     phase.bell.store(0, rl::mo_relaxed, RL_INFO);
     os.add_bell(&phase.bell);
-    barrier().open();
+    reopen();
   }
   Arrival arrive(unsigned) { return barrier().arrive(1, os); }
   Arrival drop(unsigned) { return barrier().drop(os); }
   void finished() { barrier().finished(os); }
-  void reopen() { barrier().open(); }
+  void reopen() { Barrier::open(phase, measure, Count, drops, any); }
   anonymous::Phase<ModelAtomics>& of(unsigned) { return phase; }
 };
 
@@ -66,7 +66,6 @@ struct ModelTree {
   anonymous::Node<ModelAtomics>& inner(std::uint32_t) { return root; }
   anonymous::Members<ModelAtomics>& members() { return all; }
   std::uint32_t leaves() const { return Leaves; }
-  std::uint32_t capacity() const { return Leaves; }
 
   Barrier barrier() { return {*this, os}; }
   void prepare() {

@@ -1,0 +1,103 @@
+// Which CPUs share a last-level cache, and where the calling thread runs.
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if __has_include(<sys/rseq.h>) && defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+#include <sys/rseq.h>
+#define FERMATA_RSEQ 1
+#endif
+#endif
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+namespace {
+
+constexpr std::uint8_t kUnknown = 255;
+constexpr std::int32_t kMostDomains = 64;
+
+// Calls use(cpu) for each of a list such as "0-3,8,10-11".
+template <class Use>
+void each_cpu(const char* text, Use&& use) {
+  while (*text >= '0' && *text <= '9') {
+    char* rest = nullptr;
+    const long first = strtol(text, &rest, 10);
+    long last = first;
+    if (*rest == '-') last = strtol(rest + 1, &rest, 10);
+    if (last > 1 << 20) return;
+    for (long cpu = first; cpu <= last; ++cpu) use(static_cast<std::int32_t>(cpu));
+    text = *rest == ',' ? rest + 1 : rest;
+  }
+}
+
+bool read_list(const char* path, char* text, std::size_t capacity) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, capacity - 1);
+  close(fd);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  return true;
+}
+
+// One file for each domain: its other CPUs are known from it. False: this machine does not say.
+bool place(std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::int32_t capacity) {
+  char path[96];
+  char text[2048];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", static_cast<int>(cpu));
+  if (!read_list(path, text, sizeof text)) return false;
+  each_cpu(text, [&](std::int32_t other) {
+    if (other < capacity) domain_of[other] = domain;
+  });
+  domain_of[cpu] = domain;
+  return true;
+}
+
+}  // namespace
+
+std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity) {
+  memset(domain_of, kUnknown, static_cast<std::size_t>(capacity));
+  std::int32_t domains = 0;
+  bool told = true;
+  const auto note = [&](std::int32_t cpu) {
+    if (!told || cpu >= capacity || domain_of[cpu] != kUnknown) return;
+    if (domains < kMostDomains && place(cpu, static_cast<std::uint8_t>(domains), domain_of, capacity)) {
+      ++domains;
+    } else {
+      told = false;
+    }
+  };
+  constexpr std::int32_t kMostCpus = 1024;
+  std::int32_t cpus[kMostCpus];
+  const std::int32_t found = affinity_list(cpus, kMostCpus);
+  if (found > 1) {
+    for (std::int32_t i = 0; i < found && i < kMostCpus; ++i) note(cpus[i]);
+  } else {
+    char text[2048];
+    if (read_list("/sys/devices/system/cpu/online", text, sizeof text)) each_cpu(text, note);
+  }
+  if (!told || domains == 0) domains = 1;
+  for (std::int32_t cpu = 0; cpu < capacity; ++cpu)
+    if (domain_of[cpu] >= domains) domain_of[cpu] = 0;
+  return domains;
+}
+
+std::int32_t current_cpu() {
+#ifdef FERMATA_RSEQ
+  // glibc registers it for every thread since 2.35; the kernel keeps the number up to date whenever the thread is moved.
+  if (__rseq_size >= 8) {
+    const auto* area = reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
+    const auto cpu = static_cast<std::int32_t>(*const_cast<const volatile std::uint32_t*>(&area->cpu_id));
+    if (cpu >= 0) return cpu;
+  }
+#endif
+  const int cpu = sched_getcpu();
+  return cpu >= 0 ? cpu : 0;
+}
+
+}  // namespace fermata::os
