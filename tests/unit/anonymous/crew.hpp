@@ -33,8 +33,9 @@ inline Owned make(std::uint32_t count, const Shape& shape = {}) {
 }
 
 inline bool meet(Barrier& b) {
+  const bool completes = b.has_completion();  // behind the arrival it may be another barrier's
   const Arrival arrival = b.arrive(1);
-  if (arrival.last && b.has_completion()) b.release(arrival.token);
+  if (arrival.last && completes) b.release(arrival.token);
   if (!arrival.last) b.wait(arrival.token);
   return arrival.last;
 }
