@@ -85,7 +85,8 @@ class barrier {
 
   void arrive_and_drop() {
     std::uint64_t phase = 0;
-    finish(fermata_anonymous_drop(handle_, &phase), phase);
+    const int status = fermata_anonymous_drop(handle_, &phase);
+    finish(status, phase);
   }
 
  private:
