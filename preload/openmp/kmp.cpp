@@ -60,25 +60,46 @@ struct Here {
 };
 __thread Here here __attribute__((tls_model("initial-exec"))) = {};
 
-// A region begins and ends on the same thread.
-__thread Region* spare __attribute__((tls_model("initial-exec"))) = nullptr;
+// The regions that this thread has begun and not ended, innermost first: they end in turn. The parallel data that comes with an end
+// is not looked at: libomp (19) has given its team back by then, and another region's data may be there. What does come with both is
+// the encountering task; an end that fits none is passed over, and its region ends with the one around it.
+struct Begun {
+  Region region;
+  Begun* outer;
+  const Data* task;
+};
+__thread Begun* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread Begun* spare __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread std::uint32_t without __attribute__((tls_model("initial-exec"))) = 0;  // innermost ones that there was no memory for
 
-void begin_parallel(Data*, const void*, Data* parallel, unsigned, int flags, const void*) {
+void begin_parallel(Data* task, const void*, Data* parallel, unsigned, int flags, const void*) {
+  void* memory = without > 0 ? nullptr : spare != nullptr ? spare : aligned_alloc(alignof(Begun), sizeof(Begun));
   parallel->ptr = nullptr;
-  if ((flags & kLeague) != 0) return;
-  void* memory = spare != nullptr ? spare : aligned_alloc(alignof(Region), sizeof(Region));
+  if (memory == nullptr) {
+    ++without;
+    return;
+  }
   spare = nullptr;
-  if (memory != nullptr) parallel->ptr = new (memory) Region;
+  innermost = new (memory) Begun{{}, innermost, task};
+  if ((flags & kLeague) == 0) parallel->ptr = &innermost->region;
 }
 
-void end_parallel(Data* parallel, Data*, int, const void*) {
-  auto* region = static_cast<Region*>(parallel->ptr);
-  if (region == nullptr) return;
-  parallel->ptr = nullptr;
+void end_parallel(Data*, Data* task, int, const void*) {
   here.region = nullptr;
-  end(*region);
-  if (spare == nullptr) spare = region;
-  else free(region);
+  if (without > 0) {
+    --without;
+    return;
+  }
+  const Begun* fits = innermost;
+  while (fits != nullptr && fits->task != task) fits = fits->outer;
+  for (bool last = fits == nullptr; !last;) {
+    Begun* ended = innermost;
+    last = ended == fits;
+    innermost = ended->outer;
+    end(ended->region);
+    if (spare == nullptr) spare = ended;
+    else free(ended);
+  }
 }
 
 void change_task(int, Data*, Data*, unsigned, unsigned, int) { here.region = nullptr; }
