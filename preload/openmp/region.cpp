@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "imports.hpp"
 #include "notice.hpp"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMostMembers = 4096;
 constexpr int kPool = 16;    // teams kept; a program has few sizes
+constexpr std::uint32_t kLooks = 256;  // between yields
 constexpr int kTries = 64;   // for the pool's lock: a team of one's own is the way out
 
 struct Pooled {
@@ -79,20 +81,31 @@ bool allowed(const Facts& facts) {
 
 }  // namespace
 
+namespace {
+
+// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who decides takes 0.1 us, and
+// depends on no thread of the region.
+fermata_ranked* await_decision(const Region& region) {
+  for (std::uint32_t looks = 1;; ++looks) {
+    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as in team_of()
+    if (decision != kDeciding) return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
+    if (looks % kLooks == 0) sched_yield();
+  }
+}
+
+}  // namespace
+
 fermata_ranked* decide(Region& region, const Facts& facts) {
+  std::uintptr_t undecided = 0;
+  // order: relaxed: a claim; who loses it looks again
+  if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed)) return await_decision(region);
   const int saved = errno;
   fermata_ranked* team = allowed(facts) ? take_team(facts.size) : nullptr;
-  std::uintptr_t decision = team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal;
-  std::uintptr_t undecided = 0;
-  // order: release: hands the team on; acquire: sees another's. Pairs with itself and with team_of().
-  if (region.decision.compare_exchange_strong(undecided, decision, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    region.size = facts.size;
-  } else {
-    if (team != nullptr) give_team(team, facts.size);
-    decision = undecided;
-  }
+  region.size = facts.size;
+  // order: release: hands the team on. Pairs with team_of() and await_decision().
+  region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal, std::memory_order_release);
   errno = saved;
-  return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
+  return team;
 }
 
 namespace {

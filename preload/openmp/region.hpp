@@ -14,7 +14,7 @@ namespace fermata::preload {
 inline constexpr std::size_t kLine = 64;
 
 struct alignas(kLine) Region {
-  std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; else a fermata_ranked*
+  std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; kDeciding; else a fermata_ranked*
   std::atomic<bool> failed{false};
   std::uint32_t size = 0;                    // of the team, written by whoever decides
   alignas(kLine) std::uint64_t episodes = 0; // rank 0's, on a line of its own: the others read the first one at each barrier
@@ -26,16 +26,18 @@ struct Facts {
   bool cancellable = false;  // OMP_CANCELLATION is on
 };
 
+// Decides, or waits for who is deciding already.
 fermata_ranked* decide(Region& region, const Facts& facts);
 
 inline constexpr std::uintptr_t kReal = 1;
+inline constexpr std::uintptr_t kDeciding = 2;
 
 // The region's team, or null: the run-time's barrier. facts() is called if nobody has decided yet.
 template <class GetFacts>
 fermata_ranked* team_of(Region& region, GetFacts&& facts) {
-  // order: acquire: sees the team as its maker left it. Pairs with the exchange in decide().
+  // order: acquire: sees the team as its maker left it. Pairs with the store in decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  if (decision > kReal) [[likely]] return reinterpret_cast<fermata_ranked*>(decision);
+  if (decision > kDeciding) [[likely]] return reinterpret_cast<fermata_ranked*>(decision);
   return decision == kReal ? nullptr : decide(region, facts());
 }
 
