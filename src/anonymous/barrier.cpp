@@ -91,6 +91,18 @@ Arrival Barrier::arrive_tree(std::uint32_t arrivals, bool drops) {
       });
 }
 
+Met Barrier::meet_any() {
+  if (completion_) return Met::kUnsupported;
+  const Arrival arrival = arrive(1);
+  if (!arrival.last) wait(arrival.token);
+  return arrival.last ? Met::kLast : Met::kOther;
+}
+
+Met Barrier::after_meeting(std::uint32_t number, bool parked) {
+  counter().after(number, parked, OsCalls{});
+  return Met::kLast;
+}
+
 void Barrier::release(std::uint64_t token) {
   OsCalls os;
   TheTree(*this, os).release(token);

@@ -32,6 +32,9 @@ struct Shape {
   std::uint32_t (*entry)() = nullptr;    // the current domain, taken modulo leaves; null: of the current CPU
 };
 
+// The statuses of the C ABI.
+enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
+
 class alignas(kMaxLine) Barrier {
  public:
   static Status create(std::uint32_t count, const Shape& shape, Barrier** out);
@@ -39,21 +42,25 @@ class alignas(kMaxLine) Barrier {
 
   bool has_completion() const { return completion_; }
 
-  [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals) {
-    if (leaves_ == 0) [[likely]]
-      return counter().arrive(arrivals, OsCalls{});
-    return arrive_tree(arrivals, false);
+  Arrival arrive(std::uint32_t arrivals) {
+    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false);
   }
   Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls{}) : arrive_tree(1, true); }
   void release(std::uint64_t token);
+  void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
-  [[gnu::always_inline]] void wait(std::uint64_t token) {
-    Phase<RealAtomics>& phase = leaves_ <= 1 ? first_.phase : domain(entry()).phase;
-    for (std::uint32_t n = 0; !is_over(phase, token); ++n) {
-      // order: relaxed: a hint
-      if (n >= spins_.load(std::memory_order_relaxed)) return wait_long(phase, token);
-      RealAtomics::pause();
+  // Arrives once and waits; without a completion only. What is not the most common way is a call at the end of this one: whatever is
+  // stored before the arrival, such as registers on the stack, delays it.
+  [[gnu::always_inline]] Met meet() {
+    if (measure_.mask == 0) [[unlikely]]
+      return meet_any();
+    const auto ticket = counter().take_of_mask();
+    if (ticket.arrival.last) {
+      if (ticket.rest) [[unlikely]]
+        return after_meeting(ticket.number, ticket.parked);
+      return Met::kLast;
     }
+    return wait_at(first_.phase, ticket.arrival.token);
   }
 
   // Memory of a tree, as tree.hpp wants it.
@@ -70,7 +77,17 @@ class alignas(kMaxLine) Barrier {
   TheCounter counter() { return {first_.phase, measure_, drops_, any_drops_}; }
   std::uint32_t entry() const;
   Arrival arrive_tree(std::uint32_t arrivals, bool drops);
-  void wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
+  Met meet_any();
+  Met after_meeting(std::uint32_t number, bool parked);
+  [[gnu::always_inline]] Met wait_at(Phase<RealAtomics>& phase, std::uint64_t token) {
+    for (std::uint32_t n = 0; !is_over(phase, token); ++n) {
+      // order: relaxed: a hint
+      if (n >= spins_.load(std::memory_order_relaxed)) return wait_long(phase, token);
+      RealAtomics::pause();
+    }
+    return Met::kOther;
+  }
+  Met wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
   static std::uint32_t choose_spins(std::uint32_t count);
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf

@@ -20,6 +20,8 @@
 #ifndef FERMATA_ANONYMOUS_COUNTER_HPP
 #define FERMATA_ANONYMOUS_COUNTER_HPP
 
+#include <bit>
+
 #include "anonymous/divide.hpp"
 #include "anonymous/phase.hpp"
 
@@ -34,6 +36,11 @@ struct Arrival {
 struct Measure {
   Divisor count;
   std::uint32_t numbers_from = 0;  // of phases: added to ticket / count
+  std::uint32_t mask = 0;          // count - 1 if that is a power of two
+
+  Measure() = default;
+  Measure(std::uint32_t n, std::uint32_t from) : count(n), numbers_from(from), mask(std::has_single_bit(n) ? n - 1 : 0) {}
+
   std::uint32_t number_of(std::uint64_t ticket) const { return static_cast<std::uint32_t>(count.quotient(ticket)) + numbers_from; }
 };
 
@@ -62,32 +69,59 @@ class Counter {
     A::store_relaxed(any, std::uint32_t{0});              // order: see above
     const std::uint64_t tickets = A::load_relaxed(phase.word) >> 1;  // order: see above
     const std::uint32_t unused = measure.number_of(tickets) + 2;
-    const Divisor by(count);
-    const std::uint64_t phases = by.quotient(tickets + count - 1);
-    measure = {by, unused - static_cast<std::uint32_t>(phases)};
+    const std::uint64_t phases = Divisor(count).quotient(tickets + count - 1);
+    measure = Measure(count, unused - static_cast<std::uint32_t>(phases));
     // order: release: a slow waiter of the old barrier, who reads this, has what all wrote in its phase. Pairs with kWordPoll.
     A::template store_release<Site::kRecycle>(phase.word, 2 * phases * count);
   }
 
-  template <class Os>
-  [[gnu::always_inline]] Arrival arrive(std::uint32_t arrivals, Os&& os) {
+  // 1., and what it means. What filled a phase must be followed by after(), if `rest` says so.
+  struct Ticket {
+    Arrival arrival;
+    std::uint32_t number;  // of the phase that it filled
+    bool rest;
+    bool parked;
+  };
+  // What is long behind the add delays the next one: the line goes to whoever polls it meanwhile. So this is short.
+  [[gnu::always_inline]] Ticket take(std::uint32_t arrivals) {
     const Measure measure = measure_;
-    const Divisor& count = measure.count;
-    // 1. order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
+    // order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
     const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{arrivals} * 2);
     const std::uint64_t first = old >> 1;
     const std::uint64_t end = first + arrivals;
-    const std::uint64_t begin = count.quotient(end - 1) * count.value();  // of the last ticket's phase
-    const std::uint64_t full = begin + count.value();
-    const bool last = end == full || first < begin;
-    if (last) {
-      if ((old & kParked) != 0) [[unlikely]]
-        ring(phase_, true, os);  // 2.
-      // order: relaxed: a drop that concerns this phase came with an arrival in it
-      if (A::load_relaxed(any_) != 0) [[unlikely]]
-        stand_in(*this, measure.number_of(end) - 1, os);
-    }
-    return {full * 2, last};
+    const std::uint64_t full = (measure.count.quotient(end - 1) + 1) * measure.count.value();
+    const bool last = end == full || first + measure.count.value() < full;  // the last ticket's phase, or one before
+    // order: relaxed: a drop that concerns this phase came with an arrival in it
+    const bool rest = last && ((old & kParked) | A::load_relaxed(any_)) != 0;
+    return {{full * 2, last}, measure.number_of(end) - 1, rest, (old & kParked) != 0};
+  }
+
+  // The same of one arrival where count is a power of two: fewer cycles behind the add, and few enough values to keep in registers
+  // that the compiler saves none on the stack before it, which would delay it too.
+  [[gnu::always_inline]] Ticket take_of_mask() {
+    const std::uint32_t mask = measure_.mask;
+    const std::uint32_t numbers_from = measure_.numbers_from;
+    // order: as in take()
+    const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{2});
+    const std::uint64_t full = ((old >> 1) | mask) + 1;
+    const bool last = (old >> 1) + 1 == full;
+    const bool rest = last && ((old & kParked) | A::load_relaxed(any_)) != 0;  // order: as in take()
+    const auto number = static_cast<std::uint32_t>(full / (std::uint64_t{mask} + 1)) + numbers_from - 1;
+    return {{full * 2, last}, number, rest, (old & kParked) != 0};
+  }
+
+  template <class Os>
+  void after(std::uint32_t number, bool parked, Os&& os) {
+    if (parked) ring(phase_, true, os);  // 2.
+    add_stand_ins(number, os);
+  }
+
+  template <class Os>
+  Arrival arrive(std::uint32_t arrivals, Os&& os) {
+    const Ticket ticket = take(arrivals);
+    if (ticket.rest) [[unlikely]]
+      after(ticket.number, ticket.parked, os);
+    return ticket.arrival;
   }
 
   template <class Os>
@@ -134,11 +168,7 @@ class Counter {
     return std::uint64_t{number} << 32 | ((before & kLow) + added);
   }
 
-  // By whoever filled phase `number`. A copy: so that arrive() need not put its own into memory.
-  template <class Os>
-  [[gnu::noinline]] static void stand_in(Counter self, std::uint32_t number, Os&& os) {
-    self.add_stand_ins(number, os);
-  }
+  // By whoever filled phase `number`.
   template <class Os>
   void add_stand_ins(std::uint32_t number, Os&& os) {
     for (;; ++number) {

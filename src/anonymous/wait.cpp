@@ -54,7 +54,7 @@ std::uint32_t Barrier::choose_spins(std::uint32_t count) {
   return AutoWait(count > usable_cpus(), 1, nullptr).spins();
 }
 
-void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
+Met Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
   // order: relaxed at both: hints; if this phase is over, they may be another barrier's
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
@@ -62,15 +62,18 @@ void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
   switch (wait_kind()) {
     case WaitKind::kSpin: {
       SpinWait policy;
-      return wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call);
+      return Met::kOther;
     }
     case WaitKind::kYield: {
       YieldWait policy;
-      return wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call);
+      return Met::kOther;
     }
     case WaitKind::kPark: {
       ParkWait policy;
-      return wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call);
+      return Met::kOther;
     }
     case WaitKind::kAuto: break;
   }
@@ -83,6 +86,7 @@ void Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
   wait_with(mine.policy, phase, token, call);
   // order: relaxed at both: a hint
   if (spins_.load(std::memory_order_relaxed) != mine.policy.spins()) spins_.store(mine.policy.spins(), std::memory_order_relaxed);
+  return Met::kOther;
 }
 
 }  // namespace fermata::anonymous

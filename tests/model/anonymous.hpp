@@ -45,7 +45,13 @@ struct ModelCounter {
     os.add_bell(&phase.bell);
     reopen();
   }
-  Arrival arrive(unsigned) { return barrier().arrive(1, os); }
+  // Powers of two by their own way, others by the general one.
+  Arrival arrive(unsigned) {
+    if (measure.mask == 0) return barrier().arrive(1, os);
+    const auto ticket = barrier().take_of_mask();
+    if (ticket.rest) barrier().after(ticket.number, ticket.parked, os);
+    return ticket.arrival;
+  }
   Arrival drop(unsigned) { return barrier().drop(os); }
   void finished() { barrier().finished(os); }
   void reopen() { Barrier::open(phase, measure, Count, drops, any); }

@@ -12,6 +12,10 @@ constexpr std::uint32_t kMostArrivals = 1U << 30;
 Barrier* in(fermata_anonymous* handle) { return reinterpret_cast<Barrier*>(handle); }
 int status_of(const Arrival& arrival) { return arrival.last ? FERMATA_LAST : FERMATA_OK; }
 
+static_assert(static_cast<int>(fermata::anonymous::Met::kLast) == FERMATA_LAST);
+static_assert(static_cast<int>(fermata::anonymous::Met::kUnsupported) == FERMATA_ERR_UNSUPPORTED);
+static_assert(static_cast<int>(fermata::anonymous::Met::kOther) == FERMATA_OK);
+
 }  // namespace
 
 extern "C" {
@@ -60,12 +64,7 @@ int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase) {
 
 int fermata_anonymous_meet(fermata_anonymous* barrier) {
   if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
-  Barrier& b = *in(barrier);
-  if (b.has_completion()) return FERMATA_ERR_UNSUPPORTED;
-  const Arrival arrival = b.arrive(1);
-  if (arrival.last) return FERMATA_LAST;
-  b.wait(arrival.token);
-  return FERMATA_OK;
+  return static_cast<int>(in(barrier)->meet());
 }
 
 }  // extern "C"
