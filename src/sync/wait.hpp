@@ -61,7 +61,7 @@ struct Pace {
 // dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
 // to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
 // members must not probe one by one. Dear yields now and then say nothing (a hypervisor took the CPU, a kernel thread ran): only
-// those that take half of the time, since to park costs several times a yield.
+// those that take a quarter of the time, since to park costs several times a yield.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
 class AutoWait {
  public:
@@ -88,7 +88,12 @@ class AutoWait {
   // The wait is over.
   void done(const WaitView& view) {
     judge(view);
-    if (crowded_) return;
+    if (crowded_) {
+      // Cheap yields, and yet it took a slice: the stranger ran where the awaited member was.
+      const std::int64_t whole = view.waited_ns + view.last_action_ns;
+      if (view.last_action == WaitAction::kYield && view.last_action_ns < kFloorNs && whole > kSliceNs) dear(view.now_ns, whole, view.call);
+      return;
+    }
     const bool helped = view.last_action == WaitAction::kYield;
     in_row_ = helped ? in_row_ + 1 : 0;
     shared_ = !parting_ && (shared_ || in_row_ >= kBefore);
@@ -107,7 +112,8 @@ class AutoWait {
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
-  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take half of so long: somebody shares the CPU
+  static constexpr std::int64_t kSliceNs = 1'000'000;
+  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU
   static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 16'384;
@@ -128,7 +134,7 @@ class AutoWait {
     if (view.first || view.last_action != WaitAction::kYield) return;
     const std::int64_t ns = view.last_action_ns;
     const std::int64_t fair = switch_ns_ * turns_ * kDear;
-    if (ns > (fair > kFloorNs ? fair : kFloorNs)) return dear(view);
+    if (ns > (fair > kFloorNs ? fair : kFloorNs)) return dear(view.now_ns, ns, view.call);
     if (ns < switch_ns_ || switch_ns_ == 0) switch_ns_ = ns;
     if (++cheap_ < kTrust) return;
     cheap_ = 0;
@@ -139,19 +145,19 @@ class AutoWait {
 
   // Its own ones count: of the dear yields of several members it cannot be told whether one stranger's turn made them.
   // Where a co-tenant is known, one that comes as soon as the team yields again is enough.
-  void dear(const WaitView& view) {
+  void dear(std::int64_t now_ns, std::int64_t ns, std::uint64_t call) {
     const bool at_once = cheap_ < kSoon;
     cheap_ = 0;
-    if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) return park_all(view.call);  // order: a hint
-    const std::int64_t begin = view.now_ns - view.last_action_ns;
+    if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) return park_all(call);  // order: a hint
+    const std::int64_t begin = now_ns - ns;
     if (begin - window_ns_ > kWindowNs) {
       window_ns_ = begin;
       lost_ns_ = dears_ = 0;
     }
-    lost_ns_ += view.last_action_ns;
-    if (++dears_ < 2 || 2 * lost_ns_ < view.now_ns - window_ns_) return;
+    lost_ns_ += ns;
+    if (++dears_ < 2 || 4 * lost_ns_ < now_ns - window_ns_) return;
     window_ns_ = dears_ = 0;
-    park_all(view.call);
+    park_all(call);
   }
 
   void park_all(std::uint64_t call) {
