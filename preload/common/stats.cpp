@@ -1,6 +1,7 @@
 #include "preload/common/stats.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -52,10 +53,15 @@ void read_command(char* to, std::size_t capacity) {
 File* open_file() {
   const char* directory = getenv("FERMATA_STATS");
   if (directory == nullptr || *directory == '\0') return nullptr;
-  char path[512];
-  const int length = snprintf(path, sizeof path, "%s/%d-%s", directory, static_cast<int>(getpid()), library_name);
-  if (length < 0 || length >= static_cast<int>(sizeof path)) return nullptr;
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // A process that executes another program, as scripts do, keeps its number.
+  int fd = -1;
+  for (int program = 0; program < 64 && fd < 0; ++program) {
+    char path[512];
+    const int length = snprintf(path, sizeof path, "%s/%d.%d-%s", directory, static_cast<int>(getpid()), program, library_name);
+    if (length < 0 || length >= static_cast<int>(sizeof path)) return nullptr;
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno != EEXIST) return nullptr;
+  }
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
   if (ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
