@@ -16,6 +16,8 @@ constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
 constexpr const char* kNeedsOmp =
     "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
+constexpr const char* kLibcxxWorker = "fermata-bench-worker-libcxx";
+constexpr const char* kNeedsLibcxx = "clang++ with libc++ (Debian: clang-19 libc++-19-dev), found when configuring";
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
 
 constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
@@ -73,6 +75,7 @@ const Entry kTable[] = {
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
+    {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, nullptr, kLibcxxWorker, "", kNeedsLibcxx},
     rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),
     runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
     runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),
