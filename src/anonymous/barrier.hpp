@@ -32,6 +32,17 @@ struct Shape {
   std::uint32_t (*entry)() = nullptr;    // the current domain, taken modulo leaves; null: of the current CPU
 };
 
+class Barrier;
+
+// How often this thread looks at a phase before wait_long(), in the barrier where it waited long last. In each thread, since what ends
+// its waits differs from what ends the others': a number in the barrier, written by one that shares its CPU with whom it awaits, sends
+// all into long waits, where they learn the same. Reached without a call, in static TLS.
+struct Spins {
+  const Barrier* barrier = nullptr;
+  std::uint32_t looks = 0;
+};
+extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
+
 // The statuses of the C ABI.
 enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
 
@@ -80,11 +91,13 @@ class alignas(kMaxLine) Barrier {
   Met meet_any();
   Met after_meeting(std::uint32_t number, bool parked);
   [[gnu::always_inline]] Met wait_at(Phase<RealAtomics>& phase, std::uint64_t token) {
-    for (std::uint32_t n = 0; !is_over(phase, token); ++n) {
-      // order: relaxed: a hint
-      if (n >= spins_.load(std::memory_order_relaxed)) return wait_long(phase, token);
+    if (is_over(phase, token)) return Met::kOther;
+    // order: relaxed: a hint
+    std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : spins_.load(std::memory_order_relaxed);
+    do {
+      if (looks-- == 0) return wait_long(phase, token);
       RealAtomics::pause();
-    }
+    } while (!is_over(phase, token));
     return Met::kOther;
   }
   Met wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
@@ -97,7 +110,7 @@ class alignas(kMaxLine) Barrier {
   std::uint32_t leaves_;  // 0: a counter; the same for ever
   bool completion_;
   std::atomic<std::uint32_t> count_;       // the rest is for waiting, and hints
-  std::atomic<std::uint32_t> spins_;       // of the last long wait's policy
+  std::atomic<std::uint32_t> spins_;       // of who has not waited long here yet
   std::atomic<std::uint32_t> generation_;  // of barriers in this memory
   std::atomic<std::uint32_t (*)()> entry_;
   TheCounter::Any any_drops_;

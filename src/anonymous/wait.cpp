@@ -44,6 +44,8 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
 
 }  // namespace
 
+constinit thread_local Spins t_spins;
+
 std::uint32_t Barrier::choose_spins(std::uint32_t count) {
   switch (wait_kind()) {
     case WaitKind::kSpin: return SpinWait{}.spins();
@@ -84,8 +86,7 @@ Met Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
     mine = {this, generation, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
   }
   wait_with(mine.policy, phase, token, call);
-  // order: relaxed at both: a hint
-  if (spins_.load(std::memory_order_relaxed) != mine.policy.spins()) spins_.store(mine.policy.spins(), std::memory_order_relaxed);
+  t_spins = {this, mine.policy.spins()};
   return Met::kOther;
 }
 
