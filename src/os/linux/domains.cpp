@@ -6,11 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#if __has_include(<sys/rseq.h>) && defined(__has_builtin)
-#if __has_builtin(__builtin_thread_pointer)
+// Compilers do not know the thread pointer of every machine.
+#if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
 #include <sys/rseq.h>
 #define FERMATA_RSEQ 1
-#endif
 #endif
 
 #include "os/os.hpp"
