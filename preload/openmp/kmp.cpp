@@ -157,7 +157,7 @@ Place place_in_kmp() {
 using namespace fermata::preload;
 
 FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
-  if (const Place here = place_in_kmp(); here.team != nullptr && meet(here)) return;
+  if (const Place place = place_in_kmp(); place.team != nullptr && meet(place)) return;
   kmpc_barrier.get()(location, thread);
 }
 
