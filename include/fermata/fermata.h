@@ -161,12 +161,26 @@ FERMATA_API int fermata_pin(int cpu);
  * FORKED, BUSY. What a member wrote before is visible to each member whose call returned after depending on it: all
  * members for barrier and allreduce, root to all for broadcast, all to root for reduce. */
 
-enum fermata_type { FERMATA_INT32, FERMATA_INT64, FERMATA_UINT32, FERMATA_UINT64, FERMATA_FLOAT, FERMATA_DOUBLE };
-enum fermata_op {
-  FERMATA_SUM, FERMATA_PROD, FERMATA_MIN, FERMATA_MAX, /* every type */
-  FERMATA_AND, FERMATA_OR, FERMATA_XOR,                /* integer types: bitwise */
-  FERMATA_LAND, FERMATA_LOR                            /* every type: 0 or 1 */
+enum fermata_type {
+  FERMATA_INT32, FERMATA_INT64, FERMATA_UINT32, FERMATA_UINT64, FERMATA_FLOAT, FERMATA_DOUBLE,
+  FERMATA_INT8, FERMATA_UINT8, FERMATA_INT16, FERMATA_UINT16,
+  FERMATA_HALF, FERMATA_BFLOAT16, /* IEEE 754 binary16, bfloat16: computed in float, rounded to nearest even after each operation */
+  FERMATA_FLOAT_INT, FERMATA_DOUBLE_INT, FERMATA_INT32_INT, FERMATA_INT64_INT, FERMATA_INT16_INT /* the structs below */
 };
+enum fermata_op {
+  FERMATA_SUM, FERMATA_PROD, FERMATA_MIN, FERMATA_MAX, /* numbers; integers wrap around */
+  FERMATA_AND, FERMATA_OR, FERMATA_XOR,                /* integers: bitwise */
+  FERMATA_LAND, FERMATA_LOR,                           /* numbers: 0 or 1 */
+  FERMATA_MINLOC, FERMATA_MAXLOC                       /* pairs alone: the pair with the least or the largest value */
+};
+/* Floating-point min and max: -0 is less than +0, and a NaN among the values gives a NaN. minloc and maxloc: of equal values (-0 and +0
+ * are equal) the one with the lower index, and a NaN, the one with the lowest index, before every number. Which NaN a sum or a
+ * product gives is not specified; everything else is, bit by bit. */
+typedef struct fermata_float_int { float value; int32_t index; } fermata_float_int;
+typedef struct fermata_double_int { double value; int32_t index; } fermata_double_int;
+typedef struct fermata_int32_int { int32_t value; int32_t index; } fermata_int32_int;
+typedef struct fermata_int64_int { int64_t value; int32_t index; } fermata_int64_int;
+typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16_int;
 #define FERMATA_MAX_PAYLOAD 56 /* bytes: count x size of the type */
 
 FERMATA_API int fermata_barrier(fermata_member* member);

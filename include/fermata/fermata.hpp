@@ -30,6 +30,14 @@ class Error : public std::runtime_error {
   int status_;
 };
 
+// Elements that C++20 has no type for, by their bits.
+struct Half {
+  std::uint16_t bits;
+};
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
 namespace detail {
 
 inline void check(int status) {
@@ -60,16 +68,35 @@ class Handle {
 };
 
 template <class T>
+struct Element;  // none: elements are integers, float, double, Half, Bfloat16 and the pairs of fermata.h
+template <>
+struct Element<float> { static constexpr int kType = FERMATA_FLOAT; };
+template <>
+struct Element<double> { static constexpr int kType = FERMATA_DOUBLE; };
+template <>
+struct Element<Half> { static constexpr int kType = FERMATA_HALF; };
+template <>
+struct Element<Bfloat16> { static constexpr int kType = FERMATA_BFLOAT16; };
+template <>
+struct Element<fermata_float_int> { static constexpr int kType = FERMATA_FLOAT_INT; };
+template <>
+struct Element<fermata_double_int> { static constexpr int kType = FERMATA_DOUBLE_INT; };
+template <>
+struct Element<fermata_int32_int> { static constexpr int kType = FERMATA_INT32_INT; };
+template <>
+struct Element<fermata_int64_int> { static constexpr int kType = FERMATA_INT64_INT; };
+template <>
+struct Element<fermata_int16_int> { static constexpr int kType = FERMATA_INT16_INT; };
+
+template <class T>
 constexpr int type_of() {
-  if constexpr (std::is_same_v<T, float>) {
-    return FERMATA_FLOAT;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return FERMATA_DOUBLE;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr int kSigned[4] = {FERMATA_INT8, FERMATA_INT16, FERMATA_INT32, FERMATA_INT64};
+    constexpr int kUnsigned[4] = {FERMATA_UINT8, FERMATA_UINT16, FERMATA_UINT32, FERMATA_UINT64};
+    static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
+    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
   } else {
-    static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
-                  "elements are 32- or 64-bit integers, float or double");
-    if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? FERMATA_INT32 : FERMATA_UINT32;
-    return std::is_signed_v<T> ? FERMATA_INT64 : FERMATA_UINT64;
+    return Element<T>::kType;
   }
 }
 
@@ -84,7 +111,9 @@ enum class Op {
   kOr = FERMATA_OR,
   kXor = FERMATA_XOR,
   kLand = FERMATA_LAND,
-  kLor = FERMATA_LOR
+  kLor = FERMATA_LOR,
+  kMinloc = FERMATA_MINLOC,
+  kMaxloc = FERMATA_MAXLOC
 };
 enum class Engine { kThreads = FERMATA_THREADS, kProcesses = FERMATA_PROCESSES };
 enum class Wait {

@@ -25,28 +25,27 @@ inline int answer(const fermata_member* member, Status status) {
 [[gnu::noinline, gnu::cold]] int bad_data(size_t count, int type, int op) {
   if (type < 0 || type >= fermata::kTypeCount) return api::fail(Status::kArgument, "type %d is none of fermata_type", type);
   if (op < 0 || op >= fermata::kOpCount) return api::fail(Status::kArgument, "op %d is none of fermata_op", op);
-  if (fermata::fold_of(static_cast<Op>(op), static_cast<Type>(type)) == nullptr)
-    return api::fail(Status::kArgument, "bitwise operators are for integer types");
+  if (!fermata::is_defined(static_cast<Op>(op), static_cast<Type>(type)))
+    return api::fail(Status::kArgument, "%s is not defined for %s: bitwise operators are for integers, minloc and maxloc for pairs alone",
+                     fermata::name_of(static_cast<Op>(op)), fermata::name_of(static_cast<Type>(type)));
   return api::fail(Status::kUnsupported, "%zu elements exceed %d bytes: split the call", count, FERMATA_MAX_PAYLOAD);
 }
 
-// Bit op x kTypeCount + type: there is such an operator.
-constexpr std::uint64_t defined_operators() {
-  std::uint64_t bits = 0;
-  for (int op = 0; op < fermata::kOpCount; ++op)
-    for (int type = 0; type < fermata::kTypeCount; ++type) {
-      const bool bitwise = op >= FERMATA_AND && op <= FERMATA_XOR;
-      if (!bitwise || !fermata::is_floating(static_cast<Type>(type))) bits |= std::uint64_t{1} << (op * fermata::kTypeCount + type);
-    }
-  return bits;
-}
-static_assert(fermata::kOpCount * fermata::kTypeCount <= 64);
+// Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.
+struct Limits {
+  unsigned char of[fermata::kOpCount * fermata::kTypeCount] = {};
+  constexpr Limits() {
+    for (int op = 0; op < fermata::kOpCount; ++op)
+      for (int type = 0; type < fermata::kTypeCount; ++type)
+        if (fermata::is_defined(static_cast<Op>(op), static_cast<Type>(type)))
+          of[op * fermata::kTypeCount + type] = 1 + FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(type));
+  }
+};
 
 inline bool data_ok(size_t count, int type, int op) {
   if (static_cast<unsigned>(type) >= fermata::kTypeCount || static_cast<unsigned>(op) >= fermata::kOpCount) return false;
-  constexpr std::uint64_t kDefined = defined_operators();
-  const auto bit = static_cast<unsigned>(op) * fermata::kTypeCount + static_cast<unsigned>(type);
-  return (kDefined >> bit & 1u) != 0 && count <= std::size_t{FERMATA_MAX_PAYLOAD} >> fermata::log2_size_of(static_cast<Type>(type));
+  static constexpr Limits kLimits;
+  return count < kLimits.of[static_cast<unsigned>(op) * fermata::kTypeCount + static_cast<unsigned>(type)];
 }
 
 [[gnu::noinline, gnu::cold]] int bad_root(const fermata_member* member, int root) {

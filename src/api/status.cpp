@@ -24,8 +24,8 @@ static_assert(static_cast<int>(fermata::Status::kInterrupted) == FERMATA_ERR_INT
 static_assert(static_cast<int>(fermata::Status::kVerify) == FERMATA_ERR_VERIFY);
 static_assert(static_cast<int>(fermata::Status::kNotFound) == FERMATA_ERR_NOT_FOUND);
 static_assert(static_cast<int>(fermata::Kind::kAllreduce) == FERMATA_ALLREDUCE);
-static_assert(static_cast<int>(fermata::Type::kDouble) == FERMATA_DOUBLE);
-static_assert(static_cast<int>(fermata::Op::kLor) == FERMATA_LOR);
+static_assert(static_cast<int>(fermata::Type::kInt16Int) == FERMATA_INT16_INT);
+static_assert(static_cast<int>(fermata::Op::kMaxloc) == FERMATA_MAXLOC);
 static_assert(static_cast<int>(fermata::WaitKind::kPark) == FERMATA_WAIT_PARK);
 static_assert(fermata::kLinePayload == FERMATA_MAX_PAYLOAD);
 static_assert(fermata::kMaxMembers == 4096);

@@ -10,21 +10,36 @@ namespace fermata {
 enum class Kind : std::uint8_t { kBarrier = 0, kBroadcast = 1, kReduce = 2, kAllreduce = 3 };
 inline constexpr int kKindCount = 4;
 
-enum class Type : std::uint8_t { kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble };
-inline constexpr int kTypeCount = 6;
+enum class Type : std::uint8_t {
+  kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble,
+  kInt8, kUint8, kInt16, kUint16, kHalf, kBfloat16,
+  // A value and an int32 index, as a C struct has them: for minloc and maxloc.
+  kFloatInt, kDoubleInt, kInt32Int, kInt64Int, kInt16Int
+};
+inline constexpr int kTypeCount = 17;
 
-enum class Op : std::uint8_t { kSum = 0, kProd, kMin, kMax, kAnd, kOr, kXor, kLand, kLor };
-inline constexpr int kOpCount = 9;
+enum class Op : std::uint8_t { kSum = 0, kProd, kMin, kMax, kAnd, kOr, kXor, kLand, kLor, kMinloc, kMaxloc };
+inline constexpr int kOpCount = 11;
 
 // What a schedule may do with an operator. All predefined operators commute; sums and products of floating-point
-// numbers do not associate; min, max, and, or, land, lor absorb repetition.
+// numbers do not associate; min, max, and, or, land, lor, minloc, maxloc absorb repetition.
 struct OpTraits {
   bool associative = true;
   bool commutative = true;
   bool idempotent = false;
 };
 
-constexpr bool is_floating(Type t) { return t == Type::kFloat || t == Type::kDouble; }
+constexpr bool is_floating(Type t) {
+  return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16;
+}
+constexpr bool is_pair(Type t) { return t >= Type::kFloatInt; }
+
+// Bitwise operators are for integers, minloc and maxloc for pairs, and nothing else is for pairs.
+constexpr bool is_defined(Op op, Type type) {
+  const bool bitwise = op == Op::kAnd || op == Op::kOr || op == Op::kXor;
+  const bool located = op == Op::kMinloc || op == Op::kMaxloc;
+  return located == is_pair(type) && !(bitwise && is_floating(type));
+}
 
 constexpr OpTraits traits_of(Op op, Type type) {
   const bool rounds = is_floating(type) && (op == Op::kSum || op == Op::kProd);
@@ -32,11 +47,27 @@ constexpr OpTraits traits_of(Op op, Type type) {
   return {.associative = !rounds, .commutative = true, .idempotent = !repeats};
 }
 
-// The odd ones are the wide ones: no branch in a call's path.
-constexpr unsigned log2_size_of(Type t) { return 2 + (static_cast<unsigned>(t) & 1u); }
+// Every size is a power of two, so three bits of one constant each: neither a branch nor a load in a call's path.
+inline constexpr std::uint64_t kLog2Sizes = [] {
+  constexpr unsigned kLog2[kTypeCount] = {2, 3, 2, 3, 2, 3, 0, 0, 1, 1, 1, 1, 3, 4, 3, 4, 3};
+  std::uint64_t bits = 0;
+  for (int t = 0; t < kTypeCount; ++t) bits |= std::uint64_t{kLog2[t]} << (3 * t);
+  return bits;
+}();
+constexpr unsigned log2_size_of(Type t) { return static_cast<unsigned>(kLog2Sizes >> (3 * static_cast<unsigned>(t)) & 7u); }
 constexpr std::size_t size_of(Type t) { return std::size_t{1} << log2_size_of(t); }
-static_assert(size_of(Type::kInt32) == 4 && size_of(Type::kUint32) == 4 && size_of(Type::kFloat) == 4);
-static_assert(size_of(Type::kInt64) == 8 && size_of(Type::kUint64) == 8 && size_of(Type::kDouble) == 8);
+
+constexpr const char* name_of(Type t) {
+  constexpr const char* kNames[kTypeCount] = {"int32",   "int64",    "uint32",    "uint64",     "float",     "double",
+                                              "int8",    "uint8",    "int16",     "uint16",     "half",      "bfloat16",
+                                              "float_int", "double_int", "int32_int", "int64_int", "int16_int"};
+  return kNames[static_cast<int>(t)];
+}
+
+constexpr const char* name_of(Op op) {
+  constexpr const char* kNames[kOpCount] = {"sum", "prod", "min", "max", "and", "or", "xor", "land", "lor", "minloc", "maxloc"};
+  return kNames[static_cast<int>(op)];
+}
 
 constexpr const char* name_of(Kind k) {
   constexpr const char* kNames[kKindCount] = {"barrier", "broadcast", "reduce", "allreduce"};

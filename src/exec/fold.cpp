@@ -1,41 +1,15 @@
 #include "exec/fold.hpp"
 
+#include <array>
 #include <cstring>
-#include <type_traits>
+#include <utility>
+
+#include "base/element.hpp"
 
 namespace fermata {
 namespace {
 
-// Wrap-around for signed sums and products is the two's complement one, computed unsigned: no undefined behaviour.
-template <Op O, class T>
-T apply(T a, T b) {
-  if constexpr (O == Op::kSum || O == Op::kProd) {
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      const U x = static_cast<U>(a);
-      const U y = static_cast<U>(b);
-      return static_cast<T>(O == Op::kSum ? x + y : x * y);
-    } else {
-      return O == Op::kSum ? a + b : a * b;
-    }
-  } else if constexpr (O == Op::kMin) {
-    return b < a ? b : a;
-  } else if constexpr (O == Op::kMax) {
-    return a < b ? b : a;
-  } else if constexpr (O == Op::kLand) {
-    return static_cast<T>(a != T{} && b != T{});
-  } else if constexpr (O == Op::kLor) {
-    return static_cast<T>(a != T{} || b != T{});
-  } else if constexpr (O == Op::kAnd) {
-    return static_cast<T>(a & b);
-  } else if constexpr (O == Op::kOr) {
-    return static_cast<T>(a | b);
-  } else {
-    return static_cast<T>(a ^ b);
-  }
-}
-
-// One or two elements of a word. A half word beyond the count is folded too; nobody reads it.
+// The elements of a word. Lanes beyond the count are folded too; nobody reads them.
 template <Op O, class T>
 std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   constexpr int kLanes = 8 / sizeof(T);
@@ -48,42 +22,53 @@ std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   return left;
 }
 
-template <Op O>
-struct Row {
-  static constexpr bool kBitwise = O == Op::kAnd || O == Op::kOr || O == Op::kXor;
-  template <class T>
-  static constexpr FoldFn of() {
-    if constexpr (kBitwise && std::is_floating_point_v<T>) {
-      return nullptr;
-    } else {
-      return fold<O, T>;
-    }
-  }
-  FoldFn types[kTypeCount] = {of<std::int32_t>(),  of<std::int64_t>(), of<std::uint32_t>(),
-                              of<std::uint64_t>(), of<float>(),        of<double>()};
-};
+// A wide pair's words mean nothing alone. This is called for a count of 0 only, whose one word nobody reads.
+std::uint64_t keep(std::uint64_t left, std::uint64_t) { return left; }
 
-// In the order of Op, and of Type within a row.
-struct Table {
-  Row<Op::kSum> sum;
-  Row<Op::kProd> prod;
-  Row<Op::kMin> min;
-  Row<Op::kMax> max;
-  Row<Op::kAnd> bit_and;
-  Row<Op::kOr> bit_or;
-  Row<Op::kXor> bit_xor;
-  Row<Op::kLand> land;
-  Row<Op::kLor> lor;
-};
+template <Op O, class T>
+void fold_wide(void* acc, const void* other, void* context) {
+  const auto count = reinterpret_cast<std::uintptr_t>(context);
+  for (std::uintptr_t i = 0; i < count; ++i) {
+    T a;
+    T b;
+    void* const at = static_cast<unsigned char*>(acc) + i * sizeof(T);
+    std::memcpy(&a, at, sizeof(T));
+    std::memcpy(&b, static_cast<const unsigned char*>(other) + i * sizeof(T), sizeof(T));
+    a = apply<O, T>(a, b);
+    std::memcpy(at, &a, sizeof(T));
+  }
+}
+
+template <Op O, Type T>
+constexpr FoldFn entry() {
+  if constexpr (!is_defined(O, T)) {
+    return nullptr;
+  } else if constexpr (size_of(T) > 8) {
+    return keep;
+  } else {
+    return fold<O, Element<T>>;
+  }
+}
+
+template <std::size_t... I>
+constexpr std::array<FoldFn, sizeof...(I)> entries(std::index_sequence<I...>) {
+  return {entry<static_cast<Op>(I / kTypeCount), static_cast<Type>(I % kTypeCount)>()...};
+}
 
 }  // namespace
 
 FoldFn fold_of(Op op, Type type) {
-  static constexpr Table kTable;
-  static constexpr const FoldFn* kRows[kOpCount] = {kTable.sum.types,     kTable.prod.types,   kTable.min.types,
-                                                    kTable.max.types,     kTable.bit_and.types, kTable.bit_or.types,
-                                                    kTable.bit_xor.types, kTable.land.types,   kTable.lor.types};
-  return kRows[static_cast<int>(op)][static_cast<int>(type)];
+  static constexpr auto kTable = entries(std::make_index_sequence<kOpCount * kTypeCount>());
+  return kTable[static_cast<std::size_t>(op) * kTypeCount + static_cast<std::size_t>(type)];
+}
+
+WholeFold whole_fold_of(Op op, Type type) {
+  const bool least = op == Op::kMinloc;
+  if (type == Type::kDoubleInt)
+    return least ? fold_wide<Op::kMinloc, Element<Type::kDoubleInt>> : fold_wide<Op::kMaxloc, Element<Type::kDoubleInt>>;
+  if (type == Type::kInt64Int)
+    return least ? fold_wide<Op::kMinloc, Element<Type::kInt64Int>> : fold_wide<Op::kMaxloc, Element<Type::kInt64Int>>;
+  return nullptr;
 }
 
 std::uint64_t tag_register(std::uint32_t tag) { return std::uint64_t{tag} | std::uint64_t{~tag} << 32; }

@@ -7,8 +7,11 @@
 
 namespace fermata {
 
-// Null where the operator is not defined for the type (bitwise ones on floating-point types).
+// Null where the operator is not defined for the type. Elements narrower than a word fold lane by lane.
 FoldFn fold_of(Op op, Type type);
+
+// For pairs that are wider than a word: context is their number, as a pointer. Null for other types.
+WholeFold whole_fold_of(Op op, Type type);
 
 // UPC's tagged barrier (hybrid-collectives-p7ih section 5.1, note 2): register = {max(tag), max(~tag)}, 32 bits each,
 // of those members that gave one; {0, 0} from one that gave none.

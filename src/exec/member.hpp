@@ -158,7 +158,9 @@ class Member {
     if (ready != Status::kOk) [[unlikely]] return ready;
     const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
     const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
-    const Carried carried{words, fold};
+    Carried carried{words, fold};
+    if constexpr (L == Load::kWords)
+      if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]] carry_wide(carried, call);
     if (in != nullptr)
       for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
     if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
@@ -171,6 +173,11 @@ class Member {
     out_bytes_ = call.bytes;
     carried_ = carried;
     return run();
+  }
+  [[gnu::noinline, gnu::cold]] static void carry_wide(Carried& carried, const Call& call) {
+    const auto type = static_cast<Type>(call.type);
+    carried.whole = whole_fold_of(static_cast<Op>(call.op), type);
+    carried.context = reinterpret_cast<void*>(std::uintptr_t{call.bytes >> log2_size_of(type)});
   }
   Status run() { return advance(spins_) ? finish() : wait(); }
   [[gnu::noinline]] bool advance(std::uint32_t spins) {

@@ -6,15 +6,13 @@
 namespace fermata::exec {
 
 void describe(const Call& call, char* text, std::size_t capacity) {
-  static constexpr const char* kTypes[kTypeCount] = {"int32", "int64", "uint32", "uint64", "float", "double"};
-  static constexpr const char* kOps[kOpCount] = {"sum", "prod", "min", "max", "and", "or", "xor", "land", "lor"};
   if (static_cast<int>(call.kind) >= kKindCount) {
     snprintf(text, capacity, "an unknown call");
     return;
   }
   const char* kind = name_of(call.kind);
-  const char* type = call.type < kTypeCount ? kTypes[call.type] : "?";
-  const char* op = call.op < kOpCount ? kOps[call.op] : "?";
+  const char* type = call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "?";
+  const char* op = call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "?";
   switch (call.kind) {
     case Kind::kBarrier: snprintf(text, capacity, "%s", kind); break;
     case Kind::kBroadcast: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;

@@ -25,11 +25,18 @@ constexpr bool same(Type a, fermata_type b) { return static_cast<int>(a) == stat
 static_assert(same(Type::kInt32, FERMATA_INT32) && same(Type::kInt64, FERMATA_INT64));
 static_assert(same(Type::kUint32, FERMATA_UINT32) && same(Type::kUint64, FERMATA_UINT64));
 static_assert(same(Type::kFloat, FERMATA_FLOAT) && same(Type::kDouble, FERMATA_DOUBLE));
+static_assert(same(Type::kInt8, FERMATA_INT8) && same(Type::kUint8, FERMATA_UINT8));
+static_assert(same(Type::kInt16, FERMATA_INT16) && same(Type::kUint16, FERMATA_UINT16));
+static_assert(same(Type::kHalf, FERMATA_HALF) && same(Type::kBfloat16, FERMATA_BFLOAT16));
+static_assert(same(Type::kFloatInt, FERMATA_FLOAT_INT) && same(Type::kDoubleInt, FERMATA_DOUBLE_INT));
+static_assert(same(Type::kInt32Int, FERMATA_INT32_INT) && same(Type::kInt64Int, FERMATA_INT64_INT));
+static_assert(same(Type::kInt16Int, FERMATA_INT16_INT));
 
 constexpr bool same(Op a, fermata_op b) { return static_cast<int>(a) == static_cast<int>(b); }
 static_assert(same(Op::kSum, FERMATA_SUM) && same(Op::kProd, FERMATA_PROD) && same(Op::kMin, FERMATA_MIN));
 static_assert(same(Op::kMax, FERMATA_MAX) && same(Op::kAnd, FERMATA_AND) && same(Op::kOr, FERMATA_OR));
 static_assert(same(Op::kXor, FERMATA_XOR) && same(Op::kLand, FERMATA_LAND) && same(Op::kLor, FERMATA_LOR));
+static_assert(same(Op::kMinloc, FERMATA_MINLOC) && same(Op::kMaxloc, FERMATA_MAXLOC));
 
 static_assert(kLinePayload == FERMATA_MAX_PAYLOAD);
 

@@ -78,6 +78,37 @@ TEST_P(Header, AllreduceOfEveryTypeAndOperator) {
   });
 }
 
+TEST_P(Header, AllreduceOfNarrowAndPairedElements) {
+  const int n = GetParam();
+  with_team(n, {}, [n](fermata::Member& m) {
+    using fermata::Op;
+    const int r = m.rank();
+    for (int round = 0; round < kRounds; ++round) {
+      EXPECT_EQ(m.allreduce<std::uint8_t>(static_cast<std::uint8_t>(100 + r), Op::kSum), (100 * n + n * (n - 1) / 2) & 0xff);
+      EXPECT_EQ(m.allreduce<std::int16_t>(static_cast<std::int16_t>(-300 * r), Op::kMin), -300 * (n - 1));
+      EXPECT_EQ(m.allreduce(fermata::Half{0x3c00}, Op::kSum).bits, (std::array<int, 6>{0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500})[n]);
+      EXPECT_EQ(m.allreduce(fermata::Bfloat16{0x4000}, Op::kProd).bits, 0x3f80 + 0x80 * n);
+      std::array<std::int8_t, 56> bytes;
+      for (std::size_t i = 0; i < 56; ++i) bytes[i] = static_cast<std::int8_t>(r * static_cast<int>(i % 7));
+      m.allreduce(std::span<std::int8_t>(bytes), Op::kMax);
+      for (std::size_t i = 0; i < 56; ++i) EXPECT_EQ(bytes[i], (n - 1) * static_cast<int>(i % 7));
+      const fermata_int16_int least = m.allreduce(fermata_int16_int{static_cast<std::int16_t>(r / 2), -r}, Op::kMaxloc);
+      EXPECT_EQ(least.value, (n - 1) / 2);
+      EXPECT_EQ(least.index, 1 - n);
+      std::array<fermata_double_int, 3> wide{{{1.5 * r, r}, {-1.5 * r, r}, {0.0, n - r}}};
+      m.allreduce(std::span<fermata_double_int>(wide), Op::kMinloc);
+      EXPECT_EQ(wide[0].index, 0);
+      EXPECT_EQ(wide[1].value, -1.5 * (n - 1));
+      EXPECT_EQ(wide[1].index, n - 1);
+      EXPECT_EQ(wide[2].index, 1);
+      const auto at_root = m.reduce(fermata_int64_int{-r, r}, Op::kMaxloc, n - 1);
+      if (at_root) {
+        EXPECT_EQ(at_root->index, 0);
+      }
+    }
+  });
+}
+
 TEST_P(Header, AllreduceOfSevenDoublesInPlace) {
   const int n = GetParam();
   with_team(n, {}, [n](fermata::Member& m) {

@@ -1,0 +1,170 @@
+// Element types and their operators: conversions, the rules for NaN and zero, lanes of a word, wide pairs.
+#include "base/element.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "exec/fold.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The value of a 16-bit format, after its definition.
+double value_of(std::uint16_t bits, int mantissa_bits, int bias) {
+  const int exponent = (bits & 0x7fff) >> mantissa_bits;
+  const int mantissa = bits & ((1 << mantissa_bits) - 1);
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 0x7fff >> mantissa_bits) return mantissa == 0 ? sign * kInfinity : std::nan("");
+  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+}
+
+// Every value, every midpoint between neighbours, and the floats beside each midpoint.
+template <class T>
+void check_conversions(int mantissa_bits, int bias, std::uint16_t infinity, std::uint16_t nan) {
+  for (std::uint32_t i = 0; i < 0x10000; ++i) {
+    const T t{static_cast<std::uint16_t>(i)};
+    const double exact = value_of(t.bits, mantissa_bits, bias);
+    if (std::isnan(exact)) {
+      EXPECT_TRUE(std::isnan(widen(t)));
+      EXPECT_EQ(narrow<T>(widen(t)).bits, nan);
+      continue;
+    }
+    ASSERT_EQ(widen(t), exact) << i;
+    ASSERT_EQ(narrow<T>(widen(t)).bits, i);
+    if ((i & 0x7fff) >= infinity) continue;
+    // Beyond the largest number the midpoint is to what would come next if exponents went on.
+    const bool last = (i & 0x7fff) + 1u == infinity;
+    const double next = last ? (i < 0x8000 ? 1 : -1) * std::ldexp(1.0, (0x7fff >> mantissa_bits) - bias)
+                             : value_of(static_cast<std::uint16_t>(i + 1), mantissa_bits, bias);
+    const auto middle = static_cast<float>(exact / 2 + next / 2);
+    if (middle != exact / 2 + next / 2) continue;  // between the smallest floats
+    const std::uint32_t even = (i & 1) == 0 ? i : i + 1;
+    ASSERT_EQ(narrow<T>(middle).bits, even) << i;
+    ASSERT_EQ(narrow<T>(std::nextafterf(middle, static_cast<float>(exact))).bits, i);
+    ASSERT_EQ(narrow<T>(std::nextafterf(middle, i < 0x8000 ? kInfinity : -kInfinity)).bits, i + 1);
+  }
+  EXPECT_EQ(narrow<T>(std::numeric_limits<float>::max()).bits, infinity);
+  EXPECT_EQ(narrow<T>(-std::numeric_limits<float>::max()).bits, infinity | 0x8000);
+  EXPECT_EQ(narrow<T>(-std::numeric_limits<float>::denorm_min()).bits, 0x8000);
+}
+
+TEST(Element, HalfConvertsExactlyAndRoundsToEven) { check_conversions<Half>(10, 15, 0x7c00, 0x7e00); }
+TEST(Element, Bfloat16ConvertsExactlyAndRoundsToEven) { check_conversions<Bfloat16>(7, 127, 0x7f80, 0x7fc0); }
+
+TEST(Element, SixteenBitSumsRoundOnce) {
+  const auto sum = [](float a, float b) { return widen(apply<Op::kSum>(narrow<Half>(a), narrow<Half>(b))); };
+  EXPECT_EQ(sum(2048, 1), 2048);
+  EXPECT_EQ(sum(2050, 1), 2052);
+  EXPECT_EQ(sum(65504, 16), kInfinity);
+  const auto product = [](float a, float b) { return widen(apply<Op::kProd>(narrow<Bfloat16>(a), narrow<Bfloat16>(b))); };
+  EXPECT_EQ(product(3, 0.25f), 0.75f);
+  EXPECT_EQ(product(255, 255), 65024);
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+template <Op O, class T>
+void check_order_rule() {
+  const T zero = 0;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const T values[] = {zero, -zero, 1, -1, nan, -nan, static_cast<T>(kInfinity), std::numeric_limits<T>::denorm_min()};
+  for (const T a : values)
+    for (const T b : values) {
+      EXPECT_TRUE(same_bits(apply<O>(a, b), apply<O>(b, a))) << a << " " << b;
+      EXPECT_TRUE(!std::isnan(a) || same_bits(apply<O>(a, b), nan));
+      for (const T c : values) EXPECT_TRUE(same_bits(apply<O>(a, apply<O>(b, c)), apply<O>(apply<O>(a, b), c)));
+    }
+  EXPECT_EQ(std::signbit(apply<O>(zero, -zero)), O == Op::kMin);
+}
+
+TEST(Element, MinAndMaxOrderZerosAndKeepNaN) {
+  check_order_rule<Op::kMin, float>();
+  check_order_rule<Op::kMax, float>();
+  check_order_rule<Op::kMin, double>();
+  check_order_rule<Op::kMax, double>();
+  EXPECT_EQ(apply<Op::kMin>(Half{0x8000}, Half{0}).bits, 0x8000);
+  EXPECT_EQ(apply<Op::kMax>(Bfloat16{0xff81}, Bfloat16{0x4000}).bits, 0x7fc0);
+}
+
+TEST(Element, PairsTieToTheLowerIndex) {
+  using P = Element<Type::kDoubleInt>;
+  const double nan = std::nan("");
+  const P all[] = {{1, 3, 0}, {1, 2, 0}, {-4, 9, 0}, {nan, 7, 0}, {nan, 5, 0}, {0.0, 1, 0}, {-0.0, -1, 0}, {7, 0, 0}};
+  for (const P& a : all)
+    for (const P& b : all)
+      for (const P& c : all) {
+        EXPECT_TRUE(same_bits(apply<Op::kMinloc>(a, b), apply<Op::kMinloc>(b, a)));
+        EXPECT_TRUE(same_bits(apply<Op::kMaxloc>(a, apply<Op::kMaxloc>(b, c)), apply<Op::kMaxloc>(apply<Op::kMaxloc>(a, b), c)));
+      }
+  EXPECT_EQ(apply<Op::kMinloc>(all[0], all[1]).index, 2);
+  EXPECT_EQ(apply<Op::kMaxloc>(all[1], all[0]).index, 2);
+  EXPECT_EQ(apply<Op::kMinloc>(all[0], all[2]).index, 9);
+  EXPECT_EQ(apply<Op::kMaxloc>(all[3], all[4]).index, 5);
+  EXPECT_EQ(apply<Op::kMinloc>(all[2], all[3]).index, 7);
+  EXPECT_EQ(apply<Op::kMaxloc>(all[5], all[6]).index, -1);
+}
+
+TEST(Element, IntegersWrap) {
+  EXPECT_EQ(apply<Op::kSum>(std::int8_t{127}, std::int8_t{1}), -128);
+  EXPECT_EQ(apply<Op::kProd>(std::uint16_t{0xffff}, std::uint16_t{0xffff}), 1);
+  EXPECT_EQ(apply<Op::kProd>(std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}), std::numeric_limits<std::int64_t>::min());
+}
+
+// A word holds 8 / size elements: the fold of the word is the fold of each.
+template <Op O, Type T>
+void check_word() {
+  using E = Element<T>;
+  if constexpr (is_defined(O, T) && sizeof(E) <= 8) {
+    std::uint64_t state = 0x9e3779b97f4a7c15u;
+    for (int round = 0; round < 200; ++round) {
+      std::uint64_t words[2];
+      for (auto& w : words) w = state = (state * 6364136223846793005u + 1442695040888963407u) ^ state >> 29;
+      // Whichever NaN a sum has is not specified.
+      if constexpr (T == Type::kFloat || T == Type::kDouble)
+        for (auto& w : words) w &= T == Type::kFloat ? 0xbfffffffbfffffffu : 0xbfffffffffffffffu;
+      E a[8 / sizeof(E)], b[8 / sizeof(E)], got[8 / sizeof(E)];
+      std::memcpy(a, &words[0], 8);
+      std::memcpy(b, &words[1], 8);
+      const std::uint64_t folded = fold_of(O, T)(words[0], words[1]);
+      std::memcpy(got, &folded, 8);
+      for (std::size_t i = 0; i < 8 / sizeof(E); ++i)
+        EXPECT_TRUE(same_bits(got[i], apply<O>(a[i], b[i]))) << name_of(O) << " " << name_of(T);
+    }
+  } else {
+    EXPECT_EQ(fold_of(O, T) == nullptr, !is_defined(O, T)) << name_of(O) << " " << name_of(T);
+  }
+}
+
+template <std::size_t... I>
+void check_words(std::index_sequence<I...>) {
+  (check_word<static_cast<Op>(I / kTypeCount), static_cast<Type>(I % kTypeCount)>(), ...);
+}
+
+TEST(Fold, EveryLaneOfEveryTypeAndOperator) { check_words(std::make_index_sequence<kOpCount * kTypeCount>()); }
+
+TEST(Fold, WidePairsFoldWhole) {
+  using P = Element<Type::kInt64Int>;
+  P acc[3] = {{5, 1, 0}, {-5, 1, 0}, {9, 1, 0}};
+  const P other[3] = {{5, 0, 0}, {-6, 2, 0}, {0, 0, 0}};
+  const WholeFold fold = whole_fold_of(Op::kMinloc, Type::kInt64Int);
+  fold(acc, other, reinterpret_cast<void*>(std::uintptr_t{2}));
+  EXPECT_EQ(acc[0].index, 0);
+  EXPECT_EQ(acc[1].value, -6);
+  EXPECT_EQ(acc[1].index, 2);
+  EXPECT_EQ(acc[2].value, 9);  // beyond the count
+  EXPECT_EQ(whole_fold_of(Op::kMaxloc, Type::kFloatInt), nullptr);
+}
+
+}  // namespace
+}  // namespace fermata
