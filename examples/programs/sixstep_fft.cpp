@@ -103,8 +103,9 @@ class SixStep {
 
   // The definition, for one k.
   Complex direct(const Points& x, Index k) const {
+    const Index n = n1_ * n2_;
     Complex sum{0, 0};
-    for (Index j = 0; j < n1_ * n2_; ++j) sum = sum + x[static_cast<std::size_t>(j)] * roots_[static_cast<std::size_t>(j * k % (n1_ * n2_))];
+    for (Index j = 0; j < n; ++j) sum = sum + x[static_cast<std::size_t>(j)] * roots_[static_cast<std::size_t>(j * k % n)];
     return sum;
   }
 
