@@ -244,6 +244,11 @@ typedef void (*fermata_fold)(void* acc, const void* other, void* context);
 /* data (1..56 bytes) of every rank is folded in rank order; every rank gets the bitwise same result in its data. */
 FERMATA_API int fermata_ranked_allreduce(fermata_ranked* barrier, uint32_t rank, void* data, size_t bytes, fermata_fold fold,
                                          void* context);
+/* Calls that this rank has made so far, 0 for one that is none. For whoever may call as that rank. */
+FERMATA_API uint64_t fermata_ranked_calls(const fermata_ranked* barrier, uint32_t rank);
+/* What the barrier is made of, for people: "dissemination, packed; saved; waiting: auto", ended by a zero and cut to capacity bytes.
+ * saved: by `fermata plan`; else built-in. Errors: ARGUMENT. */
+FERMATA_API int fermata_ranked_describe(const fermata_ranked* barrier, char* text, size_t capacity);
 
 #ifdef __cplusplus
 }

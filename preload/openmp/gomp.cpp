@@ -13,6 +13,7 @@
 #include "notice.hpp"
 #include "real.hpp"
 #include "region.hpp"
+#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -108,9 +109,16 @@ Place place_in_gomp() {
   return run_time.load(std::memory_order_relaxed) == RunTime::kLibomp ? place_in_kmp() : Place{};
 }
 
-bool met() {
+void at_gomp_barrier(const void* site) {
+  at_barrier(place_in_gomp(), site, [] { barrier.get()(); });
+}
+
+// A construct's end: its form without a barrier and a planned one, or the run-time's.
+void at_end(Real<void()>& real, Real<void()>& nowait, const void* site) {
   const Place place = place_in_gomp();
-  return place.team != nullptr && meet(place);
+  if (place.team == nullptr || nowait.find() == nullptr) return at_barrier({place.region, nullptr, 0}, site, [&] { real.get()(); });
+  nowait.get()();
+  at_gomp_barrier(site);
 }
 
 }  // namespace
@@ -121,19 +129,15 @@ using namespace fermata::preload;
 // ---- Barriers
 
 FERMATA_EXPORT void GOMP_barrier() {
-  if (!met()) barrier.get()();
+  at_gomp_barrier(__builtin_return_address(0));
 }
 
 FERMATA_EXPORT void GOMP_loop_end() {
-  if (place_in_gomp().team == nullptr || loop_end_nowait.find() == nullptr) return loop_end.get()();
-  loop_end_nowait.get()();
-  GOMP_barrier();
+  at_end(loop_end, loop_end_nowait, __builtin_return_address(0));
 }
 
 FERMATA_EXPORT void GOMP_sections_end() {
-  if (place_in_gomp().team == nullptr || sections_end_nowait.find() == nullptr) return sections_end.get()();
-  sections_end_nowait.get()();
-  GOMP_barrier();
+  at_end(sections_end, sections_end_nowait, __builtin_return_address(0));
 }
 
 // ---- Regions. What GCC passes behind the function and its data goes on unchanged.
@@ -215,10 +219,12 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
-  return place.team != nullptr && meet(place) ? 1 : 0;
+  if (place.team == nullptr) return 0;
+  return in_planned(place, __builtin_return_address(0), [&] { return meet(place); }) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
   const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
-  return place.team != nullptr && allreduce(place, data, bytes, fold, context) ? 1 : 0;
+  if (place.team == nullptr) return 0;
+  return in_planned(place, __builtin_return_address(0), [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
 }

@@ -15,6 +15,7 @@
 
 #include "notice.hpp"
 #include "real.hpp"
+#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -115,7 +116,7 @@ int initialize(Lookup lookup, int, Data*) {
       set(kImplicitTask, reinterpret_cast<AnyFunction>(change_task)) <= kNever ||
       set(kParallelBegin, reinterpret_cast<AnyFunction>(begin_parallel)) <= kNever ||
       set(kParallelEnd, reinterpret_cast<AnyFunction>(end_parallel)) <= kNever) {
-    say_fallback(Fallback::kNoTool);
+    leave_libomp(Fallback::kNoTool);
     return 0;
   }
   tool.parallel = parallel;
@@ -139,7 +140,10 @@ Real<void(void*, std::int32_t)> kmpc_barrier("__kmpc_barrier");
 }  // namespace
 
 Place place_in_kmp() {
-  if (tool.task == nullptr) return {};
+  if (tool.task == nullptr) {
+    libomp_has_no_tool();
+    return {};
+  }
   if (here.region == nullptr || here.level != tool.level()) [[unlikely]] {
     Data* parallel = nullptr;
     int flags = 0;
@@ -157,8 +161,7 @@ Place place_in_kmp() {
 using namespace fermata::preload;
 
 FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
-  if (const Place place = place_in_kmp(); place.team != nullptr && meet(place)) return;
-  kmpc_barrier.get()(location, thread);
+  at_barrier(place_in_kmp(), __builtin_return_address(0), [=] { kmpc_barrier.get()(location, thread); });
 }
 
 // libomp asks for it when it starts. Another tool in this process has precedence.
@@ -166,7 +169,7 @@ FERMATA_EXPORT StartToolResult* ompt_start_tool(unsigned version, const char* ru
   const auto next = reinterpret_cast<StartTool>(find_next("ompt_start_tool"));
   StartToolResult* other = next != nullptr ? next(version, runtime) : nullptr;
   if (other != nullptr) {
-    say_fallback(Fallback::kTool);
+    leave_libomp(Fallback::kTool);
     return other;
   }
   return disabled() ? nullptr : &our_tool;

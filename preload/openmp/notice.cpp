@@ -17,23 +17,11 @@ bool talkative = false;              // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds that had their line
 std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
-const char* text_of(Fallback kind) {
-  switch (kind) {
-    case Fallback::kTasks: return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay its own; by";
-    case Fallback::kCancellation: return "cancellation is on: all barriers stay the run-time's";
-    case Fallback::kMemory: return "no memory for a team: its barriers stay the run-time's";
-    case Fallback::kTool: return "another OpenMP tool is loaded: libomp's barriers stay its own";
-    case Fallback::kNoTool: return "this libomp offers no OMPT, or OMP_TOOL=disabled: its barriers stay its own";
-    case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
-  }
-  return "";
-}
-
 // One write, so that lines of several threads and processes do not mix. errno is the program's.
 void say(const char* text, const char* detail) {
   char line[400];
   const int saved = errno;
-  const int length = snprintf(line, sizeof line - 1, "fermata-openmp: %s%s%.120s", text, detail[0] != '\0' ? " " : "", detail);
+  const int length = snprintf(line, sizeof line - 1, "fermata-openmp: %s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail);
   if (length > 0) {
     const auto end = static_cast<std::size_t>(length) < sizeof line - 1 ? static_cast<std::size_t>(length) : sizeof line - 2;
     line[end] = '\n';
@@ -60,6 +48,20 @@ __attribute__((destructor)) void sum_up() {
 bool environment_says(const char* name) {
   const char* value = getenv(name);
   return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
+}
+
+const char* text_of(Fallback kind) {
+  switch (kind) {
+    case Fallback::kTasks: return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay its own";
+    case Fallback::kCancellation: return "cancellation is on: all barriers stay the run-time's";
+    case Fallback::kMemory: return "no memory for a team: its barriers stay the run-time's";
+    case Fallback::kTool: return "another OpenMP tool is loaded: libomp's barriers stay its own";
+    case Fallback::kNoTool: return "this libomp offers no OMPT, or OMP_TOOL=disabled: its barriers stay its own";
+    case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
+    case Fallback::kSize: return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
+    case Fallback::kUnnoted: return "a barrier outside of the regions that are watched, or in one that was entered in another way";
+  }
+  return "";
 }
 
 void be_verbose() { talkative = true; }

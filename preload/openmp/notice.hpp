@@ -6,7 +6,7 @@
 
 namespace fermata::preload {
 
-enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kTool, kNoTool, kBroken };
+enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kTool, kNoTool, kBroken, kSize, kUnnoted };
 
 // Is the variable set to something other than nothing and 0?
 bool environment_says(const char* name);
@@ -14,6 +14,7 @@ bool environment_says(const char* name);
 void be_verbose();  // else the others do nothing
 bool verbose();
 void say_loaded(bool disabled);
+const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
 void say_always(const char* text, const char* detail);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "notice.hpp"
+#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -16,6 +17,7 @@ __attribute__((constructor)) void read_environment() {
   off = environment_says("FERMATA_DISABLE");
   if (environment_says("FERMATA_VERBOSE")) be_verbose();
   say_loaded(off);
+  if (!off) watched = stats::start("fermata-openmp", "ranked barriers, a plan for each team size");
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ bool same_library(const void* one, const void* other) {
 }
 
 void no_such_function(const char* name) {
-  say_always("this function was called, and no OpenMP run-time library has it:", name);
+  say_always("this function was called, and no OpenMP run-time library has it", name);
   abort();
 }
 

@@ -6,6 +6,8 @@
 
 #include "imports.hpp"
 #include "notice.hpp"
+#include "real.hpp"
+#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -73,11 +75,21 @@ void give_team(fermata_ranked* team, std::uint32_t size) {
   fermata_ranked_destroy(team);
 }
 
-bool allowed(const Facts& facts) {
-  if (facts.size < 2 || facts.size > kMostMembers) return false;
-  if (facts.cancellable) say_fallback(Fallback::kCancellation);
-  return !facts.cancellable && !tasks_are_used();
+// A team for such a region, or null and why there is none.
+fermata_ranked* find_team(const Facts& facts, Fallback* why) {
+  *why = Fallback::kSize;
+  if (facts.size < 2 || facts.size > kMostMembers) return nullptr;
+  *why = Fallback::kCancellation;
+  if (facts.cancellable) say_fallback(*why);
+  if (facts.cancellable) return nullptr;
+  *why = Fallback::kTasks;
+  if (tasks_are_used()) return nullptr;
+  *why = Fallback::kMemory;
+  return take_team(facts.size);
 }
+
+std::atomic<std::uint64_t> serials{0};
+std::atomic<Fallback> libomp_left{Fallback::kUnnoted};
 
 }  // namespace
 
@@ -100,8 +112,9 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   // order: relaxed: a claim; who loses it looks again
   if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed)) return await_decision(region);
   const int saved = errno;
-  fermata_ranked* team = allowed(facts) ? take_team(facts.size) : nullptr;
+  fermata_ranked* team = find_team(facts, &region.why);
   region.size = facts.size;
+  if (watched) region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
   // order: release: hands the team on. Pairs with team_of() and await_decision().
   region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal, std::memory_order_release);
   errno = saved;
@@ -135,6 +148,22 @@ bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold f
   const int status = fermata_ranked_allreduce(place.team, place.rank, data, bytes, fold, context);
   errno = saved;
   return succeeded(place, status);
+}
+
+Fallback why_left(const Place& place) {
+  if (place.team != nullptr) return Fallback::kBroken;
+  // order: relaxed: written before any region
+  return place.region != nullptr ? place.region->why : libomp_left.load(std::memory_order_relaxed);
+}
+
+void leave_libomp(Fallback why) {
+  say_fallback(why);
+  libomp_left.store(why, std::memory_order_relaxed);  // order: relaxed: before any region
+}
+
+void libomp_has_no_tool() {
+  // order: relaxed: the same whoever says it
+  if (!disabled() && libomp_left.load(std::memory_order_relaxed) == Fallback::kUnnoted) leave_libomp(Fallback::kNoTool);
 }
 
 void end(Region& region) {

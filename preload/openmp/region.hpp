@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "notice.hpp"
+#include "preload/common/stats.hpp"
+
 namespace fermata::preload {
 
 inline constexpr std::size_t kLine = 64;
@@ -16,8 +19,11 @@ inline constexpr std::size_t kLine = 64;
 struct alignas(kLine) Region {
   std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; kDeciding; else a fermata_ranked*
   std::atomic<bool> failed{false};
-  std::uint32_t size = 0;                    // of the team, written by whoever decides
+  Fallback why = Fallback::kSize;            // of kReal; this and the size are written by whoever decides
+  std::uint32_t size = 0;                    // of the team
+  std::uint64_t serial = 0;                  // with statistics: no other region's; never 0
   alignas(kLine) std::uint64_t episodes = 0; // rank 0's, on a line of its own: the others read the first one at each barrier
+  stats::Arrivals arrivals = {};
 };
 
 // What a decision needs of the run-time.
@@ -53,6 +59,13 @@ bool meet(const Place& place);
 
 // True if it has been done; else data is as it was.
 bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context);
+
+// Why a barrier with this place is the run-time's.
+Fallback why_left(const Place& place);
+
+// No barrier of libomp's is planned, and why.
+void leave_libomp(Fallback why);
+void libomp_has_no_tool();  // nothing has been said, and it has not asked for one
 
 // All its threads have left the region. Its team is kept for the next one of its size.
 void end(Region& region);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <atomic>
 
@@ -25,17 +26,19 @@ constexpr unsigned kMostCount = 1u << 30;  // what the library's barriers take; 
 Table table;
 Real real;              // written by start, once
 bool ours = false;      // likewise: may barriers be bound?
+Fallback none_is_ours;  // likewise: why not
 bool disabled = false;  // written at load
 std::atomic<bool> watched{false};  // likewise: are statistics wanted?
+stats::Arrivals* arrivals = nullptr;  // likewise: of each of the table's entries; null without statistics
 
 pthread_once_t started = PTHREAD_ONCE_INIT;
 
 void start() {
   real = find_real();
   if (disabled) return;
-  if (!layout_is_known(real)) return say_fallback(Fallback::kLayout);
-  if (!table.open()) return say_fallback(Fallback::kMemory);
-  ours = true;
+  none_is_ours = !layout_is_known(real) ? Fallback::kLayout : Fallback::kMemory;
+  ours = none_is_ours != Fallback::kLayout && table.open();
+  if (!ours) say_fallback(none_is_ours);
 }
 
 const Real& the_real() {
@@ -43,11 +46,18 @@ const Real& the_real() {
   return real;
 }
 
+bool watch() {
+  if (!stats::start("fermata-pthread", "anonymous barriers")) return false;
+  void* memory = mmap(nullptr, Table::kCapacity * sizeof(stats::Arrivals), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  arrivals = static_cast<stats::Arrivals*>(memory);
+  return true;
+}
+
 __attribute__((constructor)) void loaded() {
   disabled = environment_says("FERMATA_DISABLE");
-  if (!disabled && stats::start("fermata-pthread", "anonymous barriers")) {
-    watched.store(true, std::memory_order_relaxed);  // order: relaxed: before the program has threads
-  }
+  if (!disabled) watched.store(watch(), std::memory_order_relaxed);  // order: relaxed: before the program has threads
   if (!environment_says("FERMATA_VERBOSE")) return;
   be_verbose();
   say_loaded(disabled);
@@ -62,18 +72,18 @@ int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, un
   const int status = the_real().init(barrier, attributes, count);
   if (status != 0 || !ours) return status;
   const int saved = errno;
+  auto kind = Fallback::kFull;
   if (is_shared(attributes)) {
-    say_fallback(Fallback::kShared);
+    kind = Fallback::kShared;
   } else if (count > kMostCount) {
-    say_fallback(Fallback::kCount);
+    kind = Fallback::kCount;
   } else if (table.bind(barrier, count)) {
     errno = saved;
     return 0;
-  } else {
-    say_fallback(Fallback::kFull);
   }
+  say_fallback(kind);
   // What the memory held may be the tag of an earlier barrier here.
-  write_tag(barrier, Tag{});
+  write_tag(barrier, Tag{kMagic, kLeft + static_cast<std::uint32_t>(kind), 0});
   table.unbind(barrier);
   errno = saved;
   return 0;
@@ -84,17 +94,32 @@ int translate(int status) {
   return status == FERMATA_LAST ? PTHREAD_BARRIER_SERIAL_THREAD : EINVAL;
 }
 
-__attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier) {
+Fallback why_left(const pthread_barrier_t* barrier) {
+  const Tag tag = read_tag(barrier);
+  const std::uint32_t kind = tag.index - kLeft;
+  return tag.magic == kMagic && kind <= static_cast<std::uint32_t>(Fallback::kForeign) ? Fallback{static_cast<std::uint8_t>(kind)}
+                                                                                        : Fallback::kForeign;
+}
+
+__attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
   const Real& functions = the_real();
-  if (ours) say_fallback(Fallback::kForeign);
-  return functions.wait(barrier);
+  if (disabled) return functions.wait(barrier);
+  const Fallback kind = ours ? why_left(barrier) : none_is_ours;
+  say_fallback(kind);
+  // order: relaxed: written at load
+  if (!watched.load(std::memory_order_relaxed)) return functions.wait(barrier);
+  stats::Wait wait({barrier, site, ours ? glibc_count(barrier) : 0, text_of(kind)});
+  const int status = functions.wait(barrier);
+  wait.end_untold(status == PTHREAD_BARRIER_SERIAL_THREAD);
+  return status;
 }
 
 // With statistics. The barrier's address is only a name by now.
 __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry, const void* site) {
   const int saved = errno;
   fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);   // order: relaxed: ordered by find
-  stats::Wait wait(barrier, site, entry.count.load(std::memory_order_relaxed));  // order: see above
+  const std::uint32_t count = entry.count.load(std::memory_order_relaxed);            // order: see above
+  stats::Wait wait({barrier, site, count, nullptr}, arrivals[table.place(entry)]);
   const int status = fermata_anonymous_meet(library);
   wait.end(status == FERMATA_LAST);
   errno = saved;
@@ -105,7 +130,7 @@ __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, con
 __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   const Table::Entry* const entry = table.find(barrier);
   if (entry == nullptr) [[unlikely]]
-    return wait_foreign(barrier);
+    return wait_foreign(barrier, __builtin_return_address(0));
   // order: relaxed: written at load
   if (watched.load(std::memory_order_relaxed)) [[unlikely]]
     return wait_watched(barrier, *entry, __builtin_return_address(0));

@@ -8,25 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "preload/common/stats.hpp"
-
 namespace fermata::preload {
 namespace {
 
 bool verbose = false;                // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds that had their line
-
-const char* text_of(Fallback kind) {
-  switch (kind) {
-    case Fallback::kLayout: return "this C library's barriers are not laid out as expected: all barriers stay the C library's";
-    case Fallback::kMemory: return "no memory for the table: all barriers stay the C library's";
-    case Fallback::kShared: return "a PTHREAD_PROCESS_SHARED barrier stays the C library's";
-    case Fallback::kCount: return "a barrier of more than 2^30 threads stays the C library's";
-    case Fallback::kFull: return "too many barriers, or no memory for one more: it stays the C library's";
-    case Fallback::kForeign: return "a barrier that was not initialized here (copied, or older than this library) stays the C library's";
-  }
-  return "";
-}
 
 #define FERMATA_TEXT_(number) #number
 #define FERMATA_TEXT(number) FERMATA_TEXT_(number)
@@ -50,6 +36,18 @@ bool environment_says(const char* name) {
   return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
 }
 
+const char* text_of(Fallback kind) {
+  switch (kind) {
+    case Fallback::kLayout: return "this C library's barriers are not laid out as expected: all barriers stay the C library's";
+    case Fallback::kMemory: return "no memory for the table: all barriers stay the C library's";
+    case Fallback::kShared: return "a PTHREAD_PROCESS_SHARED barrier stays the C library's";
+    case Fallback::kCount: return "a barrier of more than 2^30 threads stays the C library's";
+    case Fallback::kFull: return "too many barriers, or no memory for one more: it stays the C library's";
+    case Fallback::kForeign: return "a barrier that was not initialized here (copied, or older than this library) stays the C library's";
+  }
+  return "";
+}
+
 void be_verbose() { verbose = true; }
 
 void say_loaded(bool disabled) {
@@ -61,7 +59,6 @@ void say_loaded(bool disabled) {
 }
 
 void say_fallback(Fallback kind) {
-  stats::fell_back(text_of(kind));
   if (!verbose) return;
   const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
   // order: relaxed: one thread of several says it, nothing else hangs on it

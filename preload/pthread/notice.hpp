@@ -13,7 +13,8 @@ bool environment_says(const char* name);
 
 void be_verbose();  // else the others do nothing
 void say_loaded(bool disabled);
-void say_fallback(Fallback kind);  // and counts it where statistics are wanted
+void say_fallback(Fallback kind);
+const char* text_of(Fallback kind);
 
 }  // namespace fermata::preload
 #endif

@@ -34,6 +34,11 @@ class Table {
 
   constexpr Table() = default;
 
+  // Where `entry` lies among kCapacity.
+  std::uint32_t place(const Entry& entry) const {
+    return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));  // order: relaxed: the entry came of it
+  }
+
   bool open();  // maps the table and registers with fork; once, before all else. false: no memory
 
   // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for it.

@@ -3,6 +3,8 @@
 //   bytes  0..19   glibc's: in, current_round, count, shared, out; as its own init left them
 //   bytes 20..31   ours: magic, index into the table, generation of that entry
 //
+// A barrier that stays glibc's has an index that is no entry's: kLeft + the reason.
+//
 // The tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the same address
 // and generation (table.hpp).
 #ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
@@ -23,6 +25,7 @@ struct Tag {
 };
 
 constexpr std::uint32_t kMagic = 0xF3A7'1B0Du;
+constexpr std::uint32_t kLeft = 0xFFFF'FF00u;
 constexpr std::size_t kTagOffset = 20;
 constexpr bool kTagFits = sizeof(pthread_barrier_t) >= kTagOffset + sizeof(Tag);
 
@@ -35,6 +38,13 @@ inline Tag read_tag(const pthread_barrier_t* barrier) {
 
 inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
   if constexpr (kTagFits) std::memcpy(reinterpret_cast<char*>(barrier) + kTagOffset, &tag, sizeof tag);
+}
+
+// glibc's count, where its layout is the known one.
+inline std::uint32_t glibc_count(const pthread_barrier_t* barrier) {
+  std::uint32_t count = 0;
+  std::memcpy(&count, reinterpret_cast<const char*>(barrier) + 8, sizeof count);
+  return count;
 }
 
 }  // namespace fermata::preload

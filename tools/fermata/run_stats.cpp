@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "preload/common/stats.hpp"
 
@@ -28,11 +29,69 @@ std::string duration(double ns) {
   return fmt::format("{:.1f} s", ns * 1e-9);
 }
 
-// What the record's timed calls took, for all its calls.
-std::uint64_t whole_wait(const stats::Record& r) {
-  if (r.sampled == 0) return 0;
-  const double share = static_cast<double>(r.episodes) / static_cast<double>(r.sampled);
-  return static_cast<std::uint64_t>(static_cast<double>(r.waited_ns) * share);
+// Of all its calls, from those that were looked at.
+std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t calls) {
+  if (looked_at == 0) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(sum) * (static_cast<double>(calls) / static_cast<double>(looked_at)) + 0.5);
+}
+
+// Lateness of some records' last arrivals.
+struct Late {
+  std::uint64_t times = 0, sum_ns = 0;
+  void add(const stats::Record& r) {
+    times += r.measured;
+    sum_ns += r.late_ns;
+  }
+  double mean() const { return times > 0 ? static_cast<double>(sum_ns) / static_cast<double>(times) : 0; }
+};
+
+void add(ProcessStats& out, const stats::File& file, std::uint32_t records) {
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>, std::pair<SiteStats, Late>> sites;
+  std::map<std::uint32_t, std::pair<ThreadStats, Late>> threads;
+  std::map<std::string, std::uint64_t> left;
+  for (std::uint32_t i = 0; i < records; ++i) {
+    const stats::Record& r = file.record[i];
+    auto& [s, site_late] = sites[{r.object, r.site, r.members, r.reason}];
+    s.object = r.object;
+    s.place = text_of(r.place);
+    if (s.plan.empty()) s.plan = text_of(r.plan);
+    if (r.reason > 0 && r.reason <= stats::kNotes) s.reason = text_of(file.note[r.reason - 1].text);
+    s.members = r.members;
+    s.calls += r.calls;
+    s.episodes += r.episodes;
+    s.waited_ns += scaled(r.waited_ns, r.timed, r.calls);
+    s.longest_ns = std::max(s.longest_ns, r.longest_ns);
+    site_late.add(r);
+    auto& [t, thread_late] = threads[r.thread];
+    t.thread = r.thread;
+    t.calls += r.calls;
+    t.last += scaled(r.last, r.judged, r.calls);
+    t.waited_ns += scaled(r.waited_ns, r.timed, r.calls);
+    thread_late.add(r);
+    if (r.reason == 0) out.episodes += r.episodes;
+    else if (r.members != 1) left[s.reason] += r.episodes;  // one thread meets nobody
+  }
+  for (auto& [key, s] : sites) {
+    s.first.late_ns = s.second.mean();
+    out.sites.push_back(std::move(s.first));
+  }
+  for (auto& [key, t] : threads) {
+    t.first.late_ns = t.second.mean();
+    out.threads.push_back(t.first);
+  }
+  for (const auto& [reason, episodes] : left) {
+    out.left += episodes;
+    if (episodes > 0) out.fell_back.emplace_back(reason, episodes);
+  }
+  std::sort(out.sites.begin(), out.sites.end(), [](const SiteStats& a, const SiteStats& b) {
+    return a.waited_ns != b.waited_ns ? a.waited_ns > b.waited_ns : a.place < b.place;
+  });
+}
+
+constexpr std::size_t kThreadsShown = 32;
+
+double share(const ProcessStats& p) {
+  return 100.0 * static_cast<double>(p.episodes) / static_cast<double>(std::max<std::uint64_t>(1, p.episodes + p.left));
 }
 
 }  // namespace
@@ -49,35 +108,11 @@ Result<ProcessStats> read_stats(const std::string& path) {
   out.library = text_of(file->library);
   out.command = text_of(file->command);
   out.plan = text_of(file->plan);
-  // order: relaxed at all three: the file was read after its writers had ended, or it is a snapshot
-  const std::uint32_t taken = file->records.load(std::memory_order_relaxed);
-  const std::uint32_t notes = file->notes.load(std::memory_order_relaxed);    // order: see above
-  const std::uint32_t events = file->events.load(std::memory_order_relaxed);  // order: see above
-  const std::uint32_t records = std::min(taken, stats::kRecords);
-  out.not_counted = taken - records;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, SiteStats> sites;
-  std::map<std::uint32_t, ThreadStats> threads;
-  for (std::uint32_t i = 0; i < records; ++i) {
-    const stats::Record& r = file->record[i];
-    SiteStats& s = sites[{r.object, r.site}];
-    s.object = r.object;
-    s.place = text_of(r.place);
-    s.members = r.members;
-    s.calls += r.episodes;
-    s.waited_ns += whole_wait(r);
-    s.longest_ns = std::max(s.longest_ns, r.longest_ns);
-    ThreadStats& t = threads[r.thread];
-    t.thread = r.thread;
-    t.calls += r.episodes;
-    t.last += r.last;
-    t.waited_ns += whole_wait(r);
-    out.episodes += r.last;
-  }
-  for (auto& [key, s] : sites) out.sites.push_back(std::move(s));
-  std::stable_sort(out.sites.begin(), out.sites.end(), [](const SiteStats& a, const SiteStats& b) { return a.waited_ns > b.waited_ns; });
-  for (auto& [key, t] : threads) out.threads.push_back(t);
-  for (std::uint32_t i = 0; i < std::min(notes, stats::kNotes); ++i)
-    out.fell_back.emplace_back(text_of(file->note[i].text), file->note[i].times);
+  // order: relaxed at all: the file was read after its writers had ended, or it is a snapshot
+  const std::uint32_t events = file->events.load(std::memory_order_relaxed);
+  const std::uint32_t records = std::min(file->records.load(std::memory_order_relaxed), stats::kRecords);  // order: see above
+  out.not_counted = file->lost.load(std::memory_order_relaxed);                                            // order: see above
+  add(out, *file, records);
   for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
     const stats::Event& e = file->event[i];
     if (e.record >= records || e.end_ns < e.begin_ns) continue;
@@ -91,37 +126,48 @@ Result<ProcessStats> read_stats(const std::string& path) {
 std::string to_text(const ProcessStats& p) {
   std::string out = fmt::format("process {}: {}\n", p.process, p.command.size() > 80 ? p.command.substr(0, 77) + "..." : p.command);
   out += fmt::format("  {}; {}\n  {} episodes by Fermata", p.library, p.plan, p.episodes);
+  if (p.left > 0) out += fmt::format(", {} by the run-time ({:.1f} % by Fermata)", p.left, share(p));
   out += fmt::format(" in {} threads\n", p.threads.size());
   if (!p.sites.empty()) {
-    out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10}\n", "barrier and call site", "threads", "calls", "wait each", "all waits",
-                       "longest");
+    out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", "barrier and call site", "threads", "calls", "wait each",
+                       "all waits", "longest", "last late");
     for (const SiteStats& s : p.sites) {
-      const std::string place = s.place.size() > 30 ? s.place.substr(0, 27) + "..." : s.place;
-      out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10}\n", fmt::format("{:#x} {}", s.object, place), s.members, s.calls,
+      const std::string object = s.object != 0 ? fmt::format("{:#x} ", s.object) : "";
+      const std::string place = object + (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
+      out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
                          duration(s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
-                         duration(static_cast<double>(s.waited_ns)), duration(static_cast<double>(s.longest_ns)));
+                         duration(static_cast<double>(s.waited_ns)), duration(static_cast<double>(s.longest_ns)), duration(s.late_ns));
+      if (!s.reason.empty()) out += fmt::format("      the run-time's: {}\n", s.reason);
+      if (!s.plan.empty()) out += fmt::format("      {}\n", s.plan);
     }
     // Who comes last makes the others wait: equal shares are balance.
-    out += fmt::format("  {:<12} {:>10} {:>12} {:>10}\n", "thread", "calls", "came last", "waited");
-    for (const ThreadStats& t : p.threads)
-      out += fmt::format("  {:<12} {:>10} {:>6} {:>3.0f} % {:>10}\n", t.thread, t.calls, t.last,
-                         p.episodes > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(p.episodes) : 0.0,
+    const std::uint64_t all = p.episodes + p.left;
+    out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", "thread", "calls", "came last", "by", "waited");
+    for (const ThreadStats& t : p.threads) {
+      if (static_cast<std::size_t>(&t - p.threads.data()) == kThreadsShown) break;
+      out += fmt::format("  {:<12} {:>10} {:>6} {:>3.0f} % {:>10} {:>10}\n", t.thread, t.calls, t.last,
+                         all > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(all) : 0.0, duration(t.late_ns),
                          duration(static_cast<double>(t.waited_ns)));
+    }
+    if (p.threads.size() > kThreadsShown) out += fmt::format("  and {} threads more (--json has all)\n", p.threads.size() - kThreadsShown);
   }
-  for (const auto& [reason, times] : p.fell_back) out += fmt::format("  left to the runtime {} times: {}\n", times, reason);
-  if (p.not_counted > 0) out += fmt::format("  {} pairs of thread and call site found no room and are not counted\n", p.not_counted);
+  for (const auto& [reason, episodes] : p.fell_back) out += fmt::format("  left to the run-time {} times: {}\n", episodes, reason);
+  if (p.not_counted > 0) out += fmt::format("  {} calls at further barriers and call sites found no room: not counted\n", p.not_counted);
   return out;
 }
 
 nlohmann::ordered_json to_json(const ProcessStats& p) {
   nlohmann::ordered_json out = {{"process", p.process}, {"command", p.command}, {"library", p.library}, {"plan", p.plan},
-                                {"episodes", p.episodes}, {"not_counted", p.not_counted}};
+                                {"episodes", p.episodes}, {"left", p.left}, {"share_percent", share(p)},
+                                {"not_counted", p.not_counted}};
   out["sites"] = out["threads"] = out["fell_back"] = nlohmann::ordered_json::array();
   for (const SiteStats& s : p.sites)
     out["sites"].push_back({{"object", s.object}, {"place", s.place}, {"members", s.members}, {"calls", s.calls},
-                            {"waited_ns", s.waited_ns}, {"longest_ns", s.longest_ns}});
+                            {"episodes", s.episodes}, {"waited_ns", s.waited_ns}, {"longest_ns", s.longest_ns}, {"late_ns", s.late_ns},
+                            {"plan", s.plan}, {"reason", s.reason}});
   for (const ThreadStats& t : p.threads)
-    out["threads"].push_back({{"thread", t.thread}, {"calls", t.calls}, {"came_last", t.last}, {"waited_ns", t.waited_ns}});
+    out["threads"].push_back({{"thread", t.thread}, {"calls", t.calls}, {"came_last", t.last}, {"waited_ns", t.waited_ns},
+                              {"late_ns", t.late_ns}});
   for (const auto& [reason, times] : p.fell_back) out["fell_back"].push_back({{"reason", reason}, {"times", times}});
   return out;
 }

@@ -4,6 +4,7 @@
 // rank runs, which the wait policy wants to know.
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@ struct fermata_ranked {
   exec::Team* team;
   exec::Member** reserved;  // of each rank
   exec::Member** settled;   // the same, null until the rank's first call
+  bool saved;               // its barrier is a plan that was found in the cache
 };
 
 namespace {
@@ -31,9 +33,10 @@ namespace {
 constexpr off_t kMostPlan = 64 << 20;
 constexpr std::size_t kPathCapacity = 4096;
 
+constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};  // of WaitKind
+
 WaitKind wait_kind() {
   const char* text = getenv("FERMATA_WAIT");
-  static constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};
   for (int i = 0; text != nullptr && i < 4; ++i)
     if (strcmp(text, kNames[i]) == 0) return static_cast<WaitKind>(i);
   return WaitKind::kAuto;
@@ -91,19 +94,20 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
 }
 
 // A saved plan was timed with all CPUs at hand: it says nothing about a process that has fewer of them than members.
-ProgramHeader* barrier_program(std::uint32_t members) {
+ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   const std::uint32_t usable = with_quota(os::process_cpus(static_cast<std::int32_t>(members)));
   const bool as_planned = (members > usable) == (members > static_cast<std::uint32_t>(os::online_cpus()));
   ProgramHeader* planned = as_planned && members > 1 ? planned_barrier(members) : nullptr;
-  return planned != nullptr ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
+  *saved = planned != nullptr;
+  return *saved ? planned : exec::make_builtin(exec::builtin_barrier(members, usable));
 }
 
-Status make_team(std::uint32_t members, exec::Team** out) {
+Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   exec::TeamOptions options;
   options.members = members;
   options.wait = wait_kind();
   options.stall_ns = stall_ns();
-  ProgramHeader* const programs[] = {barrier_program(members), exec::make_builtin(exec::builtin_allreduce(members, 8)),
+  ProgramHeader* const programs[] = {barrier_program(members, saved), exec::make_builtin(exec::builtin_allreduce(members, 8)),
                                      exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = programs[0];
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce8)] = programs[1];
@@ -139,7 +143,7 @@ int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
   if (barrier == nullptr) return FERMATA_ERR_MEMORY;
   barrier->reserved = reinterpret_cast<exec::Member**>(barrier + 1);
   barrier->settled = barrier->reserved + members;
-  Status status = make_team(members, &barrier->team);
+  Status status = make_team(members, &barrier->team, &barrier->saved);
   const char* detail = "";
   for (std::uint32_t rank = 0; rank < members && status == Status::kOk; ++rank)
     status = exec::Member::reserve(barrier->team, rank, &barrier->reserved[rank], &detail);
@@ -172,6 +176,18 @@ int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* 
   exec::Member* member = member_of(barrier, rank);
   if (member == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(member->allreduce_whole(data, static_cast<std::uint32_t>(bytes), fold, context));
+}
+
+std::uint64_t fermata_ranked_calls(const fermata_ranked* barrier, std::uint32_t rank) {
+  return barrier != nullptr && rank < barrier->team->members() ? barrier->reserved[rank]->calls() : 0;
+}
+
+int fermata_ranked_describe(const fermata_ranked* barrier, char* text, std::size_t capacity) {
+  if (barrier == nullptr || text == nullptr || capacity == 0) return FERMATA_ERR_ARGUMENT;
+  const ProgramHeader& program = *barrier->team->program(exec::PlanSlot::kBarrier);
+  snprintf(text, capacity, "%.63s, %.31s; %s; waiting: %s", program.algorithm, program.layout, barrier->saved ? "saved" : "built-in",
+           kNames[static_cast<int>(barrier->team->wait())]);
+  return FERMATA_OK;
 }
 
 }  // extern "C"

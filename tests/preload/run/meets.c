@@ -1,15 +1,23 @@
-/* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal. */
+/* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
+ * The first one comes so many microseconds late. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static pthread_barrier_t barrier;
 static int episodes;
+static useconds_t late;
 
-static void* meet(void* unused) {
-  (void)unused;
+/* Out of line: the loop keeps its two call sites. */
+static __attribute__((noinline)) void come_late(const void* who) {
+  if (who == &late && late > 0) usleep(late);
+}
+
+static void* meet(void* who) {
   for (int i = 0; i < episodes; ++i) {
+    come_late(who);
     pthread_barrier_wait(&barrier);
     if (i % 2 == 0) pthread_barrier_wait(&barrier);
   }
@@ -20,11 +28,12 @@ int main(int argc, char** argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 2;
   episodes = argc > 2 ? atoi(argv[2]) : 1000;
   const int status = argc > 3 ? atoi(argv[3]) : 0;
+  late = argc > 4 ? (useconds_t)atoi(argv[4]) : 0;
   pthread_t threads[64];
   if (n < 1 || n > 64 || pthread_barrier_init(&barrier, NULL, (unsigned)n) != 0) return 99;
   for (int i = 1; i < n; ++i)
     if (pthread_create(&threads[i], NULL, meet, NULL) != 0) return 98;
-  meet(NULL);
+  meet(&late);
   for (int i = 1; i < n; ++i) pthread_join(threads[i], NULL);
   pthread_barrier_destroy(&barrier);
   int seen = 0;

@@ -1,0 +1,44 @@
+#include "watch.hpp"
+
+#include "notice.hpp"
+#include "real.hpp"
+
+namespace fermata::preload {
+namespace {
+
+Real<int()> num_threads("omp_get_num_threads");
+Real<int()> thread_num("omp_get_thread_num");
+
+std::uint32_t size_of_team() {
+  int (*const ask)() = num_threads.find();
+  return ask != nullptr ? static_cast<std::uint32_t>(ask()) : 0;
+}
+
+stats::Meeting left(const Place& place, const void* site) { return {nullptr, site, size_of_team(), text_of(why_left(place))}; }
+
+}  // namespace
+
+bool watched = false;
+
+__thread Own own = {};
+
+stats::Wait planned_wait(const Place& place, const void* site) {
+  const std::uint64_t serial = place.region->serial;
+  if (own.serial != serial) {
+    own.serial = serial;
+    own.calls = fermata_ranked_calls(place.team, place.rank);
+  }
+  stats::Wait wait({nullptr, site, place.region->size, nullptr}, place.region->arrivals, own.calls++,
+                   [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team, text, capacity); });
+  if (wait.record() != nullptr) own.seen[place_of(site)] = {site, serial, wait.record()};
+  return wait;
+}
+
+LeftWait::LeftWait(const Place& place, const void* site) : wait_(left(place, site)) {
+  int (*const ask)() = thread_num.find();
+  counts_ = ask != nullptr && ask() == 0;
+}
+
+LeftWait::~LeftWait() { wait_.end_untold(counts_); }
+
+}  // namespace fermata::preload

@@ -1,0 +1,84 @@
+// One barrier of a thread: a planned one, or the run-time's; with statistics (FERMATA_STATS) or, past one branch, without.
+#ifndef FERMATA_PRELOAD_OPENMP_WATCH_HPP
+#define FERMATA_PRELOAD_OPENMP_WATCH_HPP
+
+#include "preload/common/stats.hpp"
+#include "region.hpp"
+
+namespace fermata::preload {
+
+extern bool watched;  // written at load
+
+// What a thread counts with. Numbers are the team's calls of this rank so far, which all its threads have made alike, whatever
+// regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this rank.
+struct Own {
+  std::uint64_t serial;  // of the region that `calls` is of
+  std::uint64_t calls;
+  struct {
+    const void* site;
+    std::uint64_t serial;
+    stats::Record* record;
+  } seen[8];
+};
+extern __thread Own own __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+inline std::size_t place_of(const void* site) {
+  const auto address = reinterpret_cast<std::uintptr_t>(site);
+  return (address ^ address >> 4) % (sizeof own.seen / sizeof own.seen[0]);
+}
+
+stats::Wait planned_wait(const Place& place, const void* site);
+
+// The run-time's, observed from construction to its end.
+class LeftWait {
+ public:
+  LeftWait(const Place& place, const void* site);
+  ~LeftWait();
+  LeftWait(const LeftWait&) = delete;
+  LeftWait& operator=(const LeftWait&) = delete;
+
+ private:
+  stats::Wait wait_;
+  bool counts_;
+};
+
+// As few instructions as can be, where nothing is timed and the record is at hand: all members pay for each of them.
+template <class Meet>
+[[gnu::noinline]] bool in_planned_watched(const Place& place, const void* site, Meet&& meet) {
+  const auto& seen = own.seen[place_of(site)];
+  const std::uint64_t serial = place.region->serial;
+  if (own.serial == serial && seen.serial == serial && seen.site == site && !stats::is_sampled(own.calls)) [[likely]] {
+    ++own.calls;
+    stats::Record* record = seen.record;
+    ++record->calls;
+    record->episodes += place.rank == 0;
+    return meet();  // if it fails, the team's last call has been counted
+  }
+  stats::Wait wait = planned_wait(place, site);
+  const bool met = meet();
+  met ? wait.end_untold(place.rank == 0) : wait.cancel();
+  return met;
+}
+
+// A planned one: meet() says whether it has been done.
+template <class Meet>
+inline bool in_planned(const Place& place, const void* site, Meet&& meet) {
+  if (watched) [[unlikely]] return in_planned_watched(place, site, meet);
+  return meet();
+}
+
+template <class Real>
+[[gnu::noinline]] void at_barrier_watched(const Place& place, const void* site, Real&& real) {
+  if (place.team != nullptr && in_planned_watched(place, site, [&] { return meet(place); })) return;
+  const LeftWait observed(place, site);
+  real();
+}
+
+template <class Real>
+inline void at_barrier(const Place& place, const void* site, Real&& real) {
+  if (watched) [[unlikely]] return at_barrier_watched(place, site, real);
+  if (place.team == nullptr || !meet(place)) real();
+}
+
+}  // namespace fermata::preload
+#endif
