@@ -196,22 +196,29 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
   ASSERT_TRUE(save_plan(sense_reversing(3)));
   const auto sound = read_file(path);
   ASSERT_TRUE(sound);
-  const auto expect_works = [] {
+  const auto expect_works = [](const std::string& as) {
     fermata_ranked* barrier = nullptr;
     ASSERT_EQ(fermata_ranked_create(3, &barrier), FERMATA_OK);
+    char text[128] = "";
+    EXPECT_EQ(fermata_ranked_describe(barrier, text, sizeof text), FERMATA_OK);
+    EXPECT_NE(std::string(text).find(as), std::string::npos) << text;
+    EXPECT_EQ(std::string(text).find("sense_reversing") == 0, as == "; saved;") << text;
     expect_a_barrier(barrier, 3, 50);
+    EXPECT_EQ(fermata_ranked_calls(barrier, 2), 100u);
+    EXPECT_EQ(fermata_ranked_calls(barrier, 3), 0u);
     fermata_ranked_destroy(barrier);
   };
-  expect_works();
+  const bool as_planned = (3 > os::process_cpus(3)) == (3 > os::online_cpus());  // else it says nothing about this process
+  expect_works(as_planned ? "; saved;" : "; built-in;");
   for (std::size_t i = 0; i < sound->size(); i += 7) {
     std::string bad = *sound;
     bad[i] = static_cast<char>(bad[i] ^ 0x10);
     ASSERT_TRUE(write_file_atomically(path, bad));
-    expect_works();
+    expect_works("; built-in;");
   }
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, sizeof(ProgramHeader) - 1, sound->size() - 1}) {
     ASSERT_TRUE(write_file_atomically(path, sound->substr(0, length)));
-    expect_works();
+    expect_works("; built-in;");
   }
 }
 
