@@ -213,6 +213,8 @@ typedef struct fermata_anonymous fermata_anonymous;
 
 /* count: 1..2^30 arrivals per phase. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out);
+/* The address that a report calls the barrier by, where FERMATA_STALL_SECONDS asks for reports; its own without this. Before it is used. */
+FERMATA_API void fermata_anonymous_name(fermata_anonymous* barrier, const void* name);
 /* Allowed as soon as no thread will arrive any more and all waits of the last phase are over or leaving: whoever is still on its way
  * out of a wait touches memory of the library only, which is never returned to the system. */
 FERMATA_API void fermata_anonymous_destroy(fermata_anonymous* barrier);

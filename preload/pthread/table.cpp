@@ -77,6 +77,7 @@ bool Table::bind(pthread_barrier_t* barrier, std::uint32_t count) {
     free_ = place;
     return false;
   }
+  fermata_anonymous_name(library, barrier);
   // order: relaxed: the release of the address publishes them
   const std::uint32_t generation = entry.generation.load(std::memory_order_relaxed) + 1;
   entry.generation.store(generation, std::memory_order_relaxed);  // order: see above

@@ -48,6 +48,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   b->spins_.store(choose_spins(count), std::memory_order_relaxed);  // order: see above
   b->generation_.fetch_add(1, std::memory_order_relaxed);           // order: see above
   b->entry_.store(shape.entry, std::memory_order_relaxed);          // order: see above
+  b->set_name(b);
   b->pace_.park_until.store(0, std::memory_order_relaxed);          // order: see above
   b->pace_.length.store(0, std::memory_order_relaxed);              // order: see above
   if (leaves == 0) {
@@ -60,6 +61,24 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   errno = saved;
   *out = b;
   return Status::kOk;
+}
+
+Standing Barrier::standing(std::uint64_t token) const {
+  auto* self = const_cast<Barrier*>(this);  // looks only
+  // order: relaxed at all: text
+  Standing result{name_.load(std::memory_order_relaxed), count_.load(std::memory_order_relaxed), 0};
+  if (is_over(self->first_.phase, token)) return result;
+  if (leaves_ == 0) {
+    const std::uint64_t left = token / 2 - RealAtomics::load_relaxed(first_.phase.word) / 2;  // order: see above
+    result.missing = left < result.count ? static_cast<std::uint32_t>(left) : result.count;
+    return result;
+  }
+  for (std::uint32_t d = 0; d < leaves_; ++d) {
+    const auto left = static_cast<std::int32_t>(RealAtomics::load_relaxed(self->domain(d).leaf.word) >> 32);  // order: see above
+    if (left > 0) result.missing += static_cast<std::uint32_t>(left);
+  }
+  if (result.missing > result.count) result.missing = result.count;
+  return result;
 }
 
 void Barrier::destroy() {

@@ -43,6 +43,13 @@ struct Spins {
 };
 extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
 
+// How a phase stands, for people: numbers as of somewhere between the call and its return.
+struct Standing {
+  const void* name = nullptr;
+  std::uint32_t count = 0;
+  std::uint32_t missing = 0;  // arrivals; 0: the phase is over
+};
+
 // The statuses of the C ABI.
 enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
 
@@ -52,6 +59,10 @@ class alignas(kMaxLine) Barrier {
   void destroy();
 
   bool has_completion() const { return completion_; }
+
+  // What reports call it; its own address else.
+  void set_name(const void* name) { name_.store(name, std::memory_order_relaxed); }  // order: relaxed: text
+  Standing standing(std::uint64_t token) const;
 
   Arrival arrive(std::uint32_t arrivals) {
     return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false);
@@ -119,6 +130,7 @@ class alignas(kMaxLine) Barrier {
   alignas(kMaxLine) Members<RealAtomics> members_;
   Drops<RealAtomics> drops_;
   Pace pace_;
+  std::atomic<const void*> name_;
   PoolLink link_;
 
   friend struct Pools;

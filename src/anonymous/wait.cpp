@@ -1,6 +1,7 @@
 // Waiting for a phase once the bounded spin was in vain.
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
+#include "anonymous/stall.hpp"
 
 namespace fermata::anonymous {
 namespace {
@@ -25,7 +26,8 @@ constexpr std::int64_t kCrowdedNs = 20'000;  // but at least so long: a CPU that
 
 // A turn on the CPU reads the clock twice: before its action and behind it.
 template <class Policy>
-void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, std::uint64_t call, std::uint32_t yields = UINT32_MAX) {
+void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, std::uint64_t call, Stall& stall,
+               std::uint32_t yields = UINT32_MAX) {
   OsCalls os;
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
@@ -33,6 +35,7 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
   view.call = call;
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
+    stall.look(view.waited_ns);
     view.last_action = policy.next(view);
     if (view.last_action == WaitAction::kYield) {
       if (yields > 0) {
@@ -75,20 +78,21 @@ Met Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
   const std::uint64_t call = leaves_ == 0 ? token / 2 / count : token / 2;
+  Stall stall(*this, token);
   switch (wait_kind()) {
     case WaitKind::kSpin: {
       SpinWait policy;
-      wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call, stall);
       return Met::kOther;
     }
     case WaitKind::kYield: {
       YieldWait policy;
-      wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call, stall);
       return Met::kOther;
     }
     case WaitKind::kPark: {
       ParkWait policy;
-      wait_with(policy, phase, token, call);
+      wait_with(policy, phase, token, call, stall);
       return Met::kOther;
     }
     case WaitKind::kAuto: break;
@@ -99,7 +103,7 @@ Met Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
   if (mine.barrier != this || mine.generation != generation || mine.cpus != cpus) {
     mine = {this, generation, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
   }
-  wait_with(mine.policy, phase, token, call, count > cpus ? kCrowdedYields : UINT32_MAX);
+  wait_with(mine.policy, phase, token, call, stall, count > cpus ? kCrowdedYields : UINT32_MAX);
   t_spins = {this, mine.policy.spins()};
   return Met::kOther;
 }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "os/os.hpp"
+
 using namespace fermata;
 using namespace fermata::api;
 
@@ -18,9 +20,7 @@ std::int64_t to_ns(double seconds) {
 }
 
 std::int64_t stall_ns(double configured) {
-  if (configured > 0) return to_ns(configured);
-  const char* text = std::getenv("FERMATA_STALL_SECONDS");
-  return text != nullptr ? to_ns(std::strtod(text, nullptr)) : 0;
+  return configured > 0 ? to_ns(configured) : os::stall_ns();
 }
 
 // The environment wins, so that a user can try a policy on a program that chose another.

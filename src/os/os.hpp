@@ -87,7 +87,8 @@ inline std::uint32_t fork_generation() {
   return fork_count.load(std::memory_order_relaxed);  // order: written only while the process has one thread
 }
 
-// ---- The stall report's way out: best effort, no formatting.
+// ---- Stall reports: after how long a wait FERMATA_STALL_SECONDS wants one (0: none), and its way out: best effort, no formatting.
+std::int64_t stall_ns();
 void write_stderr(const char* text, std::size_t length);
 
 }  // namespace fermata::os

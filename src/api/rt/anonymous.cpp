@@ -31,6 +31,10 @@ int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous**
   return FERMATA_OK;
 }
 
+void fermata_anonymous_name(fermata_anonymous* barrier, const void* name) {
+  if (barrier != nullptr) in(barrier)->set_name(name);
+}
+
 void fermata_anonymous_destroy(fermata_anonymous* barrier) {
   if (barrier != nullptr) in(barrier)->destroy();
 }

@@ -42,12 +42,6 @@ WaitKind wait_kind() {
   return WaitKind::kAuto;
 }
 
-std::int64_t stall_ns() {
-  const char* text = getenv("FERMATA_STALL_SECONDS");
-  const double seconds = text != nullptr ? strtod(text, nullptr) : 0;
-  return seconds > 0 && seconds < 9e9 ? static_cast<std::int64_t>(seconds * 1e9) : 0;
-}
-
 std::uint32_t with_quota(std::int32_t cpus) {
   const double quota = os::cgroup_quota().cpus;
   const double usable = quota > 0 && quota < cpus ? quota : cpus;
@@ -106,7 +100,7 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   exec::TeamOptions options;
   options.members = members;
   options.wait = wait_kind();
-  options.stall_ns = stall_ns();
+  options.stall_ns = os::stall_ns();
   ProgramHeader* const programs[] = {barrier_program(members, saved), exec::make_builtin(exec::builtin_allreduce(members, 8)),
                                      exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = programs[0];

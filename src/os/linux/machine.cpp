@@ -75,6 +75,12 @@ std::int32_t process_cpus(std::int32_t enough) {
   return count;
 }
 
+std::int64_t stall_ns() {
+  const char* text = getenv("FERMATA_STALL_SECONDS");
+  const double seconds = text != nullptr ? strtod(text, nullptr) : 0;
+  return seconds > 0 && seconds < 9e9 ? static_cast<std::int64_t>(seconds * 1e9) : 0;
+}
+
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity) {
   const char* directory = getenv("XDG_CACHE_HOME");
   const char* inner = "";

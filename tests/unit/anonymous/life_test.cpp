@@ -174,5 +174,30 @@ TEST(Life, AReleaseComesAfterTheStepBeforeIt) {
   });
 }
 
+TEST(AnonymousStanding, CountsWhoIsMissing) {
+  for (const std::uint32_t leaves : {0u, 3u}) {
+    for (const bool completion : {false, true}) {
+      Shape shape;
+      shape.completion = completion;
+      shape.leaves = leaves;
+      Barrier* barrier = nullptr;
+      ASSERT_EQ(Barrier::create(7, shape, &barrier), Status::kOk);
+      Arrival arrival;
+      for (std::uint32_t arrived = 1; arrived < 7; ++arrived) {
+        arrival = barrier->arrive(1);
+        const Standing standing = barrier->standing(arrival.token);
+        EXPECT_EQ(standing.name, barrier);
+        EXPECT_EQ(standing.count, 7u);
+        EXPECT_EQ(standing.missing, 7 - arrived) << leaves << " leaves";
+      }
+      const Arrival last = barrier->arrive(1);
+      EXPECT_TRUE(last.last);
+      if (completion) barrier->release(last.token);
+      EXPECT_EQ(barrier->standing(last.token).missing, 0u);
+      barrier->destroy();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fermata::anonymous

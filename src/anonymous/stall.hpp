@@ -1,0 +1,34 @@
+// Who waits where, for reports: kept only if FERMATA_STALL_SECONDS asks for them, and only of those who wait for long anyway.
+#ifndef FERMATA_ANONYMOUS_STALL_HPP
+#define FERMATA_ANONYMOUS_STALL_HPP
+
+#include <cstdint>
+
+namespace fermata::anonymous {
+
+class Barrier;
+
+// A thread's long wait, from construction to destruction.
+class Stall {
+ public:
+  Stall(const Barrier& barrier, std::uint64_t token);
+  ~Stall();
+  Stall(const Stall&) = delete;
+  Stall& operator=(const Stall&) = delete;
+
+  // Now and then: says once on stderr who has come, when the time is over.
+  void look(std::int64_t waited_ns) {
+    if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]] report(waited_ns);
+  }
+
+ private:
+  void report(std::int64_t waited_ns);
+
+  const Barrier& barrier_;
+  std::uint64_t token_;
+  std::int64_t limit_ns_;  // 0: nothing is wanted, or it has been said
+  int place_ = -1;         // among those who wait
+};
+
+}  // namespace fermata::anonymous
+#endif
