@@ -82,6 +82,7 @@ class Own final : public Subject {
           note(fermata_broadcast(member, rank == 0 ? const_cast<double*>(in) : out, bytes, 0));
         });
         break;
+      default: break;  // no case of another kind is read
     }
     turn.lines[rank].status = bad;
   }

@@ -21,7 +21,7 @@ struct Request {
   Kind kind = Kind::kBarrier;
   Half half = Half::kWhole;
   std::int32_t members = 1;
-  std::int32_t root = 0;    // broadcast and reduce, kWhole
+  std::int32_t root = 0;    // broadcast, reduce, gather and scatter, kWhole
   std::int32_t degree = 2;  // k of kary(k), tournament(k), combining_tree(k); ignored by the others
 };
 
@@ -35,6 +35,7 @@ struct Algorithm {
   Schedule (*build)(
       const Request&);  // precondition: applicable; the result's algorithm name includes the degree
   bool redundant;       // contributions may arrive more than once (dissemination): idempotent operators only
+  bool cuts = false;    // broadcast, reduce and allreduce work on pieces of the vector: more than one chunk
 };
 
 std::span<const Algorithm> algorithms();

@@ -1,7 +1,12 @@
 #include "algo/build.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
+
+#include "schedule/compose.hpp"
+#include "schedule/contents.hpp"
+#include "schedule/verify.hpp"
 
 namespace fermata {
 namespace {
@@ -25,15 +30,74 @@ void append(Schedule& schedule, const EdgeStages& edges, Action action) {
   }
 }
 
-// Swapping two ranks, rather than rotating all, keeps the locality of all the others.
+// Swapping two ranks, rather than rotating all, keeps the locality of all the others. Chunks of blocks go with their
+// member.
 void swap_ranks(Schedule& schedule, std::int32_t root) {
+  const bool blocks = blocks_of(schedule.kind, schedule.members) > 1;
   const auto rank = [root](std::int32_t r) { return r == 0 ? root : r == root ? 0 : r; };
   for (Stage& stage : schedule.stages) {
     for (Transfer& t : stage.transfers) {
       t.from = rank(t.from);
       t.to = rank(t.to);
+      if (blocks) t.chunk = rank(t.chunk);
+    }
+    if (blocks) order_messages(stage);
+  }
+}
+
+// Every member passes on what it holds: its own chunk and those that came before. Returns what each holds at the end.
+std::vector<std::vector<std::int32_t>> gather(Schedule& schedule, const EdgeStages& arrival) {
+  std::vector<std::vector<std::int32_t>> held(schedule.members);
+  for (std::int32_t m = 0; m < schedule.members; ++m) held[m] = {m};
+  for (const std::vector<Edge>& edges : arrival) {
+    Stage& stage = schedule.stages.emplace_back();
+    for (const Edge& e : edges) {
+      for (const std::int32_t chunk : held[e.from]) stage.transfers.push_back(moved(e.from, e.to, chunk));
+    }
+    for (const Transfer& t : stage.transfers) held[t.to].push_back(t.chunk);
+    for (const Edge& e : edges) std::sort(held[e.to].begin(), held[e.to].end());
+  }
+  return held;
+}
+
+void spread_lacking(Schedule& schedule, const EdgeStages& release, const std::vector<std::vector<std::int32_t>>& held) {
+  std::vector<std::vector<bool>> has(schedule.members, std::vector<bool>(schedule.members, false));
+  for (std::int32_t m = 0; m < schedule.members; ++m) {
+    for (const std::int32_t chunk : held[m]) has[m][chunk] = true;
+  }
+  for (const std::vector<Edge>& edges : release) {
+    Stage& stage = schedule.stages.emplace_back();
+    for (const Edge& e : edges) {
+      for (std::int32_t chunk = 0; chunk < schedule.members; ++chunk) {
+        if (has[e.from][chunk] && !has[e.to][chunk]) stage.transfers.push_back(moved(e.from, e.to, chunk));
+      }
+    }
+    for (const Transfer& t : stage.transfers) has[t.to][t.chunk] = true;
+  }
+}
+
+void reduce_all(Schedule& schedule, const EdgeStages& arrival) {
+  for (const std::vector<Edge>& edges : arrival) {
+    Stage& stage = schedule.stages.emplace_back();
+    for (const Edge& e : edges) {
+      for (std::int32_t chunk = 0; chunk < schedule.chunks; ++chunk)
+        stage.transfers.push_back(folded(e.from, e.to, chunk, e.side));
     }
   }
+}
+
+// The kinds whose vector is one block per member.
+void append_blocks(Schedule& schedule, const EdgeStages& arrival, const EdgeStages& release) {
+  Schedule scatter = schedule;  // a gather turned round
+  if (schedule.kind == Kind::kScatter || schedule.kind == Kind::kReduceScatter) {
+    gather(scatter, reversed(release));
+    scatter = transpose(scatter);
+  }
+  if (schedule.kind == Kind::kGather) gather(schedule, arrival);
+  if (schedule.kind == Kind::kAllgather) spread_lacking(schedule, release, gather(schedule, arrival));
+  if (schedule.kind == Kind::kReduceScatter) reduce_all(schedule, arrival);
+  if (schedule.kind == Kind::kScatter || schedule.kind == Kind::kReduceScatter)
+    schedule.stages.insert(schedule.stages.end(), scatter.stages.begin(), scatter.stages.end());
 }
 
 }  // namespace
@@ -47,8 +111,14 @@ bool sane(const Request& r, std::int32_t least_degree) {
          (r.half == Half::kWhole || r.root == 0) && (least_degree == 0 || r.degree >= least_degree);
 }
 
+bool in_pieces_applicable(const Request& r) {
+  return sane(r) && r.half == Half::kWhole && r.members <= (r.kind == Kind::kAlltoall ? kMaxAlltoallMembers : kMostPieces);
+}
+
 bool rooted_applicable(const Request& r, std::int32_t least_degree) {
   if (!sane(r, least_degree)) return false;
+  if (r.kind == Kind::kAlltoall || r.kind == Kind::kScan || r.kind == Kind::kExscan) return false;
+  if (blocks_of(r.kind, 2) > 1) return in_pieces_applicable(r);
   if (r.half == Half::kArrive) return r.kind != Kind::kBroadcast;
   if (r.half == Half::kRelease) return r.kind != Kind::kReduce;
   return true;
@@ -63,17 +133,20 @@ Schedule frame_of(const Request& r, std::string name) {
   schedule.algorithm = std::move(name);
   schedule.kind = r.kind;
   schedule.members = r.members;
-  const bool rooted = r.kind == Kind::kBroadcast || r.kind == Kind::kReduce;
-  schedule.root = rooted ? r.root : 0;
-  schedule.chunks = r.kind == Kind::kBarrier ? 0 : 1;
+  schedule.root = has_root(r.kind) ? r.root : 0;
+  schedule.chunks = static_cast<std::int32_t>(blocks_of(r.kind, r.members));
   return schedule;
 }
 
 Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival,
                      const EdgeStages& release) {
   Schedule schedule = frame_of(r, std::move(name));
-  if (r.half != Half::kRelease && r.kind != Kind::kBroadcast) append(schedule, arrival, Action::kCombine);
-  if (r.half != Half::kArrive && r.kind != Kind::kReduce) append(schedule, release, Action::kCopy);
+  if (blocks_of(r.kind, 2) > 1) {
+    append_blocks(schedule, arrival, release);
+  } else {
+    if (r.half != Half::kRelease && r.kind != Kind::kBroadcast) append(schedule, arrival, Action::kCombine);
+    if (r.half != Half::kArrive && r.kind != Kind::kReduce) append(schedule, release, Action::kCopy);
+  }
   if (schedule.root != 0) swap_ranks(schedule, schedule.root);
   return schedule;
 }
@@ -91,6 +164,16 @@ EdgeStages reversed(const EdgeStages& arrival) {
   }
   return out;
 }
+
+Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk) {
+  return {.from = from, .to = to, .chunk = chunk, .action = Action::kCopy};
+}
+
+Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side side) {
+  return {.from = from, .to = to, .chunk = chunk, .action = Action::kCombine, .side = side};
+}
+
+Masters::Masters(std::int32_t members) : groups(1 << log2_floor(members)), pairs(members - groups) {}
 
 std::int32_t log2_ceil(std::int32_t n) {
   return n <= 1 ? 0 : std::bit_width(static_cast<std::uint32_t>(n - 1));

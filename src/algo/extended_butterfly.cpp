@@ -20,23 +20,22 @@ namespace fermata::algo {
 namespace {
 
 Schedule build(const Request& r) {
-  const std::int32_t log_groups = log2_floor(r.members), groups = 1 << log_groups, pairs = r.members - groups;
-  const auto master = [pairs](std::int32_t group) { return group < pairs ? 2 * group : group + pairs; };
+  const Masters masters(r.members);
   std::vector<Edge> gather, spread;
-  for (std::int32_t g = 0; g < pairs; ++g) {
+  for (std::int32_t g = 0; g < masters.pairs; ++g) {
     gather.push_back({2 * g + 1, 2 * g, Side::kRight});
     spread.push_back({2 * g, 2 * g + 1});
   }
   EdgeStages stages;
-  if (pairs > 0) stages.push_back(gather);              // 1.
-  for (std::int32_t bit = 1; bit < groups; bit *= 2) {  // 2.
+  if (masters.pairs > 0) stages.push_back(gather);              // 1.
+  for (std::int32_t bit = 1; bit < masters.groups; bit *= 2) {  // 2.
     std::vector<Edge>& stage = stages.emplace_back();
-    for (std::int32_t g = 0; g < groups; ++g) {
-      stage.push_back({master(g), master(g ^ bit), g < (g ^ bit) ? Side::kLeft : Side::kRight});
+    for (std::int32_t g = 0; g < masters.groups; ++g) {
+      stage.push_back({masters.master(g), masters.master(g ^ bit), g < (g ^ bit) ? Side::kLeft : Side::kRight});
     }
   }
   Schedule schedule = from_exchange(r, "extended_butterfly", stages);
-  if (pairs == 0) return schedule;
+  if (masters.pairs == 0) return schedule;
   Request release = r;  // 3. The release copies, where the exchange folds.
   release.half = Half::kRelease;
   const Schedule last = from_halves(release, "", {}, {spread});

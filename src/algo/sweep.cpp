@@ -1,10 +1,12 @@
 #include "algo/sweep.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <functional>
 
 #include "algo/build.hpp"
+#include "schedule/contents.hpp"
 #include "schedule/verify.hpp"
 
 namespace fermata {
@@ -42,16 +44,14 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
     } else {
       must ? ++row.proved[static_cast<int>(s.kind)] : ++row.refused;
     }
-    if (!data) break;  // a barrier has no operator
+    if (!folds(s.kind)) break;  // no operator matters
   }
-  if (s.kind == Kind::kReduce || s.kind == Kind::kAllreduce) {
+  if (folds(s.kind)) {
     ++row.rank_order_of;
     if (verify(s, kMatrixProduct)) ++row.rank_order;
   }
-  if (s.members > kReuseUpTo || (s.words.empty() && s.kind != Kind::kAllreduce)) return;
-  // Whoever finishes an allreduce knows that all have started it, hence finished the one before: two slots
-  // always do.
-  if (s.kind == Kind::kAllreduce && !verify(s, kMax)) return;
+  if (s.members > kReuseUpTo || (s.words.empty() && (!data || !synchronizes(s.kind)))) return;
+  // Whoever finishes has heard of all, hence all have finished the one before: two slots always do.
   if (reuse_hazards(s, 2, data).empty()) {
     ++row.reuse;
   } else {
@@ -141,6 +141,51 @@ BreakRow contributions_repeated() {
   return row;
 }
 
+// What is wrong with one transfer of a collective beyond barrier, reduce and allreduce, whose rows are above.
+using Mutate = std::function<void(std::vector<Transfer>& transfers, std::size_t at)>;
+BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
+  BreakRow row{.what = what};
+  for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather, Kind::kReduceScatter,
+                          Kind::kAlltoall, Kind::kScan, Kind::kExscan}) {
+    each_schedule(kind, 2, 9, [&](const Algorithm&, const Schedule& s) {
+      if (!verify(s, op)) return;  // rank order, where it is not kept
+      for (std::size_t a = 0; a < s.stages.size(); ++a) {
+        for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
+          Schedule broken = s;
+          mutate(broken.stages[a].transfers, i);
+          count(row, !verify(broken, op), describe(s) + ", stage " + std::to_string(a) + ", transfer " + std::to_string(i));
+        }
+      }
+    });
+  }
+  return row;
+}
+
+BreakRow transfers_lost() {
+  return transfers_wrong("any other collective without one of its transfers, P = 2..9", kIntegerSum,
+                         [](std::vector<Transfer>& transfers, std::size_t at) {
+                           transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(at));
+                         });
+}
+
+BreakRow transfers_twice() {
+  return transfers_wrong("the same, one transfer listed twice", kIntegerSum,
+                         [](std::vector<Transfer>& transfers, std::size_t at) {
+                           const Transfer again = transfers[at];
+                           transfers.insert(transfers.begin() + static_cast<std::ptrdiff_t>(at), again);
+                         });
+}
+
+// To the next rank. A sum could stand it, where another member passes on what it got: rank order does not.
+BreakRow transfers_astray() {
+  return transfers_wrong("the same, one transfer to the next member, in rank order", kMatrixProduct,
+                         [](std::vector<Transfer>& transfers, std::size_t at) {
+                           std::int32_t most = 0;
+                           for (const Transfer& t : transfers) most = std::max({most, t.from, t.to});
+                           transfers[at].to = transfers[at].to == most ? 0 : transfers[at].to + 1;
+                         });
+}
+
 BreakRow dissemination_sums() {
   BreakRow row{.what = "dissemination: float sum at P > 2, integer sum at no power of 2"};
   const Algorithm& algorithm = *find_algorithm("dissemination");
@@ -153,8 +198,8 @@ BreakRow dissemination_sums() {
 }
 
 BreakRow run_ahead() {
-  BreakRow row{.what = "reduce and broadcast back to back without credits, 1, 2, 4 slots"};
-  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
+  BreakRow row{.what = "reduce, broadcast, gather, scatter back to back, no credits, 1, 2, 4 slots"};
+  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast, Kind::kGather, Kind::kScatter}) {
     each_schedule(kind, 2, 17, [&row](const Algorithm&, const Schedule& s) {
       for (const int slots : {1, 2, 4}) count(row, !reuse_hazards(s, slots, true).empty(), describe(s));
     });
@@ -195,11 +240,13 @@ SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vecto
   for (const std::int32_t p : sizes) {
     for (int kind = 0; kind < kKindCount; ++kind) {
       Request request{.kind = static_cast<Kind>(kind), .members = p, .degree = degree};
-      const bool rooted = request.kind == Kind::kReduce || request.kind == Kind::kBroadcast;
+      const bool rooted = has_root(request.kind);
       std::int32_t last = -1;
       for (const std::int32_t root : {0, p / 2, p - 1}) {
         if (root == last || (root > 0 && !rooted)) continue;
         last = request.root = root;
+        const bool pieces = algorithm.cuts || blocks_of(request.kind, 2) > 1;
+        if (pieces && p > kMostPiecesSwept) continue;
         if (algorithm.applicable(request)) check_one(algorithm, request, row);
       }
     }
@@ -209,8 +256,9 @@ SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vecto
 }
 
 std::vector<BreakRow> broken_schedules() {
-  return {signals_removed(),        redundant_signals_removed(), thresholds_off(), contributions_lost(),
-          contributions_repeated(), dissemination_sums(),        run_ahead(),      words_run_ahead()};
+  return {signals_removed(),    redundant_signals_removed(), thresholds_off(),     contributions_lost(),
+          contributions_repeated(), transfers_lost(),            transfers_twice(),    transfers_astray(),
+          dissemination_sums(), run_ahead(),                 words_run_ahead()};
 }
 
 Schedule without(const Schedule& schedule, std::size_t stage, std::size_t transfer) {

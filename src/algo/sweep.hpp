@@ -25,12 +25,14 @@ struct SweepRow {
   std::int64_t refused = 0;              // verdicts "refused", as they must be
   std::int64_t rank_order = 0,
                rank_order_of = 0;  // data schedules that also serve operators that do not commute
-  std::int64_t reuse = 0;          // no run-ahead hazard: words; allreduce with two slots
+  std::int64_t reuse = 0;          // no run-ahead hazard: words; kinds that synchronize with two slots
   std::int64_t wrong = 0;
   std::string first_wrong = {};
   double ms = 0;
 };
-// All kinds, all operator classes, the sizes given; for broadcast and reduce several roots.
+// All kinds, all operator classes, the sizes given; for kinds with a root several roots. Schedules in pieces up to
+// kMostPiecesSwept members: beyond, members^2 transfers are much work and nothing new.
+inline constexpr std::int32_t kMostPiecesSwept = 130;
 SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vector<std::int32_t>& sizes);
 
 struct BreakRow {

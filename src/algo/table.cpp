@@ -16,7 +16,14 @@
   X(complete)                 \
   X(counter)                  \
   X(sense_reversing)          \
-  X(combining_tree)
+  X(combining_tree)           \
+  X(chain)                    \
+  X(ring)                     \
+  X(recursive_doubling)       \
+  X(recursive_halving)        \
+  X(bruck)                    \
+  X(pairwise)                 \
+  X(scatter_allgather)
 
 namespace fermata {
 

@@ -25,7 +25,7 @@ PlanSlot slot_of(const ProgramHeader& program) {
     case Kind::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
     case Kind::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
     case Kind::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
-    case Kind::kBarrier: break;
+    default: break;
   }
   return PlanSlot::kBarrier;
 }
@@ -46,8 +46,8 @@ int one_episode(fermata_member* m, const ProgramHeader& program) {
     case Kind::kBroadcast: return fermata_broadcast(m, values, count * 8, 0);
     case Kind::kReduce: return fermata_reduce(m, values, values, count, FERMATA_DOUBLE, FERMATA_MAX, 0);
     case Kind::kAllreduce: return fermata_allreduce(m, values, values, count, FERMATA_DOUBLE, FERMATA_MAX);
+    default: return FERMATA_ERR_ARGUMENT;
   }
-  return FERMATA_ERR_ARGUMENT;
 }
 
 // Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from

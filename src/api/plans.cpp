@@ -145,7 +145,8 @@ int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
   if (request->size != sizeof *request) return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
   if (request->members < 1 || request->members > static_cast<int>(kMaxMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", request->members);
-  if (request->kind < 0 || request->kind >= kKindCount) return fail(Status::kArgument, "kind %d is none of fermata_kind", request->kind);
+  if (request->kind < 0 || request->kind >= kLineKindCount)
+    return fail(Status::kArgument, "kind %d is none of fermata_kind", request->kind);
   if (request->engine != FERMATA_THREADS && request->engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", request->engine);
   if (request->payload > FERMATA_MAX_PAYLOAD) return fail(Status::kUnsupported, "payload must be 0..56 bytes");

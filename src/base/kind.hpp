@@ -7,8 +7,35 @@
 
 namespace fermata {
 
-enum class Kind : std::uint8_t { kBarrier = 0, kBroadcast = 1, kReduce = 2, kAllreduce = 3 };
-inline constexpr int kKindCount = 4;
+enum class Kind : std::uint8_t {
+  kBarrier = 0,
+  kBroadcast = 1,
+  kReduce = 2,
+  kAllreduce = 3,
+  kGather = 4,
+  kScatter = 5,
+  kAllgather = 6,
+  kReduceScatter = 7,
+  kAlltoall = 8,
+  kScan = 9,
+  kExscan = 10
+};
+inline constexpr int kKindCount = 11;
+// The first of them are planned and compiled for payloads on the line; of the others there are schedules.
+inline constexpr int kLineKindCount = 4;
+
+constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
+constexpr bool has_root(Kind k) {
+  return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter;
+}
+// Contributions are folded; else they are only moved.
+constexpr bool folds(Kind k) {
+  return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan || k == Kind::kExscan;
+}
+// Who has finished it has heard of everybody.
+constexpr bool synchronizes(Kind k) {
+  return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
+}
 
 enum class Type : std::uint8_t {
   kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble,
@@ -70,7 +97,8 @@ constexpr const char* name_of(Op op) {
 }
 
 constexpr const char* name_of(Kind k) {
-  constexpr const char* kNames[kKindCount] = {"barrier", "broadcast", "reduce", "allreduce"};
+  constexpr const char* kNames[kKindCount] = {"barrier",   "broadcast",      "reduce",   "allreduce", "gather", "scatter",
+                                              "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
   return kNames[static_cast<int>(k)];
 }
 

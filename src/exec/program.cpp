@@ -21,7 +21,7 @@ namespace {
 bool header_is_sound(const ProgramHeader& p, std::size_t available) {
   if (p.magic != kProgramMagic || p.version != kProgramVersion) return false;
   if (p.bytes > available || p.bytes < sizeof(ProgramHeader)) return false;
-  if (p.members < 1 || p.members > kMaxMembers || p.kind >= kKindCount) return false;
+  if (p.members < 1 || p.members > kMaxMembers || p.kind >= kLineKindCount) return false;
   if (p.payload > kLinePayload || p.registers < 1 || p.registers > kMaxRegisters) return false;
   if (p.regions != 1 && p.regions != p.members) return false;
   if (p.line != kMinLine && p.line != kMaxLine) return false;

@@ -6,7 +6,7 @@
 namespace fermata::exec {
 
 void describe(const Call& call, char* text, std::size_t capacity) {
-  if (static_cast<int>(call.kind) >= kKindCount) {
+  if (!rides_on_a_line(call.kind)) {
     snprintf(text, capacity, "an unknown call");
     return;
   }
@@ -19,7 +19,7 @@ void describe(const Call& call, char* text, std::size_t capacity) {
     case Kind::kReduce:
       snprintf(text, capacity, "%s(%s, %s, %u bytes, root %u)", kind, type, op, call.bytes, call.root);
       break;
-    case Kind::kAllreduce: snprintf(text, capacity, "%s(%s, %s, %u bytes)", kind, type, op, call.bytes); break;
+    default: snprintf(text, capacity, "%s(%s, %s, %u bytes)", kind, type, op, call.bytes); break;
   }
 }
 

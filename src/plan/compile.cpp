@@ -219,8 +219,7 @@ class Compiler {
     header.line = static_cast<std::uint32_t>(plan_.layout.line);
     // A spare line at the end: the longest slot that starts on the last line still lies within.
     header.region_bytes = static_cast<std::uint32_t>(round_up(at_ + kMaxLine, kMaxLine));
-    const bool rooted = schedule_.kind == Kind::kBroadcast || schedule_.kind == Kind::kReduce;
-    header.regions = rooted ? header.members : 1;
+    header.regions = has_root(schedule_.kind) ? header.members : 1;
     for (const Program& p : programs_) header.steps += static_cast<std::uint32_t>(p.size());
     header.programs_offset = static_cast<std::uint32_t>(round_up(sizeof header, 32));
     header.steps_offset = static_cast<std::uint32_t>(round_up(header.programs_offset + header.members * sizeof(MemberProgram), 64));
@@ -264,6 +263,7 @@ Result<std::vector<std::byte>> compile(const Plan& plan) {
   if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))
     return refused(plan, Status::kUnsupported, "members must be 1..4096");
   if (s.registers > static_cast<std::int32_t>(kMaxRegisters)) return refused(plan, Status::kUnsupported, "too many registers");
+  if (!rides_on_a_line(s.kind)) return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not ride on a line");
   if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not ride on a line");
   if (s.kind != Kind::kBarrier && plan.key.payload == 0) return refused(plan, Status::kArgument, "no payload given");
   if (plan.key.payload > 0 && !s.words.empty()) return refused(plan, Status::kUnsupported, "words carry no data");

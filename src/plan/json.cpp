@@ -91,13 +91,13 @@ int index_of(const std::string& name, const char* const* names, int count) {
 }
 
 PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
-  constexpr const char* kKinds[] = {"barrier", "broadcast", "reduce", "allreduce"};
+  constexpr const char* kKinds[kLineKindCount] = {"barrier", "broadcast", "reduce", "allreduce"};
   constexpr const char* kEngines[] = {"threads", "processes"};
   ObjectReader reader(node, "key");
   reader.only({"fingerprint", "collective", "members", "payload", "engine", "cpus"});
   PlanKey key;
   key.fingerprint = reader.text("fingerprint");
-  const int kind = index_of(reader.text("collective"), kKinds, kKindCount);
+  const int kind = index_of(reader.text("collective"), kKinds, kLineKindCount);
   const int engine = index_of(reader.text("engine"), kEngines, 2);
   if (reader.ok() && kind < 0) reader.complain(node, "'collective' must be barrier, broadcast, reduce or allreduce");
   if (reader.ok() && engine < 0) reader.complain(node, "'engine' must be threads or processes");

@@ -31,6 +31,8 @@ Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
     return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " + std::to_string(key.members));
   if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+  if (!rides_on_a_line(key.kind))
+    return Error{Status::kUnsupported, std::string("there are schedules of ") + name_of(key.kind) + ", but no plans yet"};
   if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
     return argument("payload must be 0.." + std::to_string(kLinePayload) + " bytes");
   const std::string own = fingerprint(topology);

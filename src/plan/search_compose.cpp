@@ -101,7 +101,7 @@ class Composer {
   std::vector<Option> rank_options(const CostModel& part, bool one_memory, Half half) const {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.redundant && key_.kind != Kind::kBarrier) continue;
+      if (algorithm.cuts || (algorithm.redundant && key_.kind != Kind::kBarrier)) continue;
       const std::vector<std::int32_t> degrees =
           algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
       for (const std::int32_t degree : degrees) {
@@ -228,8 +228,10 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
     if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;  // the flat drafts have these
     add(composer.compose(tree, ""));
     if (tree.children.empty()) continue;
-    for (const Algorithm& algorithm : algorithms())
-      if (!algorithm.redundant || key.kind == Kind::kBarrier) add(composer.compose(tree, algorithm.name));
+    for (const Algorithm& algorithm : algorithms()) {
+      const bool fits = !algorithm.cuts && algorithm.applicable({.kind = key.kind, .members = 2});
+      if (fits && (!algorithm.redundant || key.kind == Kind::kBarrier)) add(composer.compose(tree, algorithm.name));
+    }
   }
   return drafts;
 }

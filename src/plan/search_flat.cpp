@@ -12,6 +12,8 @@ namespace {
 // Above this many members everybody-to-everybody is not even built: a quarter of a million signals an episode.
 constexpr std::int32_t kMostForQuadratic = 512;
 
+constexpr const char* kInPieces = "refused: cuts the vector into pieces, and the line holds it whole";
+
 Cluster everyone(std::int32_t members) {
   Cluster leaf;
   for (std::int32_t r = 0; r < members; ++r) leaf.ranks.push_back(r);
@@ -22,6 +24,7 @@ std::string why_not(const Algorithm& algorithm, const Request& request) {
   if (algorithm.redundant && request.kind != Kind::kBarrier)
     return "refused: contributions arrive more than once";
   if (!algorithm.applicable(request)) return std::string("refused: not for ") + name_of(request.kind) + " of this size";
+  if (algorithm.cuts) return kInPieces;
   if (std::string_view(algorithm.name) == "complete" && request.members > kMostForQuadratic)
     return "skipped: a signal between every two members";
   return {};
@@ -35,8 +38,7 @@ std::string flaw_of_words(const Schedule& schedule, const Topology& topology, co
 }  // namespace
 
 OpTraits algebra_of(Kind kind) {
-  const bool folds = kind == Kind::kReduce || kind == Kind::kAllreduce;
-  return folds ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
+  return folds(kind) ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
 }
 
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused) {
@@ -76,6 +78,7 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
   if (!algorithm.applicable(request))
     return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " +
                                            std::to_string(key.members) + " members"};
+  if (algorithm.cuts) return Error{Status::kUnsupported, spelled + ": " + kInPieces};
   Draft draft{algorithm.build(request), everyone(key.members), algorithm.name};
   if (const std::string flaw = flaw_of_words(draft.schedule, topology, key); !flaw.empty())
     return Error{Status::kUnsupported, spelled + ": " + flaw};

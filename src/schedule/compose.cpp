@@ -1,6 +1,9 @@
 #include "schedule/compose.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace fermata {
 namespace {
@@ -11,10 +14,29 @@ std::string joined(const std::string& a, const std::string& b) {
 }
 
 Kind joined(Kind a, Kind b) {
-  const bool both =
-      (a == Kind::kReduce && b == Kind::kBroadcast) || (a == Kind::kBroadcast && b == Kind::kReduce);
-  if (both) return Kind::kAllreduce;
+  struct Sum {
+    Kind first, second, whole;
+  };
+  constexpr Sum kSums[] = {{Kind::kReduce, Kind::kBroadcast, Kind::kAllreduce},
+                           {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce},
+                           {Kind::kReduceScatter, Kind::kAllgather, Kind::kAllreduce},
+                           {Kind::kScatter, Kind::kAllgather, Kind::kBroadcast},
+                           {Kind::kGather, Kind::kBroadcast, Kind::kAllgather},
+                           {Kind::kReduceScatter, Kind::kGather, Kind::kReduce},
+                           {Kind::kReduce, Kind::kScatter, Kind::kReduceScatter}};
+  for (const Sum& sum : kSums) {
+    if (sum.first == a && sum.second == b) return sum.whole;
+  }
   return std::max(a, b);
+}
+
+Kind turned(Kind arrival) {
+  switch (arrival) {
+    case Kind::kReduce: return Kind::kBroadcast;
+    case Kind::kGather: return Kind::kScatter;
+    case Kind::kReduceScatter: return Kind::kAllgather;
+    default: return arrival;
+  }
 }
 
 // Everything but the stages: b's words follow a's.
@@ -87,7 +109,7 @@ Schedule then(const Schedule& a, const Schedule& b) {
 Schedule transpose(const Schedule& arrival) {
   if (!arrival.words.empty()) return arrival;
   Schedule out = arrival;
-  if (out.kind == Kind::kReduce) out.kind = Kind::kBroadcast;
+  out.kind = turned(out.kind);
   std::reverse(out.stages.begin(), out.stages.end());
   for (Stage& stage : out.stages) {
     std::erase_if(stage.transfers, [](const Transfer& t) { return t.from == t.to; });
@@ -98,6 +120,7 @@ Schedule transpose(const Schedule& arrival) {
       if (t.action == Action::kCombine) t.action = Action::kCopy;
       t.side = Side::kRight;
     }
+    order_messages(stage);
   }
   return out;
 }
@@ -120,7 +143,37 @@ Schedule pipeline(const Schedule& s, std::int32_t segments) {
       }
     }
   }
+  for (Stage& stage : out.stages) order_messages(stage);
   return out;
+}
+
+void order_messages(Stage& stage) {
+  const std::vector<Transfer>& list = stage.transfers;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;  // of each message
+  struct Place {
+    std::size_t message, was;
+  };
+  std::vector<Place> order;
+  order.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    order.push_back({first.try_emplace({list[i].from, list[i].to}, i).first->second, i});
+  }
+  const auto before = [&list](const Place& a, const Place& b) {
+    return a.message != b.message ? a.message < b.message : list[a.was].chunk < list[b.was].chunk;
+  };
+  if (std::is_sorted(order.begin(), order.end(), before)) return;
+  std::stable_sort(order.begin(), order.end(), before);
+  std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;  // written register -> was
+  std::vector<Transfer> sorted;
+  sorted.reserve(list.size());
+  for (const Place& place : order) {
+    const Transfer& t = list[place.was];
+    const auto [at, fresh] = last.try_emplace({t.to, t.chunk, t.dst_reg}, place.was);
+    if (!fresh && t.action != Action::kSignal && at->second > place.was) return;
+    at->second = place.was;
+    sorted.push_back(t);
+  }
+  stage.transfers = std::move(sorted);
 }
 
 }  // namespace fermata

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "schedule/structure.hpp"
+#include "schedule/contents.hpp"
 
 namespace fermata {
 namespace {
@@ -160,40 +160,47 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
     return static_cast<std::size_t>(member) * s.registers + reg;
   };
   std::vector<NodeId> now(static_cast<std::size_t>(s.members) * s.registers, kNothing);
+  const ChunkRule rule = rule_of(s, chunk);
   for (std::int32_t m = 0; m < s.members; ++m) {
-    if (s.kind != Kind::kBroadcast || m == s.root) now[slot(m, 0)] = expressions.leaf(m);
+    if (rule.contributes(m)) now[slot(m, 0)] = expressions.leaf(m);
   }
+  std::vector<std::int32_t> written(now.size(), -1);  // in which stage last
   std::vector<NodeId> sent;
   for (std::size_t i = index.first[chunk]; i < index.first[chunk + 1];) {
     const std::int32_t stage = index.items[i].stage;
     const auto transfer = [&](std::size_t at) -> const Transfer& {
       return s.stages[stage].transfers[index.items[at].transfer];
     };
-    const auto fail = [&](std::int32_t member, int reg, const char* what) {
+    const auto fail = [&](std::int32_t member, int reg, const char* what, const char* why) {
       return Error{Status::kVerify, "stage " + std::to_string(stage) + ": member " + std::to_string(member) +
                                         what + " register " + std::to_string(reg) + " of chunk " +
-                                        std::to_string(chunk) + ", which holds nothing"};
+                                        std::to_string(chunk) + ", which " + why};
     };
+    constexpr const char* kHoldsNothing = "holds nothing";
     // All of a stage is sent before anything of it is folded.
     std::size_t end = i;
     sent.clear();
     for (; end < index.first[chunk + 1] && index.items[end].stage == stage; ++end) {
       const Transfer& t = transfer(end);
       sent.push_back(now[slot(t.from, t.src_reg)]);
-      if (sent.back() == kNothing) return fail(t.from, t.src_reg, " sends");
+      if (sent.back() == kNothing) return fail(t.from, t.src_reg, " sends", kHoldsNothing);
     }
     for (std::size_t first_of_stage = i; i < end; ++i) {
       const Transfer& t = transfer(i);
       const NodeId in = sent[i - first_of_stage];
       NodeId& mine = now[slot(t.to, t.dst_reg)];
+      std::int32_t& last = written[slot(t.to, t.dst_reg)];
       if (t.action == Action::kCopy) {
+        // What the stage brought first would be lost: a transfer is listed twice, or goes to the wrong member.
+        if (last == stage) return fail(t.to, t.dst_reg, " copies over", "this stage has written already");
         mine = in;
       } else if (mine == kNothing) {
-        return fail(t.to, t.dst_reg, " combines into");
+        return fail(t.to, t.dst_reg, " combines into", kHoldsNothing);
       } else {
         mine = t.side == Side::kLeft ? expressions.combine(in, mine, stage, t.to)
                                      : expressions.combine(mine, in, stage, t.to);
       }
+      last = stage;
     }
   }
   return now;

@@ -66,7 +66,8 @@ struct ChunkIndex {
 };
 
 // Symbolic execution of one chunk: register contents of all members after the last stage, members x
-// registers, row = member. Errors: kVerify where a register that holds nothing is sent or combined into.
+// registers, row = member. Errors: kVerify where a register that holds nothing is sent or combined into, or one that
+// the same stage has written is copied over.
 // Precondition: check_structure passed.
 Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk,
                                     Expressions& expressions);

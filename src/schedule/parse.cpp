@@ -90,8 +90,11 @@ class Parser {
     const Fields kind(next());
     int k = 0;
     while (k < kKindCount && !kind.is(1, name_of(static_cast<Kind>(k)))) ++k;
-    if (kind.count != 2 || !kind.is(0, "kind") || k == kKindCount)
-      return "expected 'kind barrier|broadcast|reduce|allreduce'";
+    if (kind.count != 2 || !kind.is(0, "kind") || k == kKindCount) {
+      std::string names;
+      for (int i = 0; i < kKindCount; ++i) names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Kind>(i)));
+      return "expected 'kind " + names + "'";
+    }
     s_.kind = static_cast<Kind>(k);
     struct Count {
       const char* name;

@@ -15,6 +15,13 @@
 namespace fermata {
 namespace {
 
+// Goes with the transfer before it: several chunks, one message.
+bool same_message(const Stage& stage, std::size_t i) {
+  if (i == 0) return false;
+  const Transfer &t = stage.transfers[i], &before = stage.transfers[i - 1];
+  return t.from == before.from && t.to == before.to;
+}
+
 // Rows of T, one per vertex. A signal passes on its sender's row as the stage found it.
 template <class T, T (*kMerge)(T, T)>
 class Rows {
@@ -45,7 +52,9 @@ class Rows {
 
   // What the actor of an edge between words knew is part of what the edge carries.
   void pass(const Stage& stage) {
-    for (const Transfer& t : stage.transfers) {
+    for (std::size_t i = 0; i < stage.transfers.size(); ++i) {
+      if (same_message(stage, i)) continue;
+      const Transfer& t = stage.transfers[i];
       merge(t.to, t.from);
       if (s_.is_word(t.from) && s_.is_word(t.to)) merge(t.to, s_.word_vertex(actor_of(s_, t)));
     }
@@ -77,6 +86,7 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
       clocks.begin(stage);
       for (std::size_t i = 0; episode == slots && i < stage.transfers.size(); ++i) {
         const Transfer& t = stage.transfers[i];
+        if (same_message(stage, i)) continue;
         const bool slot = !s.is_word(t.from) && !s.is_word(t.to) && t.from != t.to;
         if (slot && clocks.before(t.from)[t.to] < a + 1) out.push_back({a, static_cast<std::int32_t>(i)});
       }

@@ -23,6 +23,8 @@ enum class Side : std::uint8_t {
   kRight = 1
 };  // where the incoming value goes: in op mine, or mine op in
 
+// The transfers of a stage from one member to another are one message if they are listed side by side, which
+// algorithms see to, chunks ascending.
 // from == to is allowed for data only: a copy of the value that the member held when the stage began, for
 // folds that want a member's own contribution at its place in the list (allreduce by `complete`). It is a
 // slot like any other, to oneself.
@@ -68,8 +70,8 @@ struct Schedule {
   std::string algorithm;  // as the algorithm table and the tool spell it, e.g. "kary(4)"; composites: "a/b"
   Kind kind = Kind::kBarrier;
   std::int32_t members = 1;
-  std::int32_t root = 0;    // broadcast and reduce
-  std::int32_t chunks = 0;  // 0 for a barrier
+  std::int32_t root = 0;    // broadcast, reduce, gather and scatter
+  std::int32_t chunks = 0;  // 0 for a barrier; of each kind: contents.hpp
   std::int32_t registers =
       1;  // per member and chunk; register 0 holds the contribution and, at the end, the result
   std::vector<Word> words;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/contents.hpp"
+
 namespace fermata {
 namespace {
 
@@ -20,6 +22,9 @@ std::string check_header(const Schedule& s) {
   if (static_cast<int>(s.kind) >= kKindCount) return "unknown kind";
   if (s.kind == Kind::kBarrier && s.chunks != 0) return "a barrier has no chunks";
   if (s.kind != Kind::kBarrier && s.chunks == 0) return "a collective with data has at least one chunk";
+  if (const std::int64_t blocks = blocks_of(s.kind, s.members); blocks > 1 && s.chunks % blocks != 0)
+    return std::string(name_of(s.kind)) + " of " + std::to_string(s.members) + " members has a multiple of " +
+           std::to_string(blocks) + " chunks";
   const auto words = static_cast<std::int64_t>(s.words.size());
   if (words > 4 * static_cast<std::int64_t>(kMaxScheduleMembers)) return "too many words";
   for (std::int64_t w = 0; w < words; ++w) {

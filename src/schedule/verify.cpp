@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/contents.hpp"
 #include "schedule/expression.hpp"
 #include "schedule/knowledge.hpp"
 #include "schedule/structure.hpp"
@@ -36,26 +37,10 @@ class ResultCheck {
  public:
   ResultCheck(const Schedule& s, OpTraits op, const Expressions& x) : s_(s), op_(op), x_(x) {}
 
-  std::string check(const std::vector<NodeId>& registers) {
-    NodeId first = kNothing, last = kNothing;
+  std::string check(const ChunkRule& rule, const std::vector<NodeId>& registers) {
+    if (rule.ends_at != kEverybody) return check_member(rule, rule.ends_at, registers);
     for (std::int32_t m = 0; m < s_.members; ++m) {
-      if (s_.kind == Kind::kReduce && m != s_.root) continue;
-      const NodeId result = registers[static_cast<std::size_t>(m) * s_.registers];
-      if (result == kNothing) return who(m) + "has no result";
-      if (s_.kind == Kind::kBroadcast) {
-        if (result != s_.root) return who(m) + "has " + x_.text(result) + " instead of the root's value";
-        continue;
-      }
-      // Members that fold alike share one node, which is checked once.
-      if (result != last) {
-        if (std::string why = contributions(result); !why.empty()) return who(m) + why;
-      }
-      last = result;
-      if (first == kNothing) first = result;
-      if (!op_.associative && !same(first, result)) {
-        return who(m) + "folds " + x_.text(result) + ", another member " + x_.text(first) +
-               ": they differ where the operator does not associate";
-      }
+      if (std::string why = check_member(rule, m, registers); !why.empty()) return why;
     }
     return {};
   }
@@ -67,20 +52,46 @@ class ResultCheck {
     return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical);
   }
 
-  std::string contributions(NodeId result) const {
-    const auto members = static_cast<std::uint64_t>(s_.members);
-    if (x_[result].leaves == members) {
+  std::string check_member(const ChunkRule& rule, std::int32_t member, const std::vector<NodeId>& registers) {
+    const NodeId result = registers[static_cast<std::size_t>(member) * s_.registers];
+    const std::int32_t folded = folded_at(s_.kind, s_.members, member);
+    if (folds(s_.kind) && folded == 0) return {};
+    if (result == kNothing) return who(member) + "has no result";
+    if (!folds(s_.kind)) {
+      if (result == rule.starts_at) return {};
+      return who(member) + "has " + x_.text(result) + " instead of " +
+             (rule.starts_at == s_.root && has_root(s_.kind) ? "the root's value"
+                                                             : "the value of member " + std::to_string(rule.starts_at));
+    }
+    // Members that fold alike share one node, which is checked once.
+    if (result != last_ || folded != last_folded_) {
+      if (std::string why = contributions(result, folded); !why.empty()) return who(member) + why;
+    }
+    last_ = result;
+    last_folded_ = folded;
+    if (folded != s_.members || op_.associative) return {};
+    if (first_ == kNothing) first_ = result;
+    if (same(first_, result)) return {};
+    return who(member) + "folds " + x_.text(result) + ", another member " + x_.text(first_) +
+           ": they differ where the operator does not associate";
+  }
+
+  // Of the members below `folded`, each once.
+  std::string contributions(NodeId result, std::int32_t folded) const {
+    if (x_[result].leaves == static_cast<std::uint64_t>(folded)) {
       std::vector<std::int32_t> order = x_.in_order(result);
       const bool sorted = std::is_sorted(order.begin(), order.end());
       if (!sorted) std::sort(order.begin(), order.end());
-      const bool once = std::adjacent_find(order.begin(), order.end()) == order.end();
+      const bool once = order.back() < folded && std::adjacent_find(order.begin(), order.end()) == order.end();
       if (once && !sorted && !op_.commutative)
         return "folds " + x_.text(result) + ", which is not rank order";
       if (once) return {};
     }
     const std::vector<std::uint8_t> times = x_.occurrences(result);
     for (std::int32_t m = 0; m < s_.members; ++m) {
-      if (times[m] == 0) return "lacks the contribution of member " + std::to_string(m);
+      if (m < folded && times[m] == 0) return "lacks the contribution of member " + std::to_string(m);
+      if (m >= folded && times[m] != 0)
+        return "has the contribution of member " + std::to_string(m) + ", which is no part of its result";
     }
     if (!op_.commutative) return "has contributions repeated, out of rank order";
     if (op_.idempotent) return {};
@@ -104,20 +115,35 @@ class ResultCheck {
   const Schedule& s_;
   const OpTraits op_;
   const Expressions& x_;
+  NodeId first_ = kNothing, last_ = kNothing;
+  std::int32_t last_folded_ = 0;
 };
+
+// "chunk 5: ", "chunk 5 (1 to 2): ", or nothing where there is one.
+std::string chunk_name(const Schedule& s, std::int32_t chunk, const ChunkRule& rule) {
+  if (s.chunks <= 1) return {};
+  std::string name = "chunk " + std::to_string(chunk);
+  if (rule.starts_at != kEverybody && rule.ends_at != kEverybody)
+    name += " (" + std::to_string(rule.starts_at) + " to " + std::to_string(rule.ends_at) + ")";
+  return name + ": ";
+}
 
 Result<Verified> verify_data(const Schedule& s, OpTraits op) {
   const ChunkIndex index(s);
+  Expressions expressions(s.members);
   for (std::int32_t chunk = 0; chunk < s.chunks; ++chunk) {
-    const std::string prefix = s.chunks > 1 ? "chunk " + std::to_string(chunk) + ": " : "";
-    if (index.first[chunk + 1] - index.first[chunk] < static_cast<std::size_t>(s.members - 1)) {
-      return refuse(prefix + "fewer transfers than members - 1");
+    const ChunkRule rule = rule_of(s, chunk);
+    // What concerns everybody and is sparser than a tree need not be looked at.
+    const bool to_all = rule.starts_at == kEverybody || rule.ends_at == kEverybody;
+    if (to_all && index.first[chunk + 1] - index.first[chunk] < static_cast<std::size_t>(s.members - 1)) {
+      return refuse(chunk_name(s, chunk, rule) + "fewer transfers than members - 1");
     }
-    Expressions expressions(s.members);
+    // The contributions serve every chunk; trees are forgotten, lest they add up to members^2.
+    if (expressions.size() > static_cast<std::size_t>(s.members)) expressions = Expressions(s.members);
     const Result<std::vector<NodeId>> registers = execute(s, index, chunk, expressions);
     if (!registers) return registers.error();
-    if (std::string why = ResultCheck(s, op, expressions).check(*registers); !why.empty())
-      return refuse(prefix + why);
+    if (std::string why = ResultCheck(s, op, expressions).check(rule, *registers); !why.empty())
+      return refuse(chunk_name(s, chunk, rule) + why);
   }
   return Verified{};
 }
@@ -129,13 +155,12 @@ Result<Verified> verify(const Schedule& schedule, OpTraits op) {
   return schedule.kind == Kind::kBarrier ? verify_barrier(schedule) : verify_data(schedule, op);
 }
 
-std::string result_expression(const Schedule& schedule, std::int32_t member) {
-  if (schedule.kind == Kind::kBarrier || member < 0 || member >= schedule.members ||
-      !check_structure(schedule)) {
+std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk) {
+  if (member < 0 || member >= schedule.members || chunk < 0 || chunk >= schedule.chunks || !check_structure(schedule)) {
     return "nothing";
   }
   Expressions expressions(schedule.members);
-  const Result<std::vector<NodeId>> registers = execute(schedule, ChunkIndex(schedule), 0, expressions);
+  const Result<std::vector<NodeId>> registers = execute(schedule, ChunkIndex(schedule), chunk, expressions);
   if (!registers) return "nothing (" + registers.error().message + ")";
   return expressions.text((*registers)[static_cast<std::size_t>(member) * schedule.registers]);
 }

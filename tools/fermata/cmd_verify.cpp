@@ -11,6 +11,7 @@
 #include "algo/algorithm.hpp"
 #include "algo/sweep.hpp"
 #include "commands.hpp"
+#include "schedule/contents.hpp"
 #include "schedule/knowledge.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
@@ -62,16 +63,19 @@ Json to_json(const SweepRow& row) {
 }
 
 std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
-  fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9}\n", "algorithm", "barrier", "reduce",
-             "bcast", "allreduce", "refused", "rank order", "reuse", "wrong", "ms");
+  // Below the kinds' names, which don't fit: two or three syllables of each.
+  constexpr const char* kColumns[kKindCount] = {"barrier", "bcast", "reduce",   "allred", "gather", "scatter",
+                                                "allgath", "redscat", "alltoall", "scan",  "exscan"};
+  fmt::print("{:<20}", "algorithm");
+  for (const char* column : kColumns) fmt::print("{:>9}", column);
+  fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9}\n", "refused", "rank order", "reuse", "wrong", "ms");
   std::int64_t wrong = 0;
   for (const Algorithm& algorithm : algorithms()) {
     for (const std::int32_t degree : degrees_of(algorithm)) {
       const SweepRow row = sweep(algorithm, degree, sizes);
-      fmt::print("{:<20}{:>8}{:>8}{:>8}{:>10}{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.algorithm,
-                 row.proved[static_cast<int>(Kind::kBarrier)], row.proved[static_cast<int>(Kind::kReduce)],
-                 row.proved[static_cast<int>(Kind::kBroadcast)],
-                 row.proved[static_cast<int>(Kind::kAllreduce)], row.refused,
+      fmt::print("{:<20}", row.algorithm);
+      for (const std::int64_t proved : row.proved) fmt::print("{:>9}", proved);
+      fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.refused,
                  fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);
       if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
       std::fflush(stdout);
@@ -83,10 +87,10 @@ std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
 }
 
 std::int64_t print_broken(Json& rows) {
-  fmt::print("\n{:<68}{:>8}{:>10}{:>7}\n", "broken on purpose", "tried", "must be", "wrong");
+  fmt::print("\n{:<76}{:>8}{:>10}{:>7}\n", "broken on purpose", "tried", "must be", "wrong");
   std::int64_t wrong = 0;
   for (const BreakRow& row : broken_schedules()) {
-    fmt::print("{:<68}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted",
+    fmt::print("{:<76}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted",
                row.wrong);
     if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
     wrong += row.wrong;
@@ -108,15 +112,19 @@ void verify_all(const Options& options) {
   }
   fmt::print(
       "every algorithm, every kind, P = 1..{}{};\n"
-      "integer sum, floating-point sum, max; roots 0, P/2, P-1\n\n",
-      options.most, options.most >= 70 && options.most < 1024 ? " and spot checks to 1024" : "");
+      "integer sum, floating-point sum, max where something is folded; roots 0, P/2, P-1\n\n",
+      options.most,
+      options.most >= 70 && options.most < 1024
+          ? fmt::format(" and spot checks to 1024 (to {} in pieces)", kMostPiecesSwept)
+          : "");
   Json json{{"version", 1}, {"sizes", sizes}, {"algorithms", Json::array()}, {"broken", Json::array()}};
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(
       "\nnumbers are verdicts as they must be: proofs by kind; refused: contributions repeated under a sum,\n"
       "or trees that differ under a floating-point sum; rank order: serves operators that do not commute;\n"
-      "reuse: back-to-back episodes without run-ahead hazard (words; allreduce with two slots).\n"
+      "reuse: back-to-back episodes without run-ahead hazard (words; allreduce, allgather,\n"
+      "reduce_scatter and alltoall with two slots).\n"
       "{} wrong verdicts, {:.1f} s\n",
       wrong, seconds);
   json["wrong"] = wrong;
@@ -125,11 +133,17 @@ void verify_all(const Options& options) {
   if (wrong > 0) throw CommandError(fmt::format("{} wrong verdicts", wrong));
 }
 
+std::string kind_names() {
+  std::string names = name_of(static_cast<Kind>(0));
+  for (int kind = 1; kind < kKindCount; ++kind) names += std::string(", ") + name_of(static_cast<Kind>(kind));
+  return names;
+}
+
 Kind kind_named(const std::string& name) {
   for (int kind = 0; kind < kKindCount; ++kind) {
     if (name == name_of(static_cast<Kind>(kind))) return static_cast<Kind>(kind);
   }
-  throw CommandError("no kind '" + name + "': barrier, broadcast, reduce or allreduce");
+  throw CommandError("no kind '" + name + "': " + kind_names());
 }
 
 Schedule chosen(const Options& options) {
@@ -174,13 +188,22 @@ void print_knowledge(const Schedule& s) {
 }
 
 void print_results(const Schedule& s) {
-  constexpr std::int32_t kMostShown = 16;
+  constexpr int kMostShown = 24;
   fmt::print("\nresults:\n");
-  for (std::int32_t m = 0; m < std::min(s.members, kMostShown); ++m) {
-    if (s.kind != Kind::kReduce || m == s.root) fmt::print("  member {}: {}\n", m, result_expression(s, m));
+  int shown = 0, more = 0;
+  for (std::int32_t m = 0; m < s.members; ++m) {
+    for (std::int32_t chunk = 0; chunk < s.chunks; ++chunk) {
+      if (!rule_of(s, chunk).wanted(m) || (folds(s.kind) && folded_at(s.kind, s.members, m) == 0)) continue;
+      if (shown == kMostShown) {
+        ++more;
+        continue;
+      }
+      ++shown;
+      fmt::print("  member {}{}: {}\n", m, s.chunks > 1 ? fmt::format(", chunk {}", chunk) : "",
+                 result_expression(s, m, chunk));
+    }
   }
-  if (s.members > kMostShown && s.kind != Kind::kReduce)
-    fmt::print("  ... and {} more\n", s.members - kMostShown);
+  if (more > 0) fmt::print("  ... and {} more\n", more);
 }
 
 // False if nothing at all could be proved.
@@ -188,12 +211,11 @@ bool print_verdicts(const Schedule& s) {
   fmt::print("\n");
   bool any = false;
   for (const NamedOp& named : kOps) {
-    const bool barrier = s.kind == Kind::kBarrier, broadcast = s.kind == Kind::kBroadcast;
     const Result<Verified> verdict = verify(s, named.op);
     any = any || verdict.ok();
-    fmt::print("{}: {}\n", barrier || broadcast ? name_of(s.kind) : named.name,
+    fmt::print("{}: {}\n", folds(s.kind) ? named.name : name_of(s.kind),
                verdict ? std::string("proved") : "refused: " + verdict.error().message);
-    if (barrier || broadcast) break;
+    if (!folds(s.kind)) break;
   }
   for (const int slots : {1, 2, 4}) {
     const std::size_t hazards = reuse_hazards(s, slots, s.kind != Kind::kBarrier).size();
@@ -242,9 +264,9 @@ void add_verify(CLI::App& app) {
   command->add_option("-n,--members", options->members, "members")
       ->check(CLI::Range(1, kMaxScheduleMembers))
       ->capture_default_str();
-  command->add_option("--kind", options->kind, "barrier, broadcast, reduce or allreduce")
+  command->add_option("--kind", options->kind, kind_names())
       ->capture_default_str();
-  command->add_option("--root", options->root, "of a broadcast or reduce")->capture_default_str();
+  command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")->capture_default_str();
   command->callback([options] {
     const int ways =
         (options->all ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);

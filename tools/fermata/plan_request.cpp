@@ -15,7 +15,7 @@ T take(Result<T> result) {
 }
 
 Kind kind_of(const std::string& name) {
-  for (int k = 0; k < kKindCount; ++k)
+  for (int k = 0; k < kLineKindCount; ++k)
     if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
   throw CommandError("no collective is called '" + name + "'");
 }

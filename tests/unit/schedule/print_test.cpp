@@ -70,7 +70,7 @@ TEST(Parse, RefusesWholeWithLineAndReason) {
   const Case cases[] = {
       {"", "line 1: the first line must be 'fermata-schedule 1'"},
       {with("schedule 1", "schedule 2"), "line 1: the first line"},
-      {with("kind barrier", "kind gather"), "line 3: expected 'kind"},
+      {with("kind barrier", "kind gossip"), "line 3: expected 'kind"},
       {with("members 2", "members 0"), "line 4: expected 'members N'"},
       {with("members 2", "members 99999999999"), "line 4: expected 'members N'"},
       {with("members 2", "members 2 3"), "line 4: expected 'members N'"},

@@ -1,0 +1,49 @@
+// pairwise: P - 1 stages, another partner in each, every chunk straight to where it belongs.
+//
+// Source: Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), sections 3.3 and 4.3.
+// Steps:
+//   1. Stage s = 1 ... P - 1: member i sends j the chunk that is j's, where j is i XOR s if P is a power of two, else
+//      i + s mod P. Reduce_scatter folds it there.
+// Cost: P (P - 1) messages of one chunk in P - 1 stages of one message sent and one awaited; each byte crosses once.
+// Why right: over the stages each member meets each other one once, in either direction.
+// Limits: alltoall (up to kMaxAlltoallMembers) and reduce_scatter. Contributions come in the order of the stages, so
+//   operators that do not commute are refused beyond two members.
+// Tried: rank order with a second register, for what comes from beyond the last rank, costs one more pass over the chunk at
+//   the end; linear, complete and recursive_halving have it for nothing.
+#include <bit>
+
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  Schedule schedule = frame_of(r, "pairwise");
+  const bool power = std::has_single_bit(static_cast<std::uint32_t>(r.members));
+  for (std::int32_t s = 1; s < r.members; ++s) {  // 1.
+    Stage& stage = schedule.stages.emplace_back();
+    for (std::int32_t i = 0; i < r.members; ++i) {
+      const std::int32_t j = power ? i ^ s : (i + s) % r.members;
+      stage.transfers.push_back(r.kind == Kind::kAlltoall ? moved(i, j, i * r.members + j)
+                                                          : folded(i, j, j, i < j ? Side::kLeft : Side::kRight));
+    }
+  }
+  return schedule;
+}
+
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter);
+}
+
+}  // namespace
+
+Algorithm pairwise() {
+  return {.name = "pairwise",
+          .has_degree = false,
+          .source = "Thakur, Rabenseifner and Gropp 2005, 3.3 and 4.3",
+          .applicable = applicable,
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

@@ -1,0 +1,88 @@
+// recursive_doubling: what a member holds doubles with every stage.
+//
+// Source: Kogge and Stone (IEEE Trans. Computers C-22, 1973), who gave scans by it the name; allgather: Thakur,
+//   Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), section 3.1.
+// Steps:
+//   1. Allgather, P not a power of two: as in extended_butterfly, the second of each pair hands its chunk to the first,
+//      the master.
+//   2. Allgather, stage s: group g exchanges all that it holds with group g XOR 2^s.
+//   3. Allgather: masters of pairs hand all else to the second.
+//   4. Exscan: everybody hands its contribution to the next rank; the scan is then one of members 1 ... P - 1.
+//   5. Scan, stage s: member i sends its fold to i + 2^s, which puts it to the left of its own.
+// Cost: allgather log2 P stages (floor + 2 where P is no power of two) of one message sent and one awaited, each chunk
+//   once to each member. Scan ceil(log2 P) stages, exscan ceil(log2 (P - 1)) + 1; P log2 P messages, half of what
+//   exchanging with i XOR 2^s takes.
+// Why right: 2 before stage s a master holds the chunks of its block of 2^s groups, its partner's block is the other
+//   half of the next. 5: after stage s member i has folded i - 2^(s+1) + 1 ... i, or all from 0 on.
+// Limits: allgather, scan and exscan (barrier and allreduce of this shape are butterfly's). Scans fold intervals, lower
+//   ranks left: rank order.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+void allgather(Schedule& schedule) {
+  const Masters masters(schedule.members);
+  const auto send_group = [&masters](Stage& stage, std::int32_t from, std::int32_t to, std::int32_t group) {
+    for (std::int32_t k = 0; k < masters.group_size(group); ++k)
+      stage.transfers.push_back(moved(from, to, masters.master(group) + k));
+  };
+  if (masters.pairs > 0) {  // 1.
+    Stage& stage = schedule.stages.emplace_back();
+    for (std::int32_t g = 0; g < masters.pairs; ++g) stage.transfers.push_back(moved(2 * g + 1, 2 * g, 2 * g + 1));
+  }
+  for (std::int32_t bit = 1; bit < masters.groups; bit *= 2) {  // 2.
+    Stage& stage = schedule.stages.emplace_back();
+    for (std::int32_t g = 0; g < masters.groups; ++g) {
+      const std::int32_t block = g / bit * bit;
+      for (std::int32_t h = block; h < block + bit; ++h) send_group(stage, masters.master(g), masters.master(g ^ bit), h);
+    }
+  }
+  if (masters.pairs == 0) return;
+  Stage& stage = schedule.stages.emplace_back();  // 3.
+  for (std::int32_t g = 0; g < masters.pairs; ++g) {
+    for (std::int32_t chunk = 0; chunk < schedule.members; ++chunk) {
+      if (chunk != 2 * g + 1) stage.transfers.push_back(moved(2 * g, 2 * g + 1, chunk));
+    }
+  }
+}
+
+Schedule build(const Request& r) {
+  Schedule schedule = frame_of(r, "recursive_doubling");
+  if (r.members == 1) return schedule;
+  if (r.kind == Kind::kAllgather) {
+    allgather(schedule);
+    return schedule;
+  }
+  std::int32_t first = 0;
+  if (r.kind == Kind::kExscan) {  // 4.
+    Stage& shift = schedule.stages.emplace_back();
+    for (std::int32_t i = 0; i + 1 < r.members; ++i) shift.transfers.push_back(moved(i, i + 1, 0));
+    first = 1;
+  }
+  for (std::int32_t distance = 1; first + distance < r.members; distance *= 2) {  // 5.
+    Stage& stage = schedule.stages.emplace_back();
+    for (std::int32_t i = first; i + distance < r.members; ++i)
+      stage.transfers.push_back(folded(i, i + distance, 0, Side::kLeft));
+  }
+  return schedule;
+}
+
+bool applicable(const Request& r) {
+  if (r.kind == Kind::kAllgather) return in_pieces_applicable(r);
+  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan);
+}
+
+}  // namespace
+
+Algorithm recursive_doubling() {
+  return {.name = "recursive_doubling",
+          .has_degree = false,
+          .source = "Kogge and Stone 1973; Thakur, Rabenseifner and Gropp 2005, 3.1",
+          .applicable = applicable,
+          .build = build,
+          .redundant = false};
+}
+
+}  // namespace fermata::algo

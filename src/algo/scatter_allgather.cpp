@@ -1,0 +1,55 @@
+// scatter_allgather: a broadcast that scatters the vector and lets everybody gather the pieces.
+//
+// Source: van de Geijn's broadcast, as in Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005),
+//   section 3.2.
+// Steps:
+//   1. The scatter of binomial, in P chunks.
+//   2. The allgather of ring, without what a member has already: the root, and whoever passed on a subtree.
+// Cost: ceil(log2 P) stages that halve the message, then P - 1 of one chunk: twice the vector over the root's links
+//   instead of log2 P times, for long vectors.
+// Why right: after 1 member i holds chunk i, and on its way round chunk c passes only members that hold it.
+// Limits: broadcast only; P chunks. For a root other than 0 the ranks 0 and root change places in 1, with their chunks.
+// Tried: nothing rejected yet.
+#include "algo/build.hpp"
+
+namespace fermata::algo {
+namespace {
+
+Schedule build(const Request& r) {
+  Request scatter = r;
+  scatter.kind = Kind::kScatter;
+  const std::int32_t p = r.members;
+  Schedule schedule = from_halves(scatter, "scatter_allgather", {}, reversed(binomial_arrival(p)));  // 1.
+  schedule.kind = r.kind;
+  std::vector<std::vector<bool>> has(p, std::vector<bool>(p, false));
+  has[r.root].assign(p, true);
+  for (const Stage& stage : schedule.stages) {
+    for (const Transfer& t : stage.transfers) has[t.to][t.chunk] = true;
+  }
+  for (std::int32_t s = 0; s + 1 < p; ++s) {  // 2.
+    Stage& stage = schedule.stages.emplace_back();
+    for (std::int32_t i = 0; i < p; ++i) {
+      const std::int32_t to = (i + 1) % p, chunk = (i - s + p) % p;
+      if (!has[to][chunk]) stage.transfers.push_back(moved(i, to, chunk));
+    }
+    for (const Transfer& t : stage.transfers) has[t.to][t.chunk] = true;
+  }
+  while (!schedule.stages.empty() && schedule.stages.back().transfers.empty()) schedule.stages.pop_back();
+  return schedule;
+}
+
+bool applicable(const Request& r) { return in_pieces_applicable(r) && r.kind == Kind::kBroadcast; }
+
+}  // namespace
+
+Algorithm scatter_allgather() {
+  return {.name = "scatter_allgather",
+          .has_degree = false,
+          .source = "Thakur, Rabenseifner and Gropp 2005, 3.2 (van de Geijn)",
+          .applicable = applicable,
+          .build = build,
+          .redundant = false,
+          .cuts = true};
+}
+
+}  // namespace fermata::algo
