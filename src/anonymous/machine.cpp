@@ -36,12 +36,6 @@ WaitKind read_wait_kind() {
   return WaitKind::kAuto;
 }
 
-std::uint32_t within_quota(std::int32_t cpus) {
-  const double quota = os::cgroup_quota().cpus;
-  if (quota > 0 && quota < cpus) return quota < 1 ? 1 : static_cast<std::uint32_t>(quota);
-  return static_cast<std::uint32_t>(cpus);
-}
-
 Localities* localities() {
   if (Localities* known = moved_to<RealAtomics>(g_localities); known != nullptr) return known;
   os::Segment segment;
@@ -66,7 +60,7 @@ WaitKind wait_kind() {
 std::uint32_t usable_cpus() {
   std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
   if (cpus == 0) {
-    cpus = within_quota(os::affinity_count());
+    cpus = os::within_quota(static_cast<std::uint32_t>(os::affinity_count()));
     g_looked.store(os::now_ns(), std::memory_order_relaxed);  // order: see above
     g_cpus.store(cpus, std::memory_order_relaxed);            // order: see above
   }
@@ -80,7 +74,8 @@ void look_again(std::int64_t now_ns) {
   // order: see above; the exchange makes one thread of several the one who looks
   if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
   if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
-  g_cpus.store(within_quota(os::process_cpus(os::online_cpus())), std::memory_order_relaxed);  // order: see above
+  const auto cpus = static_cast<std::uint32_t>(os::process_cpus(os::online_cpus()));
+  g_cpus.store(os::within_quota(cpus), std::memory_order_relaxed);  // order: see above
 }
 
 std::uint32_t domains() {

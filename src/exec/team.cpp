@@ -68,9 +68,7 @@ std::uint32_t Team::usable_cpus() const {
   std::uint32_t cpus = 0;
   for (const auto& word : header().cpus)
     cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));  // order: a hint
-  const double quota = os::cgroup_quota().cpus;
-  if (quota > 0 && quota < cpus) cpus = static_cast<std::uint32_t>(quota);
-  return cpus > 0 ? cpus : 1;
+  return os::within_quota(cpus);
 }
 
 Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns) {

@@ -42,6 +42,8 @@ struct CgroupQuota {
 };
 // Reads ROOT/proc/self/cgroup, ROOT/proc/self/mountinfo and the mounts below ROOT, which is empty but in tests.
 CgroupQuota cgroup_quota(const char* root = "");
+// How many of `cpus` the quota lets run at a time: a part of a CPU does not count, at least 1.
+std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 
 // ---- Where the planner leaves a compiled barrier for `members` unpinned threads of this machine, for libfermata-rt:
 // $XDG_CACHE_HOME/fermata/rt-<machine>-barrier-<members>.plan, the machine being its CPU's model and the CPUs switched on.

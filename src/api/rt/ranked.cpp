@@ -42,12 +42,6 @@ WaitKind wait_kind() {
   return WaitKind::kAuto;
 }
 
-std::uint32_t with_quota(std::int32_t cpus) {
-  const double quota = os::cgroup_quota().cpus;
-  const double usable = quota > 0 && quota < cpus ? quota : cpus;
-  return usable < 1 ? 1 : static_cast<std::uint32_t>(usable);
-}
-
 bool read_all(int fd, void* to, std::size_t bytes) {
   auto* at = static_cast<char*>(to);
   while (bytes > 0) {
@@ -89,7 +83,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
 
 // A saved plan was timed with all CPUs at hand: it says nothing about a process that has fewer of them than members.
 ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
-  const std::uint32_t usable = with_quota(os::process_cpus(static_cast<std::int32_t>(members)));
+  const auto cpus = static_cast<std::uint32_t>(os::process_cpus(static_cast<std::int32_t>(members)));
+  const std::uint32_t usable = os::within_quota(cpus);
   const bool as_planned = (members > usable) == (members > static_cast<std::uint32_t>(os::online_cpus()));
   ProgramHeader* planned = as_planned && members > 1 ? planned_barrier(members) : nullptr;
   *saved = planned != nullptr;

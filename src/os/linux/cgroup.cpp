@@ -161,4 +161,10 @@ CgroupQuota cgroup_quota(const char* root) {
   return out;
 }
 
+std::uint32_t within_quota(std::uint32_t cpus, const char* root) {
+  const double quota = cgroup_quota(root).cpus;
+  const std::uint32_t usable = quota > 0 && quota < cpus ? static_cast<std::uint32_t>(quota) : cpus;
+  return usable > 0 ? usable : 1;
+}
+
 }  // namespace fermata::os

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <filesystem>
+#include <thread>
 #include <vector>
 
+#include "crew.hpp"
 #include "os/os.hpp"
 
 namespace fermata::anonymous {
@@ -48,6 +51,48 @@ TEST(Machine, APinnedThreadDoesNotSpeakForTheOthers) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   look_again(os::now_ns() + 7'200'000'000'000);
   EXPECT_EQ(usable_cpus(), all);
+}
+
+// Of all threads of this process: a sanitizer has some of its own.
+void set_affinity_of_all(const cpu_set_t& cpus) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    EXPECT_EQ(sched_setaffinity(std::stoi(task.path().filename()), sizeof cpus, &cpus), 0);
+}
+
+// How often a thread looks before it waits long, as it has learned in a meeting where it waited long.
+std::uint32_t looks_learned(Barrier& barrier) {
+  std::uint32_t looks = 0;
+  std::thread waiter([&] {
+    meet(barrier);
+    EXPECT_EQ(t_spins.barrier, &barrier);
+    looks = t_spins.looks;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  meet(barrier);
+  waiter.join();
+  return looks;
+}
+
+// What a CPU that is taken offline does to a process: its threads' CPUs get fewer. Waiters of a barrier that is there already follow.
+TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const std::uint32_t all = usable_cpus();
+  if (all < 2) GTEST_SKIP() << "one CPU";
+  const Owned barrier = make(2);
+  EXPECT_GT(looks_learned(*barrier), 0U);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(os::current_cpu()), &one);
+  set_affinity_of_all(one);
+  look_again(os::now_ns() + 3 * kHour);
+  EXPECT_EQ(usable_cpus(), 1U);
+  EXPECT_EQ(looks_learned(*barrier), 0U);  // members outnumber the CPUs: whoever looks keeps another one from running
+  set_affinity_of_all(before);
+  look_again(os::now_ns() + 4 * kHour);
+  EXPECT_EQ(usable_cpus(), all);
+  EXPECT_GT(looks_learned(*barrier), 0U);
 }
 
 }  // namespace

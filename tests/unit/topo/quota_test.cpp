@@ -82,6 +82,21 @@ TEST_F(QuotaTest, HybridTakesTheTighterOfBoth) {
   EXPECT_EQ(q.version, 1);
 }
 
+// What all barriers ask before they choose how to wait: members beyond it outnumber the CPUs.
+TEST_F(QuotaTest, AQuotaBelowTheCpusIsWhatCounts) {
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 8U);
+  EXPECT_EQ(os::within_quota(0, root_.c_str()), 1U);
+  write("/proc/self/mountinfo", kV2Mount);
+  write("/proc/self/cgroup", "0::/a\n");
+  write("/sys/fs/cgroup/a/cpu.max", "350000 100000\n");
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 3U);
+  EXPECT_EQ(os::within_quota(2, root_.c_str()), 2U);
+  write("/sys/fs/cgroup/a/cpu.max", "20000 100000\n");
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 1U);
+  write("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+  EXPECT_EQ(os::within_quota(8, root_.c_str()), 8U);
+}
+
 TEST_F(QuotaTest, NonsenseIsNoQuota) {
   write("/proc/self/mountinfo", std::string("\n - \nx y z\n") + kV2Mount);
   write("/proc/self/cgroup", "::::\n0::/a/../..\n0\n");

@@ -1,0 +1,104 @@
+// The OpenMP preload's own code, linked into this program and run over the stand-in run-time: regions of changing sizes, nested ones,
+// several initial threads at once that share the pool of teams, reductions, and (libgomp) regions that were entered unseen.
+// Exit 0 if every value was right and every barrier was where it should be.
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "standin.hpp"
+
+extern "C" {
+int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, void (*fold)(void*, const void*, void*), void* context);
+#ifdef STANDIN_GOMP
+void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
+void GOMP_barrier();
+void GOMP_loop_end();
+void GOMP_sections_end();
+#else
+void __kmpc_barrier(void* location, int thread);
+#endif
+}
+
+namespace {
+
+constexpr int kMostThreads = 4;
+constexpr int kInitial = 3;
+constexpr int kRounds = 200 / FERMATA_TEST_SCALE + 10;
+
+#ifdef STANDIN_GOMP
+constexpr int kLibomp = 0;
+void parallel(void (*body)(void*), void* data, int threads) { GOMP_parallel(body, data, static_cast<unsigned>(threads), 0); }
+void meet(int kind) { kind % 3 == 0 ? GOMP_barrier() : kind % 3 == 1 ? GOMP_loop_end() : GOMP_sections_end(); }
+#else
+constexpr int kLibomp = 1;
+void parallel(void (*body)(void*), void* data, int threads) { standin_parallel(body, data, static_cast<unsigned>(threads)); }
+void meet(int) { __kmpc_barrier(nullptr, standin_rank()); }
+#endif
+
+std::atomic<int> wrong{0};
+
+// Plain data: a race is ThreadSanitizer's to find.
+struct Job {
+  int cells[kMostThreads];
+  int inner;                                // threads of a region within this one; 0: none
+  enum { kRefused, kPlanned, kAny } asked;  // whether the preload does a reduction
+};
+
+void add(void* sum, const void* other, void*) { *static_cast<double*>(sum) += *static_cast<const double*>(other); }
+
+void work(void* argument) {
+  Job& job = *static_cast<Job*>(argument);
+  const int rank = standin_rank();
+  const int size = standin_size();
+  for (int k = 1; k <= 6; ++k) {
+    job.cells[rank] = k * (rank + 1);
+    meet(k);
+    int sum = 0;
+    for (int other = 0; other < size; ++other) sum += job.cells[other];
+    wrong += sum != k * size * (size + 1) / 2;
+    meet(k + 1);
+    if (job.inner > 0 && k == 3) {
+      Job within{{}, 0, job.asked};
+      parallel(work, &within, job.inner);
+    }
+  }
+  double value = rank + 1;
+  const int done = fermata_openmp_allreduce(kLibomp, &value, sizeof value, add, nullptr);
+  if (job.asked != Job::kAny) wrong += done != job.asked;
+  wrong += value != (done != 0 ? size * (size + 1) / 2 : rank + 1);
+}
+
+// Initial threads, each with so many regions.
+void start(int rounds, decltype(Job::asked) asked) {
+  std::vector<std::thread> initials;
+  for (int number = 0; number < kInitial; ++number) {
+    initials.emplace_back([=] {
+      for (int round = 0; round < rounds; ++round) {
+        Job job{{}, round % 8 == 0 ? 2 : 0, asked};
+        parallel(work, &job, 2 + (number + round) % (kMostThreads - 1));
+      }
+    });
+  }
+  for (std::thread& initial : initials) initial.join();
+}
+
+}  // namespace
+
+int main() {
+  start(1, Job::kAny);  // all at once look for the run-time: one finds it, the others may leave their first region to it
+  const long before = standin_barriers();
+  start(kRounds, Job::kPlanned);
+  const long own = standin_barriers() - before;
+  std::printf("planned: %d wrong, %ld times in the run-time's barrier\n", wrong.load(), own);
+  if (wrong != 0 || own != 0) return 1;
+#ifdef STANDIN_GOMP
+  Job unseen{{}, 0, Job::kRefused};
+  standin_parallel(work, &unseen, 3);
+  const long theirs = standin_barriers() - before;
+  std::printf("unseen: %d wrong, %ld times in the run-time's barrier\n", wrong.load(), theirs);
+  return wrong == 0 && theirs == 3 * 12 ? 0 : 1;
+#else
+  return 0;
+#endif
+}

@@ -1,0 +1,19 @@
+// The stand-in with libgomp's entry points, as far as the driver uses them.
+#define STANDIN_RUN_TIME
+#include "standin.hpp"
+
+STANDIN_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned) {
+  standin::Team team(static_cast<int>(threads));
+  standin::run(team, [&](standin::Team&) { body(data); });
+}
+
+void standin_parallel(void (*body)(void*), void* data, unsigned threads) {
+  standin::Team team(static_cast<int>(threads));
+  standin::run(team, [&](standin::Team&) { body(data); });
+}
+
+STANDIN_EXPORT void GOMP_barrier() { standin::meet(); }
+STANDIN_EXPORT void GOMP_loop_end() { standin::meet(); }
+STANDIN_EXPORT void GOMP_loop_end_nowait() {}
+STANDIN_EXPORT void GOMP_sections_end() { standin::meet(); }
+STANDIN_EXPORT void GOMP_sections_end_nowait() {}

@@ -1,0 +1,71 @@
+// A small OpenMP run-time for tests of the preload's own code under sanitizers: the run-times that compilers bring are not
+// instrumented, so that ThreadSanitizer sees neither their locks nor what they order. Its threads are its own and new in each
+// region, its barriers are std::barrier. gomp.cpp gives it libgomp's entry points, kmp.cpp libomp's with OMPT.
+#ifndef FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
+#define FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
+
+#define STANDIN_EXPORT extern "C" __attribute__((visibility("default")))
+
+// What the program calls beside the entry points of libgomp or libomp.
+STANDIN_EXPORT int standin_rank();
+STANDIN_EXPORT int standin_size();
+STANDIN_EXPORT long standin_barriers();  // how often a thread was in the run-time's own barrier
+// A region by a way that the preload does not know, or the only one there is (kmp.cpp).
+STANDIN_EXPORT void standin_parallel(void (*body)(void*), void* data, unsigned threads);
+
+#ifdef STANDIN_RUN_TIME
+#include <atomic>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+namespace standin {
+
+struct Team {
+  explicit Team(int threads) : size(threads), meeting(threads) {}
+  int size;
+  std::barrier<> meeting;
+  void* tool = nullptr;  // the tool's pointer of this region
+};
+
+struct Where {
+  Team* team = nullptr;
+  int rank = 0;
+  int level = 0;
+  void* tool = nullptr;  // the tool's pointer of this implicit task
+};
+inline thread_local Where where;
+inline std::atomic<long> barriers{0};
+
+inline void meet() {
+  barriers.fetch_add(1, std::memory_order_relaxed);  // order: a statistic
+  if (where.team != nullptr) where.team->meeting.arrive_and_wait();
+}
+
+// The calling thread is rank 0. work(team) is each thread's part.
+template <class Work>
+void run(Team& team, Work&& work) {
+  const Where outer = where;
+  const auto part = [&](int rank) {
+    where = {&team, rank, outer.level + 1, nullptr};
+    work(team);
+  };
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < team.size; ++rank) others.emplace_back(part, rank);
+  part(0);
+  for (std::thread& other : others) other.join();
+  where = outer;
+}
+
+}  // namespace standin
+
+int standin_rank() { return standin::where.rank; }
+int standin_size() { return standin::where.team != nullptr ? standin::where.team->size : 1; }
+long standin_barriers() { return standin::barriers.load(std::memory_order_relaxed); }  // order: a statistic
+
+STANDIN_EXPORT int omp_get_level() { return standin::where.level; }
+STANDIN_EXPORT int omp_get_thread_num() { return standin_rank(); }
+STANDIN_EXPORT int omp_get_num_threads() { return standin_size(); }
+STANDIN_EXPORT int omp_get_cancellation() { return 0; }
+#endif
+#endif
