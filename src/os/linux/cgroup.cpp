@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -127,6 +128,7 @@ const char* below(const char* path, const char* root) {
 }  // namespace
 
 CgroupQuota cgroup_quota(const char* root) {
+  const Uncancellable here;
   CgroupQuota out;
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/mountinfo", root);

@@ -12,6 +12,7 @@
 #define FERMATA_RSEQ 1
 #endif
 
+#include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -60,6 +61,7 @@ bool place(std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::
 }  // namespace
 
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity) {
+  const Uncancellable here;
   memset(domain_of, kUnknown, static_cast<std::size_t>(capacity));
   std::int32_t domains = 0;
   bool told = true;

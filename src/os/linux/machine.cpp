@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -48,6 +49,7 @@ std::uint64_t machine_tag() {
 }  // namespace
 
 std::int32_t process_cpus(std::int32_t enough) {
+  const Uncancellable here;
   const std::int32_t own = affinity_count();
   if (own >= enough) return own;
   DIR* threads = opendir("/proc/self/task");

@@ -1,0 +1,22 @@
+// What reads files is a point where POSIX threads can be cancelled. Barriers are none, and ask the machine in the midst of a wait: a
+// thread that ended there would leave the others waiting.
+#ifndef FERMATA_OS_LINUX_UNCANCELLABLE_HPP
+#define FERMATA_OS_LINUX_UNCANCELLABLE_HPP
+
+#include <pthread.h>
+
+namespace fermata::os {
+
+class Uncancellable {
+ public:
+  Uncancellable() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancellable() { pthread_setcancelstate(before_, nullptr); }
+  Uncancellable(const Uncancellable&) = delete;
+  Uncancellable& operator=(const Uncancellable&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace fermata::os
+#endif
