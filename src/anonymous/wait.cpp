@@ -22,8 +22,8 @@ constinit thread_local Learned t_learned;
 // an episode, median and worst of 9: 64 members with 1 yield 83, 114; 2 to 8 yields 36 to 43, 45 to 60; no end of yields 42, 199; 16
 // members 15, 10 to 13, 18.
 // Tried and left: to learn it. No yields, or one, after four waits in a row that ended asleep, with a try each 16th or 64th wait: who
-// sleeps makes the next one sleep. 4 members without work 17 to 47 us instead of 1.5; 64 members with 10 us of work, the median of 36 paired
-// ratios to glibc's barrier: 0.97 instead of 0.98.
+// sleeps makes the next one sleep. 4 members without work 17 to 47 us instead of 1.5; 64 members with 10 us of work, the median of 36
+// paired ratios to glibc's barrier: 0.97 instead of 0.98.
 constexpr std::uint32_t kCrowdedYields = 6;
 constexpr std::int64_t kCrowdedNs = 20'000;  // but at least so long: a CPU that has nobody left to run takes as long to wake
 

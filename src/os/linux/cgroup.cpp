@@ -128,7 +128,7 @@ const char* below(const char* path, const char* root) {
 }  // namespace
 
 CgroupQuota cgroup_quota(const char* root) {
-  const Uncancellable here;
+  const Uncancellable guard;
   CgroupQuota out;
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/mountinfo", root);

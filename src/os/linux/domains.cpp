@@ -61,7 +61,7 @@ bool place(std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::
 }  // namespace
 
 std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity) {
-  const Uncancellable here;
+  const Uncancellable guard;
   memset(domain_of, kUnknown, static_cast<std::size_t>(capacity));
   std::int32_t domains = 0;
   bool told = true;

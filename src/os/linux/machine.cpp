@@ -49,7 +49,7 @@ std::uint64_t machine_tag() {
 }  // namespace
 
 std::int32_t process_cpus(std::int32_t enough) {
-  const Uncancellable here;
+  const Uncancellable guard;
   const std::int32_t own = affinity_count();
   if (own >= enough) return own;
   DIR* threads = opendir("/proc/self/task");
