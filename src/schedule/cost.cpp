@@ -16,13 +16,14 @@ struct Incoming {
   double at = 0;  // when its sender turned to it
   double o = 0, l = 0;
   std::int32_t step = -1;
+  double bulk = 0;  // its bytes' time
 };
 
 // Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a
 // word, when it was completed. Deterministic: ties are broken by list order.
 class Simulation {
  public:
-  Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, bool keep_path);
+  Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, double chunk_bytes, bool keep_path);
   void run_episode(std::vector<double>* stage_ns);
   double latest() const { return *std::max_element(time_.begin(), time_.begin() + s_.members); }
   const std::vector<double>& times() const { return time_; }
@@ -42,7 +43,7 @@ class Simulation {
   };
 
   void run_stage(const Stage& stage, std::int32_t index);
-  void send(const Transfer& t);
+  void send(const Transfer& t, std::int64_t chunks);
   void find_exchanges(const Stage& stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
@@ -61,6 +62,7 @@ class Simulation {
   const Schedule& s_;
   const CostModel& model_;
   const bool published_, packed_, keep_path_;
+  const double chunk_bytes_;
   double factor_;
   double one_way_factor_;  // of a packed signal that nobody answers in its stage
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
@@ -71,7 +73,7 @@ class Simulation {
   std::vector<std::int32_t> readers_;    // per word: polls since its last completion
   std::vector<std::int32_t> next_step_;
   // Scratch of a stage, per vertex: what was sent before this signal.
-  std::vector<double> sent_l_, sent_o_;
+  std::vector<double> sent_l_, sent_o_, sent_bulk_;
   std::vector<std::int32_t> sent_count_;
   std::vector<std::vector<Incoming>> incoming_;
   std::vector<std::int32_t> senders_, receivers_;
@@ -89,12 +91,14 @@ double smallest_l(const CostModel& model) {
   return std::isfinite(least) ? least : 0;
 }
 
-Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, bool keep_path)
+Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, double chunk_bytes,
+                       bool keep_path)
     : s_(s),
       model_(model),
       published_(layout.layout == Layout::kPublished),
       packed_(layout.layout == Layout::kPacked),
       keep_path_(keep_path),
+      chunk_bytes_(chunk_bytes),
       factor_(model.layout_factor[static_cast<int>(layout.layout)] *
               model.stride_factor[std::clamp(layout.stride, 1, 8)] *
               (packed_ ? std::max(1.0, model.packed_sharers / 2) : 1)),
@@ -108,16 +112,18 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       next_step_(s.vertices(), -1),
       sent_l_(s.vertices(), 0),
       sent_o_(s.vertices(), 0),
+      sent_bulk_(s.vertices(), 0),
       sent_count_(s.vertices(), 0),
       incoming_(s.members) {}
 
 // One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1,
 // read as a sequence). On a published line there is one store, and each further reader waits for its own copy
 // of the line.
-void Simulation::send(const Transfer& t) {
+void Simulation::send(const Transfer& t, std::int64_t chunks) {
+  const double bulk = static_cast<double>(chunks) * chunk_bytes_ * model_.g_at(t.from, t.to);
   if (t.from == t.to) {  // a line of one's own, in one's own cache
     if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-    incoming_[t.to].push_back({time_[t.from], 0, 0, step_[t.from]});
+    incoming_[t.to].push_back({time_[t.from], 0, 0, step_[t.from], bulk});
     return;
   }
   const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
@@ -125,10 +131,12 @@ void Simulation::send(const Transfer& t) {
   const double o = model_.o_at(t.from, t.to) * factor, l = model_.l_at(t.from, t.to) * factor;
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
-  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l) : sent_l_[t.from] + l;
+  // A published payload is written once, too.
+  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l + bulk) : sent_l_[t.from] + l + bulk;
+  sent_bulk_[t.from] = published_ ? std::max(sent_bulk_[t.from], bulk) : sent_bulk_[t.from] + bulk;
   sent_o_[t.from] = std::max(sent_o_[t.from], o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from]});
+  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from], bulk});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -140,10 +148,14 @@ void Simulation::find_exchanges(const Stage& stage) {
 
 void Simulation::collect(const Stage& stage) {
   if (packed_) find_exchanges(stage);
-  for (const Transfer& t : stage.transfers) {
+  const std::vector<Transfer>& list = stage.transfers;
+  for (std::size_t i = 0, next = 0; i < list.size(); i = next) {
+    const Transfer& t = list[i];
+    next = i + 1;
     const bool to_word = s_.is_word(t.to), from_word = s_.is_word(t.from);
     if (!to_word && !from_word) {
-      send(t);
+      while (next < list.size() && list[next].from == t.from && list[next].to == t.to) ++next;
+      send(t, t.action == Action::kSignal ? 0 : static_cast<std::int64_t>(next - i));
     } else if (to_word && !from_word) {
       adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
@@ -199,16 +211,18 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
   if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
-  double seen = 0, most_o = 0, sum_more = 0, first_l = 0;
+  double seen = 0, most_o = 0, sum_more = 0, first_l = 0, bulk = 0;
   std::int32_t cause = -1;
   for (auto i = in.rbegin(); i != in.rend(); ++i) {
     most_o = std::max(most_o, i->o);
     first_l = std::max(first_l, i->l * (1 - further_));
-    sum_more += i->l * further_;
+    sum_more += i->l * further_ + i->bulk;
+    bulk += i->bulk;
     const double done = i->at + most_o + sum_more + first_l;
     if (cause < 0 || done > seen) cause = i->step;
     seen = std::max(seen, done);
   }
+  seen = std::max(seen, time_[member] + sent_bulk_[member] + bulk);
   seen += turn(time_[member], seen);
   if (seen > next_[member]) {
     next_[member] = seen;
@@ -238,6 +252,7 @@ void Simulation::run_stage(const Stage& stage, std::int32_t index) {
     sent_count_[m] = 0;
   }
   for (const std::int32_t m : receivers_) await(m, index);
+  for (const std::int32_t m : senders_) sent_bulk_[m] = 0;
   std::copy(next_.begin(), next_.begin() + s_.members, time_.begin());
   std::copy(next_step_.begin(), next_step_.begin() + s_.members, step_.begin());
 }
@@ -259,9 +274,9 @@ std::vector<CostStep> Simulation::critical_path() const {
 
 }  // namespace
 
-Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout) {
+Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes) {
   Cost out;
-  Simulation simulation(schedule, model, layout, true);
+  Simulation simulation(schedule, model, layout, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
   out.critical_path_ns = simulation.latest();
   out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
@@ -269,10 +284,10 @@ Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& 
   return out;
 }
 
-double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout) {
+double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes) {
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
-  Simulation simulation(schedule, model, layout, false);
+  Simulation simulation(schedule, model, layout, chunk_bytes, false);
   double before = 0, growth = -1;
   for (int window = 0; window < kWindows; ++window) {
     for (int episode = 0; episode < kWindow; ++episode) simulation.run_episode(nullptr);

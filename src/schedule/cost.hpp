@@ -17,6 +17,7 @@ struct CostModel {
   std::int32_t members = 0;
   std::vector<double> o;  // o(i,j): intercept at zero signals; o(i,i): a stage without a signal
   std::vector<double> l;  // l(i,j): each signal
+  std::vector<double> g;  // g(i,j): each byte beyond the signal's line, ns; g(i,i): copied within. Empty: not counted
   double awaited = 0;     // each further slot awaited in a stage, from different senders
   double reader = 0;      // each further reader of a published line
   double word_add = 0;    // an add on a shared word whose line another member holds
@@ -32,6 +33,9 @@ struct CostModel {
   double members_per_cpu = 1;  // > 1: oversubscribed
   double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
+  double g_at(std::int32_t i, std::int32_t j) const {
+    return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j];
+  }
 };
 
 struct CostStep {
@@ -55,16 +59,19 @@ struct Cost {
 //         (the smallest L), for awaited is measured between nearest members. O and L are scaled by the
 //         layout's and the stride's factor. On a published line there is one store, and the k-th reader comes
 //         k - 1 times `reader` later. A slot to oneself is free.
+//  bytes: a message takes chunks x chunk_bytes x G longer, at the sender's and, as it is read while it is written, at the
+//         same time at the receiver; what one member writes and reads in a stage follows one another. The chunks that two
+//         members exchange in one stage, listed side by side, are one message with one O and one L.
 //  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
 //         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
 //         later.
 //  shared CPUs: whoever has to wait gets its CPU back after the other members' turns: members_per_cpu x
 //               switch_ns.
 // One-shot latency when all members arrive at time 0.
-Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
+Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes = 0);
 
 // Back-to-back time per episode: the growth of the critical path per episode, unrolled until it is steady.
-double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout);
+double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes = 0);
 
 // heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to
 // wait.

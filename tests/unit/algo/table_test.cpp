@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algo/algorithm.hpp"
+#include "schedule/compose.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
 
@@ -211,6 +212,66 @@ TEST(Shape, OtherRootsSwapWithRankZero) {
     }
   }
   EXPECT_EQ(result_expression(built("linear", 4, Kind::kReduce, 2, 2), 2), "((0+(1+2))+3)");
+}
+
+// Thakur, Rabenseifner and Gropp 2005: messages and bytes of each, in chunks.
+TEST(Shape, StagesAndChunksMovedOfTheKindsInPieces) {
+  const auto stages = [](const char* name, Kind kind, int p) { return built(name, p, kind).stages.size(); };
+  const auto moved = [](const char* name, Kind kind, int p) { return built(name, p, kind).transfer_count(); };
+  for (std::size_t p = 2; p <= 33; ++p) {
+    const int n = static_cast<int>(p);
+    std::size_t log = 0;
+    while ((std::size_t{1} << log) < p) ++log;
+    for (const char* name : {"ring", "bruck", "recursive_doubling", "complete", "linear", "binomial"})
+      EXPECT_EQ(moved(name, Kind::kAllgather, n), p * (p - 1)) << name << n;
+    EXPECT_EQ(stages("ring", Kind::kAllgather, n), p - 1);
+    EXPECT_EQ(stages("bruck", Kind::kAllgather, n), log);
+    EXPECT_EQ(stages("bruck", Kind::kAlltoall, n), log);
+    EXPECT_EQ(stages("pairwise", Kind::kAlltoall, n), p - 1);
+    EXPECT_EQ(moved("pairwise", Kind::kAlltoall, n), p * (p - 1));
+    EXPECT_EQ(moved("ring", Kind::kReduceScatter, n), p * (p - 1));
+    EXPECT_EQ(moved("pairwise", Kind::kReduceScatter, n), p * (p - 1));
+    EXPECT_EQ(moved("ring", Kind::kAllreduce, n), 2 * p * (p - 1));
+    EXPECT_EQ(moved("scatter_allgather", Kind::kBroadcast, n), p * (p - 1));
+    EXPECT_EQ(stages("recursive_doubling", Kind::kScan, n), log);
+    EXPECT_EQ(moved("chain", Kind::kScan, n), p - 1);
+    EXPECT_EQ(stages("binomial", Kind::kGather, n), log);
+    if ((p & (p - 1)) != 0) continue;
+    EXPECT_EQ(stages("recursive_halving", Kind::kReduceScatter, n), log);
+    EXPECT_EQ(moved("recursive_halving", Kind::kReduceScatter, n), p * (p - 1));
+    EXPECT_EQ(stages("recursive_halving", Kind::kAllreduce, n), 2 * log);
+    EXPECT_EQ(moved("recursive_halving", Kind::kAllreduce, n), 2 * p * (p - 1));
+  }
+}
+
+TEST(Shape, SubtreesOfABinomialGatherAreRangesOfChunks) {
+  const Schedule s = built("binomial", 8, Kind::kGather);
+  std::vector<int> chunks;
+  for (const Transfer& t : s.stages[2].transfers) {
+    EXPECT_EQ(t.from, 4);
+    EXPECT_EQ(t.to, 0);
+    chunks.push_back(t.chunk);
+  }
+  EXPECT_EQ(chunks, (std::vector<int>{4, 5, 6, 7}));
+}
+
+// Chunks of one message are side by side and ascend, for every algorithm, kind and root: the compiler sends them as one.
+TEST(Shape, MessagesAreSideBySide) {
+  for (const Algorithm& a : algorithms()) {
+    for (int kind = 1; kind < kKindCount; ++kind) {
+      for (const int p : {2, 5, 8, 13}) {
+        for (const int root : {0, p - 1}) {
+          const Request request{.kind = static_cast<Kind>(kind), .members = p, .root = root, .degree = 2};
+          if (!a.applicable(request)) continue;
+          for (const Stage& stage : a.build(request).stages) {
+            Stage ordered = stage;
+            order_messages(ordered);
+            ASSERT_EQ(ordered, stage) << a.name << " " << name_of(request.kind) << " P=" << p << " root " << root;
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

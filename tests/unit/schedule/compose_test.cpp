@@ -128,5 +128,75 @@ TEST(Compose, PipelineCutsChunksAndOverlapsStages) {
   EXPECT_EQ(pipeline(barrier, 3), barrier);
 }
 
+TEST(Compose, EveryKindIsProvedInSegments) {
+  int proved = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (int kind = 1; kind < kKindCount; ++kind) {
+      for (const int p : {2, 3, 5, 8}) {
+        const Request request{.kind = static_cast<Kind>(kind), .members = p, .degree = 3};
+        if (algorithm.redundant || !algorithm.applicable(request)) continue;
+        const Schedule whole = algorithm.build(request), s = pipeline(whole, 3);
+        const auto verdict = verify(s, kFloatSum);
+        EXPECT_TRUE(verdict.ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p << ": " << verdict.error().message;
+        EXPECT_EQ(s.stages.size(), whole.stages.empty() ? 0 : whole.stages.size() + 2);
+        // Rank order, too, is what it was.
+        constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
+        EXPECT_EQ(verify(s, kProduct).ok(), verify(whole, kProduct).ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p;
+        ++proved;
+      }
+    }
+  }
+  EXPECT_GT(proved, 150);
+}
+
+TEST(Compose, AStagesSegmentsAreOneMessage) {
+  const Schedule s = pipeline(built("ring", Kind::kAllreduce, 2), 3);  // two stages of one chunk there and one back
+  ASSERT_EQ(s.stages.size(), 4u);
+  const std::vector<Transfer>& middle = s.stages[1].transfers;
+  ASSERT_EQ(middle.size(), 4u);  // the second segment reduced, the first one copied
+  EXPECT_EQ(middle[0].from, middle[1].from);
+  EXPECT_EQ(middle[2].from, middle[3].from);
+  EXPECT_LT(middle[0].chunk, middle[1].chunk);
+  EXPECT_LT(middle[2].chunk, middle[3].chunk);
+}
+
+TEST(Compose, MessagesAreNotOrderedAgainstAFold) {
+  Stage stage;  // member 0 folds 1 before 2 in chunk 0, and 2 before 1 in chunk 1
+  stage.transfers = {{1, 0, 0, 0, 0, Action::kCombine, Side::kRight},
+                     {2, 0, 0, 0, 0, Action::kCombine, Side::kRight},
+                     {2, 0, 1, 0, 0, Action::kCombine, Side::kRight},
+                     {1, 0, 1, 0, 0, Action::kCombine, Side::kRight}};
+  const Stage before = stage;
+  order_messages(stage);
+  EXPECT_EQ(stage, before);
+  stage.transfers[2].to = stage.transfers[3].to = 3;
+  std::swap(stage.transfers[0], stage.transfers[3]);  // 1 -> 3, 2 -> 0, 2 -> 3, 1 -> 0: now in another order of senders
+  stage.transfers.push_back({1, 3, 0, 0, 0, Action::kCombine, Side::kRight});
+  order_messages(stage);
+  EXPECT_EQ(stage.transfers[0].chunk, 0);
+  EXPECT_EQ(stage.transfers[1].chunk, 1);
+  EXPECT_EQ(stage.transfers[1].to, 3);
+}
+
+TEST(Compose, PartsOfCollectivesMakeWholes) {
+  for (const int p : {2, 3, 6, 8}) {
+    const auto part = [p](const char* name, Kind kind) { return built(name, kind, p); };
+    const struct {
+      Schedule a, b;
+      Kind whole;
+    } sums[] = {{part("recursive_halving", Kind::kReduceScatter), part("bruck", Kind::kAllgather), Kind::kAllreduce},
+                {part("recursive_halving", Kind::kReduceScatter), part("binomial", Kind::kGather), Kind::kReduce},
+                {part("binomial", Kind::kScatter), part("complete", Kind::kAllgather), Kind::kBroadcast}};
+    for (const auto& sum : sums) {
+      Schedule s = then(sum.a, sum.b);
+      EXPECT_EQ(s.kind, sum.whole);
+      EXPECT_TRUE(verify(s, kFloatSum).ok()) << s.algorithm << " P=" << p << ": " << verify(s, kFloatSum).error().message;
+    }
+    EXPECT_EQ(transpose(part("binomial", Kind::kGather)).kind, Kind::kScatter);
+    EXPECT_TRUE(verify(transpose(part("binomial", Kind::kGather)), {}).ok());
+    EXPECT_TRUE(verify(transpose(part("ring", Kind::kReduceScatter)), {}).ok());
+  }
+}
+
 }  // namespace
 }  // namespace fermata

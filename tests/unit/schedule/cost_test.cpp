@@ -177,5 +177,56 @@ TEST(Cost, AThousandRanksWithinHalfASecond) {
   }
 }
 
+CostModel with_bytes(int members, double g) {
+  CostModel m = uniform(members, 20, 5);
+  m.g.assign(static_cast<std::size_t>(members) * members, g);
+  return m;
+}
+
+Schedule collective(const char* name, Kind kind, int members) {
+  return find_algorithm(name)->build({.kind = kind, .members = members});
+}
+
+TEST(Bytes, AMessageOfSeveralChunksPaysOnceForItsSignal) {
+  const CostModel m = with_bytes(4, 0.5);
+  const Schedule gather = collective("binomial", Kind::kGather, 4);  // 1 -> 0 and 3 -> 2, then two chunks from 2 to 0
+  EXPECT_DOUBLE_EQ(cost(gather, m, {}).critical_path_ns, 2 * 25);
+  EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100);
+  EXPECT_DOUBLE_EQ(cost(gather, uniform(4, 20, 5), {}, 100).critical_path_ns, 2 * 25);
+}
+
+TEST(Bytes, WhatAMemberWritesAndReadsInAStageFollowsOneAnother) {
+  const CostModel m = with_bytes(2, 0.5);
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).critical_path_ns, 25 + 500);
+  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 2 * 500);
+}
+
+TEST(Bytes, APublishedPayloadIsWrittenOnce) {
+  const CostModel m = with_bytes(5, 0.5);
+  const Schedule s = collective("linear", Kind::kBroadcast, 5);
+  const LayoutChoice published{.layout = Layout::kPublished};
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[0], 20 + 4 * (5 + 500));
+  EXPECT_DOUBLE_EQ(cost(s, m, published, 1000).departure_ns[0], 20 + 5 + 500);
+}
+
+// What each is for: trees for short vectors, pieces for long ones.
+TEST(Bytes, LongVectorsWantPieces) {
+  const CostModel m = with_bytes(16, 0.1);
+  const auto time = [&m](const char* name, Kind kind, double bytes) {
+    const Schedule s = collective(name, kind, 16);
+    return cost(s, m, {}, bytes / s.chunks).critical_path_ns;
+  };
+  constexpr double kShort = 64, kLong = 1 << 20;
+  EXPECT_LT(time("binomial", Kind::kBroadcast, kShort), time("scatter_allgather", Kind::kBroadcast, kShort));
+  EXPECT_GT(time("binomial", Kind::kBroadcast, kLong), time("scatter_allgather", Kind::kBroadcast, kLong));
+  EXPECT_GT(time("scatter_allgather", Kind::kBroadcast, kLong), 0.1 * kLong);
+  EXPECT_LT(time("butterfly", Kind::kAllreduce, kShort), time("recursive_halving", Kind::kAllreduce, kShort));
+  EXPECT_GT(time("butterfly", Kind::kAllreduce, kLong), 2 * time("recursive_halving", Kind::kAllreduce, kLong));
+  EXPECT_LT(time("recursive_halving", Kind::kAllreduce, 1024), time("ring", Kind::kAllreduce, 1024));
+  EXPECT_NEAR(time("recursive_halving", Kind::kAllreduce, kLong), time("ring", Kind::kAllreduce, kLong), 1e-3);
+  EXPECT_LT(time("bruck", Kind::kAlltoall, kShort), time("pairwise", Kind::kAlltoall, kShort));
+  EXPECT_GT(time("bruck", Kind::kAlltoall, kLong), time("pairwise", Kind::kAlltoall, kLong));
+}
+
 }  // namespace
 }  // namespace fermata
