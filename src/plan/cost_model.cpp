@@ -88,6 +88,21 @@ class Rows {
 
   Pair typical_pair() const { return typical_; }
 
+  double byte(std::int32_t a, std::int32_t b) const {
+    const std::int32_t row_a = row(a), row_b = row(b);
+    if (row_a >= 0 && row_b >= 0) return byte_ns(profile_, row_a, row_b);
+    const Cpu* x = topology_.find(a);
+    const Cpu* y = topology_.find(b);
+    return x == nullptr || y == nullptr ? typical_byte() : default_byte_ns(common_level(*x, *y));
+  }
+  // The mean of neighbours in the profile.
+  double typical_byte() const {
+    const auto n = std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
+    double sum = 0;
+    for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, i, i + 1);
+    return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
+  }
+
  private:
   const Profile& profile_;
   const Topology& topology_;
@@ -119,6 +134,7 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   const Rows rows(profile, topology);
   model.o.assign(n * n, rows.typical_pair().o);
   model.l.assign(n * n, rows.typical_pair().l);
+  model.g.assign(n * n, rows.typical_byte());
   std::vector<std::int32_t> row(n, -1);
   const bool placed = key.cpus.size() == n;
   for (std::size_t i = 0; placed && i < n; ++i) row[i] = rows.row(key.cpus[i]);
@@ -131,7 +147,9 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
                                                   : rows.guess(key.cpus[i], key.cpus[j]);
       model.o[i * n + j] = p.o;
       model.l[i * n + j] = p.l;
+      model.g[i * n + j] = rows.byte(key.cpus[i], key.cpus[j]);
     }
+    model.g[i * n + i] = default_byte_ns(Level::kSelf);
     model.o[i * n + i] = rows.idle(row[i]);
     model.l[i * n + i] = 0;
   }
@@ -191,6 +209,7 @@ void fill_words(CostModel& model, const Profile& profile) {
 void crowd(CostModel& model) {
   for (double& o : model.o) o *= model.members_per_cpu;
   for (double& l : model.l) l *= model.members_per_cpu;
+  for (double& g : model.g) g *= model.members_per_cpu;
   model.awaited *= model.members_per_cpu;
   model.reader /= model.members_per_cpu;
 }

@@ -45,10 +45,12 @@ CostModel part_of(const CostModel& bare, const CostModel& model, const std::vect
   part.members = static_cast<std::int32_t>(ranks.size());
   part.o.reserve(ranks.size() * ranks.size());
   part.l.reserve(ranks.size() * ranks.size());
+  part.g.reserve(ranks.size() * ranks.size());
   for (const std::int32_t i : ranks)
     for (const std::int32_t j : ranks) {
       part.o.push_back(model.o_at(i, j));
       part.l.push_back(model.l_at(i, j));
+      part.g.push_back(model.g_at(i, j));
     }
   return part;
 }

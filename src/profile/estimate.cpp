@@ -11,7 +11,19 @@ namespace {
 constexpr double kOneWay[kLevelCount] = {0, 15, 30, 55, 70, 110, 200, 1500};
 constexpr double kSlopeShare = 0.25;
 
+// A copy in and a copy out that overlap, ns per byte: 20 GB/s within a cache, 10 through a shared one, less the farther
+// the lines travel; a network of 10 Gb/s. They, too, rank levels.
+constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.8};
+
 }  // namespace
+
+double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
+
+double byte_ns(const Profile& p, std::int32_t a, std::int32_t b) {
+  if (a < p.g.n && b < p.g.n && p.g.at(a, b) > 0) return p.g.at(a, b);
+  if (a == b) return default_byte_ns(Level::kSelf);
+  return default_byte_ns(common_level(p.topology.cpus[static_cast<std::size_t>(a)], p.topology.cpus[static_cast<std::size_t>(b)]));
+}
 
 Profile estimate_profile(const Topology& topology) {
   LevelCosts costs;

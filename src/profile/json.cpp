@@ -158,7 +158,7 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string to_json(const Profile& p) {
-  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": 1,\n";
+  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(p.g.n > 0 ? "2" : "1") + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + quoted(value) + ",\n";
   };
@@ -173,6 +173,7 @@ std::string to_json(const Profile& p) {
   out += "  \"topology\": " + indented(to_json(p.topology)) + ",\n";
   write_matrix(out, "o", p.o);
   write_matrix(out, "l", p.l);
+  if (p.g.n > 0) write_matrix(out, "g", p.g);
   cost("one_way_ns", p.one_way_ns);
   cost("awaited_ns", p.awaited_ns);
   cost("reader_ns", p.reader_ns);
@@ -199,14 +200,14 @@ Result<Profile> profile_from_json(std::string_view text) {
   const auto root = read_json(text);
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
-  if (reader.ok() &&
-      (reader.text("format", {}) != "fermata-profile" || reader.integer("version", 0, 1 << 20, 0) != 1))
-    reader.complain(*root, "this is no fermata-profile of version 1");
+  const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
+  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 2))
+    reader.complain(*root, "this is no fermata-profile of version 1 or 2");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
-               "citations",    "remarks"});
+               "citations",    "remarks",    "g"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -232,6 +233,10 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!parsed) return parsed.error();
   p.topology = *std::move(parsed);
   read_costs(p, *root, reader);
+  if (const JsonNode* g = reader.array("g")) {  // since version 2
+    if (version < 2) reader.complain(*g, "'g' belongs to version 2");
+    p.g = read_matrix(*g, p.topology.cpus.size(), reader);
+  }
   if (!reader.ok()) return reader.error();
   return p;
 }

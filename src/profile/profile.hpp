@@ -53,6 +53,7 @@ struct Profile {
   std::string date;         // ISO 8601, UTC
   Topology topology;        // CPUs in the order of the matrices' rows
   Matrix o, l;              // ns; o(i,i) a stage without a signal
+  Matrix g;                 // ns per byte that one CPU writes through a slot and the other reads; 0: not known; empty: none is
   double one_way_ns = 0;    // nearest pair's one-way line latency (half a ping-pong)
   double awaited_ns = 0;    // each further awaited slot from different senders
   double reader_ns = 0;     // each further reader of a published line
@@ -79,7 +80,11 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
 // Without measuring: default costs per level from the topology; origin "estimated".
 Profile estimate_profile(const Topology& topology);
 
-std::string to_json(const Profile& profile);                 // versioned
+// ns per byte between the CPUs of two rows: measured, else the default of their level, which ranks levels only.
+double byte_ns(const Profile& profile, std::int32_t row_a, std::int32_t row_b);
+double default_byte_ns(Level level);
+
+std::string to_json(const Profile& profile);                 // version 2 if it knows a time per byte, else 1
 Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason
 std::string heat_map(const Profile& profile);                // of L, for a terminal
 std::string to_table(const Profile& profile);                // for people, <= 100 columns

@@ -63,6 +63,17 @@ TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
   EXPECT_DOUBLE_EQ(m.members_per_cpu, 1);
 }
 
+TEST_F(CostModelOf, BytesAreMeasuredOrOfTheirLevel) {
+  profile_.g = Matrix(4);
+  profile_.g.at(3, 0) = 0.375;
+  const CostModel m = model({3, 0, 2}, 3);
+  EXPECT_DOUBLE_EQ(m.g_at(0, 1), 0.375);
+  EXPECT_DOUBLE_EQ(m.g_at(1, 0), default_byte_ns(Level::kMachine));  // its entry is zero
+  EXPECT_DOUBLE_EQ(m.g_at(0, 2), default_byte_ns(common_level(topology_.cpus[3], topology_.cpus[2])));
+  EXPECT_DOUBLE_EQ(m.g_at(2, 2), default_byte_ns(Level::kSelf));
+  EXPECT_GT(model({}, 3).g_at(0, 1), 0);
+}
+
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
   const CostModel m = model({0, 1}, 2);
   EXPECT_DOUBLE_EQ(m.layout_factor[static_cast<int>(Layout::kPacked)], 0.6);

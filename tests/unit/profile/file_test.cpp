@@ -66,6 +66,39 @@ TEST(ProfileFile, RoundTrips) {
   EXPECT_EQ(*back, p);
 }
 
+Profile with_bytes() {
+  Profile p = small();
+  p.g = Matrix(3);
+  for (std::size_t i = 0; i < 9; ++i) p.g.v[i] = i == 5 ? 0 : 0.125 + static_cast<double>(i);
+  return p;
+}
+
+TEST(ProfileFile, ATimePerByteMakesItVersionTwo) {
+  const Profile p = with_bytes();
+  const std::string text = to_json(p);
+  const auto back = profile_from_json(text);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+  EXPECT_NE(text.find("\"version\": 2"), std::string::npos);
+  EXPECT_EQ(to_json(small()).find("\"g\""), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"version\": 2", "\"version\": 1")).find("'g' belongs to version 2"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "[0.125, 1.125, 2.125]", "[0.125, 1.125]")).find("a row of 3 numbers"), std::string::npos);
+}
+
+TEST(ProfileBytes, MeasuredElseByLevel) {
+  const Profile p = with_bytes();
+  EXPECT_DOUBLE_EQ(byte_ns(p, 0, 1), 1.125);
+  const double level = default_byte_ns(common_level(p.topology.cpus[1], p.topology.cpus[2]));
+  EXPECT_DOUBLE_EQ(byte_ns(p, 1, 2), level);  // its entry is zero
+  EXPECT_DOUBLE_EQ(byte_ns(small(), 0, 1), level);
+  for (int k = 1; k < kLevelCount; ++k)
+    EXPECT_GT(default_byte_ns(static_cast<Level>(k)), default_byte_ns(static_cast<Level>(k - 1)));
+  const Profile two = subset(p, {2, 0});
+  EXPECT_EQ(two.g.n, 2);
+  EXPECT_DOUBLE_EQ(two.g.at(0, 1), p.g.at(2, 0));
+  EXPECT_EQ(subset(small(), {2, 0}).g.n, 0);
+}
+
 TEST(ProfileFile, RefusesWithLineAndReason) {
   const std::string good = to_json(small());
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& reason) {
@@ -83,8 +116,7 @@ TEST(ProfileFile, RefusesWithLineAndReason) {
   expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");
   expect("\"line_bytes\": 64", "\"line_bytes\": 1", "'line_bytes'");
   expect("[1, 1, 1, 0, 0, 0, 0, 0]", "[1, 1, 1, 0, 0, 0, 0]", "array of 8 numbers");
-  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 2")).find("version 1"),
-            std::string::npos);
+  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 3")).find("version 1 or 2"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "\"measured\"", "\"guessed\"")).find("'origin'"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "  \"o\": [", "  \"p\": [")).find("unknown key"), std::string::npos);
 }
