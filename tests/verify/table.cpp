@@ -62,6 +62,22 @@ std::string test_name(const testing::TestParamInfo<std::pair<const char*, int>>&
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, testing::ValuesIn(table()), test_name);
 
+TEST(Roots, EveryOneUpToThirtyThreeMembers) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
+      for (int p = 1; p <= 33; ++p) {
+        for (int root = 0; root < p; ++root) {
+          const Request request{.kind = kind, .members = p, .root = root, .degree = 3};
+          if (!algorithm.applicable(request)) continue;
+          const auto verdict = verify(algorithm.build(request), kFloatSum);
+          ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << name_of(kind) << " P=" << p << " root " << root << ": "
+                                    << verdict.error().message;
+        }
+      }
+    }
+  }
+}
+
 TEST(Broken, EveryScheduleBrokenOnPurposeIsSeen) {
   for (const BreakRow& row : broken_schedules()) {
     EXPECT_GT(row.tried, 0) << row.what;
