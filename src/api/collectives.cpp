@@ -52,6 +52,13 @@ inline bool data_ok(size_t count, int type, int op) {
   return api::fail(Status::kArgument, "root %d is not in 0..%u", root, member->member->team().members() - 1);
 }
 
+[[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
+  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
+  return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
+                                                  static_cast<Op>(op)));
+}
+
 inline bool root_ok(const fermata_member* member, int root) {
   return static_cast<unsigned>(root) < member->member->team().members();
 }
@@ -95,10 +102,12 @@ int fermata_resume(fermata_member* member) {
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
-  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
-  return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
-                                                  static_cast<Op>(op)));
+  if (member != nullptr && in != nullptr && out != nullptr) [[likely]] {
+    const Status again = member->member->allreduce_again(in, out, count, static_cast<unsigned>(type), static_cast<unsigned>(op));
+    if (again == Status::kOk) [[likely]] return FERMATA_OK;
+    if (again != Status::kUnsupported) return failed(member, again);
+  }
+  return other_allreduce(member, in, out, count, type, op);
 }
 
 int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root) {

@@ -3,7 +3,7 @@
 // parked), no allocation, no branch on the number of members.
 //
 // A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
-//   Atomic<u64>& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
+//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
 //
 // Nothing here wraps and nothing is compared for equality with an older self, so there is no ABA: headers, phases and credits
 // are episode numbers and words count adds, all from 0 upwards in 64 bits; at an add per nanosecond that lasts 584 years. A
@@ -44,6 +44,17 @@ inline void pause(std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) A::pause();
 }
 
+// A send and an await that folds, in turn, all in register 0, and the end: exchanges among equals.
+inline bool goes_in_rounds(const Step* step) {
+  for (; step->code == Code::kSend; step += 2) {
+    const Step& await = step[1];
+    const bool folds = await.fold == Fold::kCombineLeft || await.fold == Fold::kCombineRight;
+    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || !folds) return false;
+    if (step[2].code == Code::kEnd) return true;
+  }
+  return false;
+}
+
 template <class A, class M>
 class Cursor {
  public:
@@ -79,13 +90,8 @@ class Cursor {
         }
         case Code::kAwait: {
           const std::uint32_t slot = slot_of(*step, episode);
-          auto& header = memory.header(slot);
-          std::uint64_t seen;
-          // order: acquire, before the payload is read. Pairs with kSlotPublish.
-          for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode;) {
-            if ((n += step->pauses) > spins) return pend(step);
-            pause<A>(step->pauses);
-          }
+          const std::uint64_t seen = watch(memory.header(slot), episode, step->pauses, spins);
+          if (seen < episode) return pend(step);
           if constexpr (L != Load::kNothing) {
             if (seen != episode) [[unlikely]] return fail(step, Status::kMismatch);
             take<L>(memory, carried, *step, slot, regs);
@@ -147,6 +153,31 @@ class Cursor {
     }
   }
 
+  // start() and advance() in one for a program of one word that `goes_in_rounds`: no dispatch, and the word stays in a register, so
+  // that little stands between the last look and the next call's first signal. behind() runs after that signal. False: not over,
+  // and advance() goes on, with value as it is now in register 0.
+  template <class Behind>
+  [[gnu::always_inline]] bool rounds(M& memory, const Step* program, std::uint64_t episode, std::uint64_t& value, FoldFn fold,
+                                     std::uint32_t spins, Behind&& behind) {
+    const auto mine = [&](std::uint32_t) { return value; };
+    send<Load::kOneWord>(memory, *program, episode, 1, mine);
+    behind();
+    for (const Step* step = program + 1;;) {
+      const std::uint32_t slot = slot_of(*step, episode);
+      if (watch(memory.header(slot), episode, step->pauses, spins) != episode) [[unlikely]] {
+        program_ = program;
+        episode_ = episode;
+        status_ = Status::kOk;
+        return pend(step);
+      }
+      const std::uint64_t theirs = A::plain_load(memory.payload(slot, 0));
+      value = step->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
+      if ((++step)->code == Code::kEnd) [[likely]] return true;
+      send<Load::kOneWord>(memory, *step, episode, 1, mine);
+      ++step;
+    }
+  }
+
   // The step that this cursor waits at, for parking and reports.
   const Step& at() const { return *step_; }
   std::uint64_t episode() const { return episode_; }
@@ -171,6 +202,17 @@ class Cursor {
  private:
   static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
+  }
+  // The last look at a header: below the episode if it has not come within `spins` pauses.
+  [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, std::uint64_t episode, std::uint32_t pauses,
+                                                    std::uint32_t spins) {
+    std::uint64_t seen;
+    // order: acquire, before the payload is read. Pairs with kSlotPublish.
+    for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode;) {
+      if ((n += pauses) > spins) break;
+      pause<A>(pauses);
+    }
+    return seen;
   }
   bool pend(const Step* step) {
     step_ = step;

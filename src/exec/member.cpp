@@ -108,6 +108,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     next += p->regions;
   }
+  const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
+  m->rounds_ = word.steps != nullptr && goes_in_rounds(word.steps);
   *out = m;
   return Status::kOk;
 }
@@ -155,6 +157,17 @@ Status Member::finish() {
   snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
            ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
   return Status::kMismatch;
+}
+
+// allreduce_again() has stopped at an await.
+Status Member::late(std::uint64_t value, void* out) {
+  gate_ = 0;
+  load_ = Load::kOneWord;
+  carried_ = {.words = 1, .fold = repeat_.fold};
+  regs_[0][0] = value;
+  out_ = out;
+  out_bytes_ = 8;
+  return run();
 }
 
 Status Member::barrier_with_tag(std::uint64_t folded) {

@@ -89,8 +89,25 @@ class Member {
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
+    if (bytes == 8) repeat_ = {rounds_ ? count : kNoCall, type, op, fold_of(op, type), call.packed()};
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
+  }
+  // The call of repeat_ once more, by the shortest path: its arguments are known to be good. kUnsupported: it is another call.
+  [[gnu::always_inline]] Status allreduce_again(const void* in, void* out, std::size_t count, std::uint32_t type, std::uint32_t op) {
+    if (count != repeat_.count || type != static_cast<std::uint32_t>(repeat_.type) || op != static_cast<std::uint32_t>(repeat_.op) ||
+        gate_ != os::fork_generation())
+      return Status::kUnsupported;
+    const Bound& plan = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
+    std::uint64_t value = word_at(in, 0, 8);
+    memory_.region = plan.region;
+    memory_.root = 0;
+    const std::uint64_t episode = ++*plan.episodes;
+    const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, repeat_.call); };
+    if (!cursor_.rounds(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]] return late(value, out);
+    copy_bytes(out, &value, 8);
+    say_over<RealAtomics>(*status_, sequence_);
+    return Status::kOk;
   }
   // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
   Status allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
@@ -188,6 +205,7 @@ class Member {
     }
     return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
   }
+  Status late(std::uint64_t value, void* out);
   // The end of a call off the shortest path: results, tags and errors.
   Status finish();
   void over() {
@@ -210,7 +228,18 @@ class Member {
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
+  // The last allreduce of one whole word, if its plan goes in rounds.
+  static constexpr std::size_t kNoCall = ~std::size_t{0};
+  struct Repeat {
+    std::size_t count = kNoCall;
+    Type type = Type::kInt32;
+    Op op = Op::kSum;
+    FoldFn fold = nullptr;
+    std::uint64_t call = 0;
+  };
+  bool rounds_ = false;  // the plan of allreduces of one word goes in rounds
   Load load_ = Load::kNothing;
+  Repeat repeat_;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;

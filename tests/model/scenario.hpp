@@ -78,7 +78,11 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     for (std::uint32_t i = 0; i < words; ++i) regs[0][i] = value(member, episode) + 1000 * i;
     const Carried carried{.words = words, .fold = add_words};
     const auto word = [&](std::uint32_t i) { return regs[0][i]; };
-    if (words == 1) {
+    // Both ways to walk such a program, side by side and in turn.
+    if (words == 1 && goes_in_rounds(programs.steps[member].data()) && (episode + member) % 2 == 0) {
+      const bool over = cursor.rounds(memory, programs.steps[member].data(), episode, regs[0][0], add_words, 0, [] {});
+      if (!over) finish<Load::kOneWord>(cursor, carried, regs);
+    } else if (words == 1) {
       cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, words, word);
       finish<Load::kOneWord>(cursor, carried, regs);
     } else {
