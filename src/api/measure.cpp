@@ -50,6 +50,14 @@ int one_episode(fermata_member* m, const ProgramHeader& program) {
   }
 }
 
+// Programs don't call in step for ever. A loop that does finds a rhythm that lasts, often the best one that its lines have: with two
+// cores and both slots in one line, 66 ns an episode; pushed out of it once in 256 episodes 100 ns, where a pause between two looks
+// kept 69. So each member in turn comes late by a few pauses.
+constexpr std::int64_t kInStep = 256;
+void come_late_in_turn(std::int64_t episode, std::uint32_t rank, std::uint32_t members) {
+  if (episode % kInStep == 0 && episode / kInStep % members == rank) pause<RealAtomics>(8);
+}
+
 // Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
 // the batch's number, and rank 0 says before each batch, through a plain store ordered by the episodes, whether to go on.
 void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
@@ -65,7 +73,10 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
-      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) status = static_cast<Status>(one_episode(&handle, program));
+      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) {
+        come_late_in_turn(e, rank, program.members);
+        status = static_cast<Status>(one_episode(&handle, program));
+      }
       if (status != Status::kOk) break;
       if (rank == 0) {
         const std::int64_t took = os::now_ns() - start;
