@@ -57,6 +57,10 @@ struct Pace {
 // 0.7 of yielding). So a wait that gets long yields once, and a member whose waits are ended by that kBefore times in a row yields at
 // once, until it parts from the other: it burns the CPU until the scheduler's balancer moves the other, which it does with no
 // thread that has just run, to an idle one.
+// Beside a co-tenant a member that has a CPU for itself does best to spin, since the other one comes back to its own; two that the
+// co-tenant has driven to one CPU burn each other's time. So where yields are dear, spins in vain in one call after the other are
+// given up for a number of calls that grows, and tried again after that (two unpinned threads, one burning process: to spin and
+// park each time 58 us an episode, to park at once 6; pinned: 0.2 and 16).
 // More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times
 // dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
 // to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
@@ -69,7 +73,7 @@ class AutoWait {
   AutoWait(bool crowded, std::int64_t turns, Pace* pace) : crowded_(crowded), turns_(turns < 1 ? 1 : turns), pace_(pace) {}
 
   // Behind a yield one look: what it did must not be mistaken for what came while spinning.
-  std::uint32_t spins() const { return crowded_ || yielding_ || (shared_ && !parting_) ? 0 : kSpins; }
+  std::uint32_t spins() const { return crowded_ || yielding_ || brief_ || (shared_ && !parting_) ? 0 : kSpins; }
 
   WaitAction next(const WaitView& view) {
     yields_ = view.call == call_ ? yields_ + 1 : 0;
@@ -78,7 +82,9 @@ class AutoWait {
     // order: relaxed: a hint; members may differ for a turn
     const bool may_yield = view.call >= pace_->park_until.load(std::memory_order_relaxed);
     if (!crowded_) {
-      const WaitAction action = with_enough_cpus(view, may_yield);
+      if (view.first) brief_ = !may_yield && view.call < brief_until_;
+      const WaitAction action = brief_ ? WaitAction::kPark : with_enough_cpus(view, may_yield);
+      if (action == WaitAction::kPark && !may_yield && !brief_) in_vain(view.call);
       yielding_ = action == WaitAction::kYield;
       return action;
     }
@@ -110,6 +116,9 @@ class AutoWait {
   static constexpr std::uint32_t kFirstPart = 16;      // waits for a member on the same CPU before the first parting
   static constexpr std::uint32_t kNextPart = 1024;     // the balancer takes 5 to 100 ms of burning, and a burn lasts about 3
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
+  static constexpr std::uint64_t kNear = 2;            // calls from one wait in vain to the next: no accident
+  static constexpr std::uint32_t kFirstBrief = 16;
+  static constexpr std::uint32_t kMostBrief = 1024;    // 50 us in so many calls
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
   static constexpr std::int64_t kSliceNs = 1'000'000;
@@ -123,11 +132,20 @@ class AutoWait {
     if (shared_ && view.first && ++shared_waits_ >= part_after_) {
       shared_waits_ = 0;
       part_after_ = ++parted_ < kParts ? kNextPart : parted_ < 2 * kParts ? 2 * part_after_ : part_after_;
-      parting_ = true;
+      parting_ = pace_->length.load(std::memory_order_relaxed) == 0;  // order: a hint; beside a co-tenant no CPU is idle
     }
     if (parting_ && view.waited_ns < kPartNs) return WaitAction::kSpin;
     if (may_yield && (view.first || (shared_ && yields_ < kMostYields))) return WaitAction::kYield;
     return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
+  }
+
+  // Spun to the end, and then parked.
+  void in_vain(std::uint64_t call) {
+    if (call == vain_call_) return;
+    vain_call_ = call;
+    const bool again = call <= brief_until_ + kNear;
+    brief_length_ = !again ? 0 : brief_length_ == 0 ? kFirstBrief : brief_length_ < kMostBrief ? brief_length_ * 4 : kMostBrief;
+    brief_until_ = call + brief_length_;
   }
 
   void judge(const WaitView& view) {
@@ -173,6 +191,7 @@ class AutoWait {
   bool crowded_ = false;
   bool shared_ = false;     // the awaited member is on this member's CPU
   bool parting_ = false;    // this wait burns
+  bool brief_ = false;      // this wait, and the looks before the next one, don't spin
   bool yielding_ = false;   // the last action of this wait was to yield
   std::int64_t turns_ = 1;  // members per CPU: how many switches a fair yield may take
   Pace* pace_ = nullptr;
@@ -186,6 +205,9 @@ class AutoWait {
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
   std::uint32_t parted_ = 0;
+  std::uint64_t vain_call_ = 0;    // spun in vain last
+  std::uint64_t brief_until_ = 0;  // up to this call waits don't spin
+  std::uint32_t brief_length_ = 0;
   std::uint32_t in_row_ = 0;    // waits that a yield ended
 };
 
