@@ -230,6 +230,22 @@ FERMATA_API int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phas
 /* arrive once and wait: FERMATA_LAST in exactly one caller per phase. Not with FERMATA_ANONYMOUS_COMPLETION: UNSUPPORTED. */
 FERMATA_API int fermata_anonymous_meet(fermata_anonymous* barrier);
 
+/* The same between processes, in memory of the caller's: 24 bytes that all who meet have mapped, at whatever addresses, and that
+ * hold all there is, so nothing else need be shared and no descriptor passed. Their contents are this library version's own. */
+typedef struct fermata_anonymous_shared {
+  uint64_t state[3];
+} fermata_anonymous_shared;
+
+/* count: 1..2^30 arrivals per phase. Over whatever the memory holds; once, before others know of it. Errors: ARGUMENT. */
+FERMATA_API int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count);
+/* Arrivals per phase, as it was initialized. */
+FERMATA_API uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shared* barrier);
+/* Arrives and waits: FERMATA_LAST in exactly one caller per phase, else FERMATA_OK. A process that dies in it leaves the others waiting. */
+FERMATA_API int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier);
+/* Allowed as soon as no thread will arrive any more; returns when all have left, which needs the last phase to be full. From then on
+ * the memory is the caller's: it may be unmapped or be initialized again. */
+FERMATA_API void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barrier);
+
 /* ---- Ranked barriers of threads ----------------------------------------------------------------------------------
  * For threads of one process that know their number, without a planner: the plan that `fermata plan` has saved for this many
  * unpinned threads of this machine if there is one, else a built-in, placement-free one. In libfermata-rt. */

@@ -1,16 +1,18 @@
 // libfermata-pthread.so: pthread_barrier_init, _wait and _destroy of an unmodified program.
 //
 // A barrier is initialized by the C library first, whose fields then stay as they are, and is bound to a barrier of the library's
-// pool (table.hpp). Everything that is not certainly ours goes to the C library: process-shared barriers, copies, barriers that are
-// older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
+// pool (table.hpp); or, between processes and only if FERMATA_PSHARED=1 says that all of them are preloaded, becomes one of the library's
+// in its own bytes (tag.hpp). Everything that is not certainly ours goes to the C library: other process-shared barriers, copies,
+// barriers that are older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
 //
-// Nothing is done at load but to read three environment variables: most processes under a preload never see a barrier.
+// Nothing is done at load but to read four environment variables: most processes under a preload never see a barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "notice.hpp"
 #include "preload/common/stats.hpp"
@@ -27,7 +29,8 @@ Table table;
 Real real;              // written by start, once
 bool ours = false;      // likewise: may barriers be bound?
 Fallback none_is_ours;  // likewise: why not
-bool disabled = false;  // written at load
+bool disabled = false;        // written at load
+bool all_preloaded = false;  // likewise: all processes that share a barrier
 std::atomic<bool> watched{false};  // likewise: are statistics wanted?
 stats::Arrivals* arrivals = nullptr;  // likewise: of each of the table's entries; null without statistics
 
@@ -57,6 +60,7 @@ bool watch() {
 
 __attribute__((constructor)) void loaded() {
   disabled = environment_says("FERMATA_DISABLE");
+  all_preloaded = environment_says("FERMATA_PSHARED");
   if (!disabled) watched.store(watch(), std::memory_order_relaxed);  // order: relaxed: before the program has threads
   if (!environment_says("FERMATA_VERBOSE")) return;
   be_verbose();
@@ -74,7 +78,13 @@ int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, un
   const int saved = errno;
   auto kind = Fallback::kFull;
   if (is_shared(attributes)) {
-    kind = Fallback::kShared;
+    if (kSharedFits && all_preloaded && fermata_anonymous_shared_init(shared_in(barrier), count) == FERMATA_OK) {
+      write_shared_magic(barrier);
+      table.unbind(barrier);
+      errno = saved;
+      return 0;
+    }
+    kind = all_preloaded ? Fallback::kCount : Fallback::kShared;
   } else if (count > kMostCount) {
     kind = Fallback::kCount;
   } else if (table.bind(barrier, count)) {
@@ -99,6 +109,26 @@ Fallback why_left(const pthread_barrier_t* barrier) {
   const std::uint32_t kind = tag.index - kLeft;
   return tag.magic == kMagic && kind <= static_cast<std::uint32_t>(Fallback::kForeign) ? Fallback{static_cast<std::uint8_t>(kind)}
                                                                                         : Fallback::kForeign;
+}
+
+// With statistics: who came last but one, and when, has no place in it.
+int wait_shared_watched(fermata_anonymous_shared* barrier, const void* site) {
+  const int saved = errno;
+  stats::Wait wait({barrier, site, fermata_anonymous_shared_count(barrier), nullptr});
+  const int status = fermata_anonymous_shared_meet(barrier);
+  wait.end(status == FERMATA_LAST);
+  errno = saved;
+  return translate(status);
+}
+
+int wait_shared(fermata_anonymous_shared* barrier, const void* site) {
+  // order: relaxed: written at load
+  if (watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return wait_shared_watched(barrier, site);
+  const int saved = errno;
+  const int status = fermata_anonymous_shared_meet(barrier);
+  errno = saved;
+  return translate(status);
 }
 
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
@@ -129,8 +159,11 @@ __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, con
 // From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap its memory.
 __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   const Table::Entry* const entry = table.find(barrier);
-  if (entry == nullptr) [[unlikely]]
-    return wait_foreign(barrier, __builtin_return_address(0));
+  if (entry == nullptr) [[unlikely]] {
+    // Whatever this process' environment says: a barrier between processes is what the one that initialized it made of it.
+    fermata_anonymous_shared* const shared = find_shared(barrier);
+    return shared != nullptr ? wait_shared(shared, __builtin_return_address(0)) : wait_foreign(barrier, __builtin_return_address(0));
+  }
   // order: relaxed: written at load
   if (watched.load(std::memory_order_relaxed)) [[unlikely]]
     return wait_watched(barrier, *entry, __builtin_return_address(0));
@@ -140,8 +173,16 @@ __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   return translate(status);
 }
 
-// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive.
+// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive, or, of
+// a barrier between processes, are waited for too; glibc has no fields in that one.
 int destroy(pthread_barrier_t* barrier) {
+  if (fermata_anonymous_shared* const shared = find_shared(barrier); shared != nullptr) {
+    const int saved = errno;
+    fermata_anonymous_shared_destroy(shared);
+    std::memset(static_cast<void*>(barrier), 0, sizeof *barrier);
+    errno = saved;
+    return 0;
+  }
   const Real& functions = the_real();
   if (table.find(barrier) != nullptr) {
     const int saved = errno;

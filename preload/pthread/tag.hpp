@@ -3,13 +3,19 @@
 //   bytes  0..19   glibc's: in, current_round, count, shared, out; as its own init left them
 //   bytes 20..31   ours: magic, index into the table, generation of that entry
 //
+// A barrier between processes, where FERMATA_PSHARED says that all of them are preloaded, is ours whole:
+//
+//   bytes  0..23   the library's barrier (fermata_anonymous_shared)
+//   bytes 24..31   kSharedMagic
+//
 // A barrier that stays glibc's has an index that is no entry's: kLeft + the reason.
 //
-// The tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the same address
+// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the same address
 // and generation (table.hpp).
 #ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
 #define FERMATA_PRELOAD_PTHREAD_TAG_HPP
 
+#include <fermata/fermata.h>
 #include <pthread.h>
 
 #include <cstddef>
@@ -38,6 +44,26 @@ inline Tag read_tag(const pthread_barrier_t* barrier) {
 
 inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
   if constexpr (kTagFits) std::memcpy(reinterpret_cast<char*>(barrier) + kTagOffset, &tag, sizeof tag);
+}
+
+// Of the layout above, too: it changes with fermata_anonymous_shared. Its low half, at the place of a tag's index, is no index.
+constexpr std::uint64_t kSharedMagic = 0x0153'4346'F3A7'5BD1u;
+constexpr std::size_t kSharedMagicOffset = 24;
+constexpr bool kSharedFits =
+    sizeof(pthread_barrier_t) >= kSharedMagicOffset + sizeof kSharedMagic && alignof(pthread_barrier_t) >= alignof(fermata_anonymous_shared);
+static_assert(sizeof(fermata_anonymous_shared) <= kSharedMagicOffset);
+
+inline fermata_anonymous_shared* shared_in(pthread_barrier_t* barrier) { return reinterpret_cast<fermata_anonymous_shared*>(barrier); }
+
+// The library's barrier in it; null: it is none of those.
+inline fermata_anonymous_shared* find_shared(pthread_barrier_t* barrier) {
+  std::uint64_t magic = 0;
+  if constexpr (kSharedFits) std::memcpy(&magic, reinterpret_cast<const char*>(barrier) + kSharedMagicOffset, sizeof magic);
+  return magic == kSharedMagic ? shared_in(barrier) : nullptr;
+}
+
+inline void write_shared_magic(pthread_barrier_t* barrier) {
+  if constexpr (kSharedFits) std::memcpy(reinterpret_cast<char*>(barrier) + kSharedMagicOffset, &kSharedMagic, sizeof kSharedMagic);
 }
 
 // glibc's count, where its layout is the known one.

@@ -45,7 +45,7 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   b->completion_ = shape.completion;
   // order: relaxed at all: handed over with the barrier
   b->count_.store(count, std::memory_order_relaxed);
-  b->spins_.store(choose_spins(count), std::memory_order_relaxed);  // order: see above
+  b->spins_.store(choose_spins(count, usable_cpus()), std::memory_order_relaxed);  // order: see above
   b->generation_.fetch_add(1, std::memory_order_relaxed);           // order: see above
   b->entry_.store(shape.entry, std::memory_order_relaxed);          // order: see above
   b->set_name(b);
@@ -106,7 +106,7 @@ Arrival Barrier::arrive_tree(std::uint32_t arrivals, bool drops) {
   return tree.arrive(
       at, arrivals, [&](std::uint64_t token) { return completion_ ? void() : tree.release(token); },
       [&](std::uint64_t token) {
-        if (!is_over(domain(at).phase, token)) wait_long(domain(at).phase, token);
+        if (!is_over(domain(at).phase, token)) wait_longer(domain(at).phase, token);
       });
 }
 

@@ -9,19 +9,23 @@
 #define FERMATA_ANONYMOUS_BARRIER_HPP
 
 #include "anonymous/pool.hpp"
+#include "anonymous/stall.hpp"
 #include "anonymous/tree.hpp"
 #include "os/os.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::anonymous {
 
-// What phases and trees ask of the operating system: within one process.
-struct OsCalls {
-  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, false); }
-  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, false); }
+// What phases and trees ask of the operating system.
+class OsCalls {
+ public:
+  explicit OsCalls(bool between_processes = false) : shared_(between_processes) {}
+  void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared_); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, shared_); }
   void relax();  // pauses, and after some a yield: the other thread may have lost its CPU
 
  private:
+  bool shared_;
   std::uint32_t times_ = 0;
 };
 
@@ -32,23 +36,39 @@ struct Shape {
   std::uint32_t (*entry)() = nullptr;    // the current domain, taken modulo leaves; null: of the current CPU
 };
 
-class Barrier;
-
 // How often this thread looks at a phase before wait_long(), in the barrier where it waited long last. In each thread, since what ends
 // its waits differs from what ends the others': a number in the barrier, written by one that shares its CPU with whom it awaits, sends
 // all into long waits, where they learn the same. Reached without a call, in static TLS.
 struct Spins {
-  const Barrier* barrier = nullptr;
+  const void* barrier = nullptr;
   std::uint32_t looks = 0;
 };
 extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
 
-// How a phase stands, for people: numbers as of somewhere between the call and its return.
-struct Standing {
-  const void* name = nullptr;
-  std::uint32_t count = 0;
-  std::uint32_t missing = 0;  // arrivals; 0: the phase is over
+// As often, of who has not waited long in a barrier of `count` yet, where its members have so many CPUs.
+std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
+
+// So many looks at a phase that is not over. False: in vain.
+[[gnu::always_inline]] inline bool look_often(const Phase<RealAtomics>& phase, std::uint64_t token, std::uint32_t looks) {
+  do {
+    if (looks-- == 0) return false;
+    RealAtomics::pause();
+  } while (!is_over(phase, token));
+  return true;
+}
+
+// A wait once those were in vain.
+struct LongWait {
+  Phase<RealAtomics>& phase;
+  std::uint64_t token;
+  const void* barrier;  // what this thread learns belongs to this one,
+  std::uint32_t generation;
+  std::uint32_t count;
+  std::uint64_t call;   // the phase's number
+  Pace* pace;           // null: it lies between processes, and has no room for one
+  Standing (*standing)(const void* barrier, std::uint64_t token);
 };
+void wait_long(const LongWait& wait);
 
 // The statuses of the C ABI.
 enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
@@ -104,15 +124,10 @@ class alignas(kMaxLine) Barrier {
   [[gnu::always_inline]] Met wait_at(Phase<RealAtomics>& phase, std::uint64_t token) {
     if (is_over(phase, token)) return Met::kOther;
     // order: relaxed: a hint
-    std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : spins_.load(std::memory_order_relaxed);
-    do {
-      if (looks-- == 0) return wait_long(phase, token);
-      RealAtomics::pause();
-    } while (!is_over(phase, token));
-    return Met::kOther;
+    const std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : spins_.load(std::memory_order_relaxed);
+    return look_often(phase, token, looks) ? Met::kOther : wait_longer(phase, token);
   }
-  Met wait_long(Phase<RealAtomics>& phase, std::uint64_t token);
-  static std::uint32_t choose_spins(std::uint32_t count);
+  Met wait_longer(Phase<RealAtomics>& phase, std::uint64_t token);
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
 

@@ -32,6 +32,26 @@ struct Arrival {
   bool last = false;        // one of them filled a phase
 };
 
+// A ticket, and what it means where nobody drops.
+struct Tickets {
+  Arrival arrival;
+  std::uint64_t end = 0;  // the ticket behind those taken
+  bool parked = false;
+};
+
+// 1. Count: what phases divide the tickets by (value, quotient). What is long behind the add delays the next one: the line goes to
+// whoever polls it meanwhile. So this is short.
+template <class A, class Count>
+[[gnu::always_inline]] inline Tickets take_tickets(Phase<A>& phase, const Count& count, std::uint32_t arrivals) {
+  // order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
+  const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase.word, std::uint64_t{arrivals} * 2);
+  const std::uint64_t first = old >> 1;
+  const std::uint64_t end = first + arrivals;
+  const std::uint64_t full = (count.quotient(end - 1) + 1) * count.value();
+  const bool last = end == full || first + count.value() < full;  // the last ticket's phase, or one before
+  return {{full * 2, last}, end, (old & kParked) != 0};
+}
+
 // What a barrier's tickets mean: written when it is made.
 struct Measure {
   Divisor count;
@@ -75,25 +95,19 @@ class Counter {
     A::template store_release<Site::kRecycle>(phase.word, 2 * phases * count);
   }
 
-  // 1., and what it means. What filled a phase must be followed by after(), if `rest` says so.
+  // What filled a phase must be followed by after(), if `rest` says so.
   struct Ticket {
     Arrival arrival;
     std::uint32_t number;  // of the phase that it filled
     bool rest;
     bool parked;
   };
-  // What is long behind the add delays the next one: the line goes to whoever polls it meanwhile. So this is short.
   [[gnu::always_inline]] Ticket take(std::uint32_t arrivals) {
     const Measure measure = measure_;
-    // order: acq_rel: gives what this thread wrote, and who fills the phase has what all wrote. Pairs with itself and kWordPoll.
-    const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{arrivals} * 2);
-    const std::uint64_t first = old >> 1;
-    const std::uint64_t end = first + arrivals;
-    const std::uint64_t full = (measure.count.quotient(end - 1) + 1) * measure.count.value();
-    const bool last = end == full || first + measure.count.value() < full;  // the last ticket's phase, or one before
+    const Tickets taken = take_tickets(phase_, measure.count, arrivals);
     // order: relaxed: a drop that concerns this phase came with an arrival in it
-    const bool rest = last && ((old & kParked) | A::load_relaxed(any_)) != 0;
-    return {{full * 2, last}, measure.number_of(end) - 1, rest, (old & kParked) != 0};
+    const bool rest = taken.arrival.last && (taken.parked || A::load_relaxed(any_) != 0);
+    return {taken.arrival, measure.number_of(taken.end) - 1, rest, taken.parked};
   }
 
   // The same of one arrival where count is a power of two: fewer cycles behind the add, and few enough values to keep in registers
@@ -101,7 +115,7 @@ class Counter {
   [[gnu::always_inline]] Ticket take_of_mask() {
     const std::uint32_t mask = measure_.mask;
     const std::uint32_t numbers_from = measure_.numbers_from;
-    // order: as in take()
+    // order: as in take_tickets()
     const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase_.word, std::uint64_t{2});
     const std::uint64_t full = ((old >> 1) | mask) + 1;
     const bool last = (old >> 1) + 1 == full;

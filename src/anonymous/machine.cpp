@@ -19,6 +19,7 @@ constexpr std::int32_t kCpus = 4096;
 
 std::atomic<std::uint32_t> g_wait{0};       // 1 + WaitKind; 0: not asked yet
 std::atomic<std::uint32_t> g_cpus{0};       // 0: not asked yet
+std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may have; 0: not asked since the last look
 std::atomic<std::int64_t> g_looked{0};      // when, as os::now_ns()
 std::atomic<std::int64_t> g_pause{kFirstLookNs};
 
@@ -67,6 +68,17 @@ std::uint32_t usable_cpus() {
   return cpus;
 }
 
+std::uint32_t cpus_of_processes() {
+  const std::uint32_t cpus = usable_cpus();
+  if (cpus > 1) return cpus;
+  std::uint32_t all = g_all_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
+  if (all == 0) {
+    all = os::within_quota(static_cast<std::uint32_t>(os::online_cpus()));
+    g_all_cpus.store(all, std::memory_order_relaxed);  // order: see above
+  }
+  return all;
+}
+
 void look_again(std::int64_t now_ns) {
   std::int64_t looked = g_looked.load(std::memory_order_relaxed);        // order: relaxed at all here: hints for waiting
   const std::int64_t pause = g_pause.load(std::memory_order_relaxed);    // order: see above
@@ -74,6 +86,7 @@ void look_again(std::int64_t now_ns) {
   // order: see above; the exchange makes one thread of several the one who looks
   if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
   if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
+  g_all_cpus.store(0, std::memory_order_relaxed);  // order: see above
   const auto cpus = static_cast<std::uint32_t>(os::process_cpus(os::online_cpus()));
   g_cpus.store(os::within_quota(cpus), std::memory_order_relaxed);  // order: see above
 }

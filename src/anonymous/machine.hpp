@@ -13,6 +13,8 @@ WaitKind wait_kind();
 
 // CPUs that this process' threads can use at a time: their affinity and the cgroup's quota; at least 1. As of the last look.
 std::uint32_t usable_cpus();
+// The same of the members of a barrier between processes: one that is bound to one CPU says nothing about the others.
+std::uint32_t cpus_of_processes();
 // Looks again if the last look is a while ago: what was true at the start may change, and one pinned thread says nothing about
 // the others, which may not have been there. For who waits anyway: a look reads files.
 void look_again(std::int64_t now_ns);

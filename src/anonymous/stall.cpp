@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "anonymous/barrier.hpp"
+#include "os/os.hpp"
 
 namespace fermata::anonymous {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr int kPlaces = 1024;  // more threads than that wait unnamed
 
 struct Place {
-  std::atomic<const Barrier*> barrier;  // null: free
+  std::atomic<const void*> barrier;  // null: free
   std::atomic<std::uint32_t> thread;
 };
 constinit Place g_places[kPlaces] = {};
@@ -27,11 +27,11 @@ std::int64_t limit_ns() {
   return ns;
 }
 
-int take_place(const Barrier& barrier) {
+int take_place(const void* barrier) {
   for (int i = 0; i < kPlaces; ++i) {
-    const Barrier* free = nullptr;
+    const void* free = nullptr;
     // order: relaxed, here and below: text
-    if (!g_places[i].barrier.compare_exchange_strong(free, &barrier, std::memory_order_relaxed)) continue;
+    if (!g_places[i].barrier.compare_exchange_strong(free, barrier, std::memory_order_relaxed)) continue;
     g_places[i].thread.store(os::thread_id(), std::memory_order_relaxed);  // order: see above
     return i;
   }
@@ -40,7 +40,8 @@ int take_place(const Barrier& barrier) {
 
 }  // namespace
 
-Stall::Stall(const Barrier& barrier, std::uint64_t token) : barrier_(barrier), token_(token), limit_ns_(limit_ns()) {
+Stall::Stall(const void* barrier, std::uint64_t token, Standing (*standing)(const void*, std::uint64_t))
+    : barrier_(barrier), token_(token), standing_(standing), limit_ns_(limit_ns()) {
   if (limit_ns_ != 0) place_ = take_place(barrier);
 }
 
@@ -51,7 +52,7 @@ Stall::~Stall() {
 void Stall::report(std::int64_t waited_ns) {
   limit_ns_ = 0;
   const int saved = errno;
-  const Standing standing = barrier_.standing(token_);
+  const Standing standing = standing_(barrier_, token_);
   if (standing.missing == 0) return;  // it has just ended
   char text[2048];
   int at = snprintf(text, sizeof text,
@@ -60,7 +61,7 @@ void Stall::report(std::int64_t waited_ns) {
                     standing.count - standing.missing, standing.missing);
   for (const Place& place : g_places) {
     // order: relaxed, both: text
-    if (place.barrier.load(std::memory_order_relaxed) != &barrier_ || at > static_cast<int>(sizeof text) - 20) continue;
+    if (place.barrier.load(std::memory_order_relaxed) != barrier_ || at > static_cast<int>(sizeof text) - 20) continue;
     const std::uint32_t thread = place.thread.load(std::memory_order_relaxed);  // order: see above
     at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %u", thread);
   }

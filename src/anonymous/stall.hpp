@@ -6,12 +6,18 @@
 
 namespace fermata::anonymous {
 
-class Barrier;
+// How a phase stands, for people: numbers as of somewhere between the call and its return.
+struct Standing {
+  const void* name = nullptr;
+  std::uint32_t count = 0;
+  std::uint32_t missing = 0;  // arrivals; 0: the phase is over
+};
 
 // A thread's long wait, from construction to destruction.
 class Stall {
  public:
-  Stall(const Barrier& barrier, std::uint64_t token);
+  // `standing` is how the barrier's phase `token` stands.
+  Stall(const void* barrier, std::uint64_t token, Standing (*standing)(const void* barrier, std::uint64_t token));
   ~Stall();
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;
@@ -24,8 +30,9 @@ class Stall {
  private:
   void report(std::int64_t waited_ns);
 
-  const Barrier& barrier_;
+  const void* barrier_;
   std::uint64_t token_;
+  Standing (*standing_)(const void*, std::uint64_t);
   std::int64_t limit_ns_;  // 0: nothing is wanted, or it has been said
   int place_ = -1;         // among those who wait
 };

@@ -1,7 +1,6 @@
 // Waiting for a phase once the bounded spin was in vain.
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
-#include "anonymous/stall.hpp"
 
 namespace fermata::anonymous {
 namespace {
@@ -10,12 +9,14 @@ constexpr std::int64_t kParkNs = 50'000'000;  // the longest park: what a lost w
 
 // What a thread has learned about waiting in the barrier where it waited last: anonymous members have no other place for it.
 struct Learned {
-  const Barrier* barrier = nullptr;
+  const void* barrier = nullptr;
   std::uint32_t generation = 0;
   std::uint32_t cpus = 0;
+  std::uint32_t count = 0;
   AutoWait policy;
 };
 constinit thread_local Learned t_learned;
+constinit thread_local Pace t_pace;  // where the barrier has none: members find out about co-tenants one by one
 
 // More members than CPUs: so many yields in one wait, then sleep. A yield that comes back in vain ran somebody who is here already; the
 // scheduler may go on choosing among those while others have not arrived. To park costs no fence here, as it does in a team. Two cores, us
@@ -29,13 +30,13 @@ constexpr std::int64_t kCrowdedNs = 20'000;  // but at least so long: a CPU that
 
 // A turn on the CPU reads the clock twice: before its action and behind it.
 template <class Policy>
-void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, std::uint64_t call, Stall& stall,
-               std::uint32_t yields = UINT32_MAX) {
-  OsCalls os;
+void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT32_MAX) {
+  OsCalls os(wait.pace == nullptr);
+  Stall stall(wait.barrier, wait.token, wait.standing);
   const std::int64_t start = os::now_ns();
   std::int64_t now = start;
   WaitView view;
-  view.call = call;
+  view.call = wait.call;
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
     stall.look(view.waited_ns);
@@ -50,9 +51,9 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
     switch (view.last_action) {
       case WaitAction::kSpin: break;
       case WaitAction::kYield: os::yield(); break;
-      case WaitAction::kPark: park(phase, token, os, kParkNs); break;
+      case WaitAction::kPark: park(wait.phase, wait.token, os, kParkNs); break;
     }
-    for (std::uint32_t n = 0; !(over = is_over(phase, token)) && n < policy.spins(); ++n) RealAtomics::pause();
+    for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n) RealAtomics::pause();
     const std::int64_t then = now;
     now = os::now_ns();
     view.now_ns = now;
@@ -62,52 +63,63 @@ void wait_with(Policy& policy, Phase<RealAtomics>& phase, std::uint64_t token, s
   policy.done(view);
 }
 
+void wait_as_learned(const LongWait& wait) {
+  Learned& mine = t_learned;
+  look_again(os::now_ns());
+  const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
+  if (mine.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus || mine.count != wait.count) {
+    Pace* pace = wait.pace;
+    if (pace == nullptr) {
+      pace = &t_pace;
+      pace->park_until.store(0, std::memory_order_relaxed);  // order: relaxed, both: this thread's own
+      pace->length.store(0, std::memory_order_relaxed);      // order: see above
+    }
+    const bool crowded = wait.count > cpus;
+    mine = {wait.barrier, wait.generation, cpus, wait.count, AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace)};
+  }
+  wait_with(mine.policy, wait, wait.count > cpus ? kCrowdedYields : UINT32_MAX);
+  t_spins = {wait.barrier, mine.policy.spins()};
+}
+
 }  // namespace
 
 constinit thread_local Spins t_spins;
 
-std::uint32_t Barrier::choose_spins(std::uint32_t count) {
+std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus) {
   switch (wait_kind()) {
     case WaitKind::kSpin: return SpinWait{}.spins();
     case WaitKind::kYield: return YieldWait{}.spins();
     case WaitKind::kPark: return ParkWait{}.spins();
     case WaitKind::kAuto: break;
   }
-  return AutoWait(count > usable_cpus(), 1, nullptr).spins();
+  return AutoWait(count > cpus, 1, nullptr).spins();
 }
 
-Met Barrier::wait_long(Phase<RealAtomics>& phase, std::uint64_t token) {
+void wait_long(const LongWait& wait) {
+  switch (wait_kind()) {
+    case WaitKind::kSpin: {
+      SpinWait policy;
+      return wait_with(policy, wait);
+    }
+    case WaitKind::kYield: {
+      YieldWait policy;
+      return wait_with(policy, wait);
+    }
+    case WaitKind::kPark: {
+      ParkWait policy;
+      return wait_with(policy, wait);
+    }
+    case WaitKind::kAuto: return wait_as_learned(wait);
+  }
+}
+
+Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
   // order: relaxed at both: hints; if this phase is over, they may be another barrier's
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
   const std::uint64_t call = leaves_ == 0 ? token / 2 / count : token / 2;
-  Stall stall(*this, token);
-  switch (wait_kind()) {
-    case WaitKind::kSpin: {
-      SpinWait policy;
-      wait_with(policy, phase, token, call, stall);
-      return Met::kOther;
-    }
-    case WaitKind::kYield: {
-      YieldWait policy;
-      wait_with(policy, phase, token, call, stall);
-      return Met::kOther;
-    }
-    case WaitKind::kPark: {
-      ParkWait policy;
-      wait_with(policy, phase, token, call, stall);
-      return Met::kOther;
-    }
-    case WaitKind::kAuto: break;
-  }
-  Learned& mine = t_learned;
-  look_again(os::now_ns());
-  const std::uint32_t cpus = usable_cpus();
-  if (mine.barrier != this || mine.generation != generation || mine.cpus != cpus) {
-    mine = {this, generation, cpus, AutoWait(count > cpus, (count + cpus - 1) / cpus, &pace_)};
-  }
-  wait_with(mine.policy, phase, token, call, stall, count > cpus ? kCrowdedYields : UINT32_MAX);
-  t_spins = {this, mine.policy.spins()};
+  const auto ask = [](const void* barrier, std::uint64_t of) { return static_cast<const Barrier*>(barrier)->standing(of); };
+  wait_long({phase, token, this, generation, count, call, &pace_, ask});
   return Met::kOther;
 }
 

@@ -41,6 +41,8 @@ enum class Site : std::uint8_t {
   kRecycle,       // the word of a barrier that is made where another one was
   kPoolPush,      // an entry is given back to a pool
   kPoolPop,       // a look at the entry to take
+  kGone,          // whoever met in a barrier of shared memory is out of it
+  kGoneRead,      // a look whether all are, before its memory is given up
   kCount
 };
 

@@ -4,6 +4,7 @@
 #define FERMATA_TESTS_MODEL_ANONYMOUS_HPP
 
 #include "anonymous/free_list.hpp"
+#include "anonymous/shared.hpp"
 #include "anonymous/tree.hpp"
 #include "memory.hpp"
 
@@ -239,6 +240,44 @@ struct RecycleSuite : rl::test_suite<RecycleSuite<Memory>, 3> {
     RL_ASSERT(!first.last && !second.last && !anonymous::is_over(memory.of(0), first.token));
     const Arrival third = memory.arrive(0);
     RL_ASSERT(third.last && third.token == first.token && anonymous::is_over(memory.of(0), first.token));
+  }
+};
+
+// N members meet Episodes times in memory that one of them, the last of the last episode, destroys at once and makes another barrier of.
+// Whoever is still there reads what it overwrites then.
+template <std::uint32_t N, std::uint64_t Episodes, bool Parks>
+struct SharedSuite : rl::test_suite<SharedSuite<N, Episodes, Parks>, static_cast<rl::thread_id_t>(N)> {
+  anonymous::Shared<ModelAtomics> barrier;
+  AnonymousOs<N> os;
+  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
+  rl::var<std::uint32_t> life;
+
+  void before() {
+    barrier.open(N);
+    os.add_bell(&barrier.phase().bell);
+    os.add_bell(&barrier.gone());
+    for (auto& pair : written)
+      for (auto& word : pair) word(RL_INFO) = 0;
+    life(RL_INFO) = 1;
+  }
+  void thread(unsigned member) {
+    os.enter(member);
+    Arrival arrival;
+    for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
+      written[member][episode % 2](RL_INFO) = episode;
+      arrival = barrier.arrive(os);
+      await<Parks>(barrier.phase(), arrival.token, os);
+      for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
+      RL_ASSERT(life(RL_INFO) == 1);
+      barrier.leave(os);
+    }
+    if (!arrival.last) return;
+    barrier.await_gone(os, Parks ? 0 : UINT32_MAX, 0);
+    life(RL_INFO) = 2;
+    barrier.open(1);
+    RL_ASSERT(barrier.arrive(os).last);
+    barrier.leave(os);
+    barrier.await_gone(os, Parks ? 0 : UINT32_MAX, 0);
   }
 };
 

@@ -1,20 +1,23 @@
 // Anonymous barriers behind the C ABI. No detail strings here: libfermata-rt has none.
-#include "anonymous/barrier.hpp"
+#include "anonymous/shared_barrier.hpp"
 #include "fermata/fermata.h"
 
 using fermata::anonymous::Arrival;
 using fermata::anonymous::Barrier;
+using fermata::anonymous::SharedBarrier;
 
 namespace {
 
 constexpr std::uint32_t kMostArrivals = 1U << 30;
 
 Barrier* in(fermata_anonymous* handle) { return reinterpret_cast<Barrier*>(handle); }
+SharedBarrier* in(fermata_anonymous_shared* memory) { return reinterpret_cast<SharedBarrier*>(memory); }
 int status_of(const Arrival& arrival) { return arrival.last ? FERMATA_LAST : FERMATA_OK; }
 
 static_assert(static_cast<int>(fermata::anonymous::Met::kLast) == FERMATA_LAST);
 static_assert(static_cast<int>(fermata::anonymous::Met::kUnsupported) == FERMATA_ERR_UNSUPPORTED);
 static_assert(static_cast<int>(fermata::anonymous::Met::kOther) == FERMATA_OK);
+static_assert(sizeof(SharedBarrier) == sizeof(fermata_anonymous_shared) && alignof(SharedBarrier) == alignof(fermata_anonymous_shared));
 
 }  // namespace
 
@@ -69,6 +72,25 @@ int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase) {
 int fermata_anonymous_meet(fermata_anonymous* barrier) {
   if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(in(barrier)->meet());
+}
+
+int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count) {
+  if (barrier == nullptr || count < 1 || count > kMostArrivals) return FERMATA_ERR_ARGUMENT;
+  in(barrier)->open(count);
+  return FERMATA_OK;
+}
+
+uint32_t fermata_anonymous_shared_count(const fermata_anonymous_shared* barrier) {
+  return barrier != nullptr ? reinterpret_cast<const SharedBarrier*>(barrier)->count() : 0;
+}
+
+int fermata_anonymous_shared_meet(fermata_anonymous_shared* barrier) {
+  if (barrier == nullptr) return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(in(barrier)->meet());
+}
+
+void fermata_anonymous_shared_destroy(fermata_anonymous_shared* barrier) {
+  if (barrier != nullptr) in(barrier)->destroy();
 }
 
 }  // extern "C"

@@ -1,0 +1,22 @@
+// A barrier between processes: shared.hpp with its waiting.
+#ifndef FERMATA_ANONYMOUS_SHARED_BARRIER_HPP
+#define FERMATA_ANONYMOUS_SHARED_BARRIER_HPP
+
+#include "anonymous/barrier.hpp"
+#include "anonymous/shared.hpp"
+
+namespace fermata::anonymous {
+
+class SharedBarrier : private Shared<RealAtomics> {
+ public:
+  using Shared::count;
+  using Shared::open;
+  using Shared::phase;
+
+  Met meet();
+  void destroy();  // returns when all have left
+};
+static_assert(sizeof(SharedBarrier) == 24);  // what fermata.h promises, and what a pthread_barrier_t has room for
+
+}  // namespace fermata::anonymous
+#endif
