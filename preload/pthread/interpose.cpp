@@ -160,8 +160,8 @@ __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, con
 __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   const Table::Entry* const entry = table.find(barrier);
   if (entry == nullptr) [[unlikely]] {
-    // Whatever this process' environment says: a barrier between processes is what the one that initialized it made of it.
-    fermata_anonymous_shared* const shared = find_shared(barrier);
+    // Whatever FERMATA_PSHARED says here: a barrier between processes is what the one that initialized it made of it.
+    fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier);
     return shared != nullptr ? wait_shared(shared, __builtin_return_address(0)) : wait_foreign(barrier, __builtin_return_address(0));
   }
   // order: relaxed: written at load
@@ -176,7 +176,7 @@ __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
 // glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive, or, of
 // a barrier between processes, are waited for too; glibc has no fields in that one.
 int destroy(pthread_barrier_t* barrier) {
-  if (fermata_anonymous_shared* const shared = find_shared(barrier); shared != nullptr) {
+  if (fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier); shared != nullptr) {
     const int saved = errno;
     fermata_anonymous_shared_destroy(shared);
     std::memset(static_cast<void*>(barrier), 0, sizeof *barrier);

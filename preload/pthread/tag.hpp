@@ -10,8 +10,8 @@
 //
 // A barrier that stays glibc's has an index that is no entry's: kLeft + the reason.
 //
-// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the same address
-// and generation (table.hpp).
+// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the
+// same address and generation (table.hpp).
 #ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
 #define FERMATA_PRELOAD_PTHREAD_TAG_HPP
 
@@ -49,8 +49,8 @@ inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
 // Of the layout above, too: it changes with fermata_anonymous_shared. Its low half, at the place of a tag's index, is no index.
 constexpr std::uint64_t kSharedMagic = 0x0153'4346'F3A7'5BD1u;
 constexpr std::size_t kSharedMagicOffset = 24;
-constexpr bool kSharedFits =
-    sizeof(pthread_barrier_t) >= kSharedMagicOffset + sizeof kSharedMagic && alignof(pthread_barrier_t) >= alignof(fermata_anonymous_shared);
+constexpr bool kSharedFits = sizeof(pthread_barrier_t) >= kSharedMagicOffset + sizeof kSharedMagic &&
+                             alignof(pthread_barrier_t) >= alignof(fermata_anonymous_shared);
 static_assert(sizeof(fermata_anonymous_shared) <= kSharedMagicOffset);
 
 inline fermata_anonymous_shared* shared_in(pthread_barrier_t* barrier) { return reinterpret_cast<fermata_anonymous_shared*>(barrier); }
