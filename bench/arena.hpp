@@ -1,13 +1,12 @@
-// Memory that threads and forked processes see alike: one anonymous shared mapping, handed out in order,
-// zeroed, never taken back before the subject ends. Addresses are equal in all members, so rivals with
-// pointers inside work too.
+// Memory that all members see alike, threads, forked processes or processes that came from elsewhere: one shared
+// mapping, handed out in order, zeroed, never taken back before the subject ends. Addresses are equal in all
+// members, so rivals with pointers inside work too.
 #ifndef FERMATA_BENCH_ARENA_HPP
 #define FERMATA_BENCH_ARENA_HPP
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "base/line.hpp"
@@ -16,16 +15,15 @@ namespace fermata::bench {
 
 class Arena {
  public:
-  explicit Arena(std::size_t bytes) : bytes_(bytes) {
-    void* mapped =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped != MAP_FAILED) base_ = static_cast<std::byte*>(mapped);
-  }
-  ~Arena() {
-    if (base_ != nullptr) munmap(base_, bytes_);
-  }
+  explicit Arena(std::size_t bytes);
+  ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
+
+  // Where another process of the same user finds this arena, for `adopt` there; valid while this process lives.
+  std::string invitation() const;
+  // Maps the arena of an invitation at its address, for the rest of this process's life. "" or why not.
+  static std::string adopt(const std::string& invitation);
 
   // Starts on a line of its own. Throws std::bad_alloc when the mapping is used up.
   void* allocate(std::size_t bytes) {
@@ -49,6 +47,7 @@ class Arena {
   std::byte* base_ = nullptr;
   std::size_t bytes_;
   std::size_t used_ = 0;
+  int descriptor_ = -1;
 };
 
 }  // namespace fermata::bench

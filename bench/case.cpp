@@ -7,7 +7,7 @@
 namespace fermata::bench {
 
 std::optional<Kind> kind_from(std::string_view name) {
-  for (int i = 0; i < kLineKindCount; ++i) {
+  for (int i = 0; i < kKindCount; ++i) {
     if (name == fermata::name_of(static_cast<Kind>(i))) return static_cast<Kind>(i);
   }
   return std::nullopt;

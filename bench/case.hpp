@@ -26,11 +26,22 @@ std::optional<Kind> kind_from(std::string_view name);
 std::optional<Engine> engine_from(std::string_view name);
 std::optional<Quantity> quantity_from(std::string_view name);
 
+inline constexpr int kMaxBytes = 8 << 20;
+
+// Blocks of one payload that a member gives and gets, as MPI counts them: an alltoall of 8 bytes moves 8 from
+// each to each.
+constexpr int blocks_in(Kind k, int members) {
+  return k == Kind::kScatter || k == Kind::kReduceScatter || k == Kind::kAlltoall ? members : 1;
+}
+constexpr int blocks_out(Kind k, int members) {
+  return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1;
+}
+
 struct Case {
   Kind collective = Kind::kBarrier;
   Engine engine = Engine::kThreads;
   int members = 2;
-  int bytes = 0;          // payload, a multiple of 8; 0 for a barrier
+  int bytes = 0;          // payload, a multiple of 8; 0 for a barrier. Of gather and the like: one member's block
   std::vector<int> cpus;  // OS index of each rank's CPU; empty: nobody is pinned
   int doubles() const { return bytes / 8; }
 };

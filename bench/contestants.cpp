@@ -10,6 +10,8 @@
 namespace fermata::bench {
 namespace {
 
+constexpr std::size_t kMostBuffers = std::size_t{4} << 30;  // of all members together
+
 std::string directory_of_tool() {
   std::array<char, 4096> path{};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
@@ -72,12 +74,13 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
     for (const Entry& entry : table()) {
       const bool fits = (entry.collectives & bit(options.collective)) != 0 &&
                         (entry.engines & bit(engine)) != 0 &&
-                        (entry.members == 0 || entry.members == members);
+                        (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least &&
+                        bytes <= entry.bytes.most;
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
       list.push_back(from_entry(options, entry, base));
     }
     for (const OwnSubject& own :
-         options.own ? own_subjects(options.collective, members, options.algorithms, options.layouts)
+         options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts)
                      : std::vector<OwnSubject>{}) {
       Contestant c;
       c.name = own.name;
@@ -115,8 +118,16 @@ std::string check(const Options& options) {
   if (options.collective == Kind::kBarrier && !options.bytes.empty())
     return "--bytes: a barrier carries no payload";
   for (const int bytes : options.bytes) {
-    if (bytes < 8 || bytes > 56 || bytes % 8 != 0)
-      return "--bytes: 8, 16, ... 56 (doubles), not " + std::to_string(bytes);
+    if (bytes < 8 || bytes > kMaxBytes || bytes % 8 != 0)
+      return "--bytes: multiples of 8 (doubles) up to 8 MiB, not " + std::to_string(bytes);
+    for (const int n : options.members) {
+      Case c;
+      c.collective = options.collective;
+      c.members = n;
+      c.bytes = bytes;
+      if (Turn::buffer_bytes(c) > kMostBuffers)
+        return "--bytes: " + std::to_string(bytes) + " among " + std::to_string(n) + " members takes more than 4 GiB of buffers";
+    }
   }
   for (const std::string& name : options.rivals) {
     std::string names;

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,27 +14,46 @@ namespace fermata::bench {
 namespace {
 
 // Shared futexes, since members may be processes.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal) {
-  syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, nullptr, nullptr, 0);
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal, const timespec* at_most = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, at_most, nullptr, 0);
 }
 void futex_wake_all(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
 }
 
+void finish(const Case& c, Muster& muster) {
+  // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's
+  // acquire.
+  const auto done = muster.finished.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (done == static_cast<std::uint32_t>(c.members)) futex_wake_all(muster.finished);
+}
+
 }  // namespace
 
+void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank) {
+  std::snprintf(muster.entrances[rank].error, sizeof(Muster::Entrance), "%s", subject.enter(rank).c_str());
+  finish(c, muster);
+  for (std::uint32_t seen = 0;;) {
+    // order: acquire; pairs with the release in run: the order of the turn is visible.
+    while (muster.generation.load(std::memory_order_acquire) == seen) futex_wait(muster.generation, seen);
+    if (muster.quit.load(std::memory_order_acquire) != 0) return;
+    ++seen;
+    subject.work(rank, *muster.turn);
+    finish(c, muster);
+  }
+}
+
 Crew::Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena)
-    : case_(c),
-      subject_(subject),
-      turn_(turn),
-      gate_(arena.make<Gate>()),
-      entrances_(arena.make_array<Entrance>(static_cast<std::size_t>(c.members))) {}
+    : case_(c), subject_(subject), turn_(turn), arena_(arena), muster_(arena.make<Muster>()) {
+  muster_->turn = &turn;
+  muster_->entrances = arena.make_array<Muster::Entrance>(static_cast<std::size_t>(c.members));
+}
 
 Crew::~Crew() {
-  // order: release; pairs with the acquire load in member, which then returns.
-  gate_->quit.store(1, std::memory_order_release);
-  gate_->generation.fetch_add(1, std::memory_order_release);
-  futex_wake_all(gate_->generation);
+  // order: release; pairs with the acquire load in live_as_member, which then returns.
+  muster_->quit.store(1, std::memory_order_release);
+  muster_->generation.fetch_add(1, std::memory_order_release);
+  futex_wake_all(muster_->generation);
   for (std::thread& thread : threads_) thread.join();
   for (const int child : children_) {
     kill(child, SIGKILL);
@@ -41,42 +61,28 @@ Crew::~Crew() {
   }
 }
 
-void Crew::finish() {
-  // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's
-  // acquire.
-  const auto done = gate_->finished.fetch_add(1, std::memory_order_acq_rel) + 1;
-  if (done == static_cast<std::uint32_t>(case_.members)) futex_wake_all(gate_->finished);
-}
-
-void Crew::await_all() {
+std::string Crew::await_all() {
   const auto all = static_cast<std::uint32_t>(case_.members);
+  const timespec look_around{0, 100'000'000};
   for (;;) {
     // order: acquire; pairs with the members' fetch_add in finish.
-    const std::uint32_t done = gate_->finished.load(std::memory_order_acquire);
-    if (done == all) return;
-    futex_wait(gate_->finished, done);
+    const std::uint32_t done = muster_->finished.load(std::memory_order_acquire);
+    if (done == all) return {};
+    futex_wait(muster_->finished, done, &look_around);
+    std::string trouble = subject_.trouble();
+    if (!trouble.empty()) return trouble;
   }
 }
 
-void Crew::member(int rank) {
-  if (!case_.cpus.empty()) pin_self(case_.cpus[static_cast<std::size_t>(rank)]);
-  std::snprintf(entrances_[rank].error, sizeof(Entrance), "%s", subject_.enter(rank).c_str());
-  finish();
-  for (std::uint32_t seen = 0;;) {
-    // order: acquire; pairs with the release in run: the order of the turn is visible.
-    while (gate_->generation.load(std::memory_order_acquire) == seen) futex_wait(gate_->generation, seen);
-    if (gate_->quit.load(std::memory_order_acquire) != 0) return;
-    ++seen;
-    subject_.work(rank, turn_);
-    finish();
-  }
-}
-
-std::string Crew::start() {
-  if (subject_.launches()) return {};
+std::string Crew::start_members() {
+  if (subject_.recruits()) return subject_.recruit(arena_.invitation(), *muster_);
+  const auto member = [this](int rank) {
+    if (!case_.cpus.empty()) pin_self(case_.cpus[static_cast<std::size_t>(rank)]);
+    live_as_member(case_, subject_, *muster_, rank);
+  };
   for (int rank = 0; rank < case_.members; ++rank) {
     if (case_.engine == Engine::kThreads) {
-      threads_.emplace_back([this, rank] { member(rank); });
+      threads_.emplace_back(member, rank);
       continue;
     }
     const pid_t host = getpid();
@@ -90,22 +96,29 @@ std::string Crew::start() {
     }
     children_.push_back(child);
   }
-  await_all();
-  for (int rank = 0; rank < case_.members; ++rank) {
-    if (entrances_[rank].error[0] != 0) return entrances_[rank].error;
-  }
   return {};
 }
 
-void Crew::run() {
+std::string Crew::start() {
+  if (subject_.launches()) return {};
+  std::string error = start_members();
+  if (error.empty()) error = await_all();
+  for (int rank = 0; rank < case_.members && error.empty(); ++rank) error = muster_->entrances[rank].error;
+  return error;
+}
+
+std::string Crew::run() {
   for (int rank = 0; rank < case_.members; ++rank) turn_.lines[rank] = MemberLine{};
-  if (subject_.launches()) return subject_.launch(turn_);
+  if (subject_.launches()) {
+    subject_.launch(turn_);
+    return {};
+  }
   // order: relaxed: nobody reads it before the generation moves.
-  gate_->finished.store(0, std::memory_order_relaxed);
-  // order: release; pairs with the acquire in member: the turn's order and cleared lines come with it.
-  gate_->generation.fetch_add(1, std::memory_order_release);
-  futex_wake_all(gate_->generation);
-  await_all();
+  muster_->finished.store(0, std::memory_order_relaxed);
+  // order: release; pairs with the acquire in live_as_member: the turn's order and cleared lines come with it.
+  muster_->generation.fetch_add(1, std::memory_order_release);
+  futex_wake_all(muster_->generation);
+  return await_all();
 }
 
 }  // namespace fermata::bench

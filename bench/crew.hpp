@@ -1,4 +1,5 @@
-// The members of a subject: threads of the host process or processes forked from it, asleep between turns.
+// The members of a subject, asleep between turns: threads of the host process, processes forked from it, or
+// processes that a program of the subject's starts (mpirun).
 #ifndef FERMATA_BENCH_CREW_HPP
 #define FERMATA_BENCH_CREW_HPP
 
@@ -11,6 +12,21 @@
 
 namespace fermata::bench {
 
+// What the host and its members share, in the arena.
+struct Muster {
+  struct Entrance {
+    char error[248] = {};
+  };
+  alignas(kMaxLine) std::atomic<std::uint32_t> generation{0};  // a turn begins
+  alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};    // members that are through with it
+  alignas(kMaxLine) std::atomic<std::uint32_t> quit{0};
+  Turn* turn = nullptr;
+  Entrance* entrances = nullptr;
+};
+
+// A member's life: it enters the subject, then takes its turns until the crew ends. Precondition: it is pinned.
+void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
+
 class Crew {
  public:
   Crew(const Case& c, Subject& subject, Turn& turn, Arena& arena);
@@ -20,28 +36,19 @@ class Crew {
 
   // Starts and pins the members and has them enter the subject. "" or the first error.
   std::string start();
-  // One turn of all members; returns when all have finished. For ever if the subject hangs: the parent has a
-  // watchdog.
-  void run();
+  // One turn of all members; returns when all have finished, "", or why they cannot. For ever if the subject hangs:
+  // the parent has a watchdog.
+  std::string run();
 
  private:
-  struct Gate {
-    alignas(kMaxLine) std::atomic<std::uint32_t> generation{0};  // a turn begins
-    alignas(kMaxLine) std::atomic<std::uint32_t> finished{0};    // members that are through with it
-    alignas(kMaxLine) std::atomic<std::uint32_t> quit{0};
-  };
-  struct Entrance {
-    char error[248] = {};
-  };
-  void member(int rank);
-  void finish();
-  void await_all();
+  std::string start_members();
+  std::string await_all();
 
   const Case case_;
   Subject& subject_;
   Turn& turn_;
-  Gate* const gate_;
-  Entrance* const entrances_;
+  Arena& arena_;
+  Muster* const muster_;
   std::vector<std::thread> threads_;
   std::vector<int> children_;
 };

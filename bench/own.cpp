@@ -124,9 +124,10 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
 
 }  // namespace
 
-std::vector<OwnSubject> own_subjects(Kind collective, int members, const std::vector<std::string>& algorithms,
+std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts) {
   std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
+  if (!rides_on_a_line(collective) || bytes > static_cast<int>(kLinePayload)) return subjects;
   for (const std::string& spelled : spellings(algorithms, members)) {
     const Result<AlgorithmName> parsed = parse_algorithm(spelled);
     int stages = 0;

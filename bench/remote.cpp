@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace fermata::bench {
@@ -19,11 +20,12 @@ namespace {
 
 constexpr double kPrepareLimit = 60;  // seconds: a plan may be searched for
 
-void clear_openmp_settings() {
+void clear_settings() {
   std::vector<std::string> names;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view entry = *e;
-    for (const char* prefix : {"OMP_", "GOMP_", "KMP_"}) {
+    for (const char* prefix : {"OMP_", "GOMP_", "KMP_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "MPICH_", "MPIR_", "HYDRA_",
+                               "MPIEXEC_", "UCX_"}) {
       if (entry.starts_with(prefix)) names.emplace_back(entry.substr(0, entry.find('=')));
     }
   }
@@ -31,7 +33,7 @@ void clear_openmp_settings() {
 }
 
 [[noreturn]] void execute(const Launch& launch, const Case& c) {
-  clear_openmp_settings();
+  clear_settings();
   for (const std::string& setting : launch.environment) {
     const std::size_t equals = setting.find('=');
     if (equals != std::string::npos)
@@ -44,6 +46,14 @@ void clear_openmp_settings() {
   argv.push_back(nullptr);
   execv(launch.executable.c_str(), argv.data());
   _exit(127);
+}
+
+// "" if there can be none.
+std::string make_scratch() {
+  for (std::string path : {"/dev/shm/fermata-bench-XXXXXX", "/tmp/fermata-bench-XXXXXX"}) {
+    if (mkdtemp(path.data()) != nullptr) return path;
+  }
+  return {};
 }
 
 [[noreturn]] void become_worker(const Launch& launch, const Case& c, int socket, pid_t parent) {
@@ -70,6 +80,7 @@ Remote& Remote::operator=(Remote&& other) noexcept {
     end();
     pid_ = std::exchange(other.pid_, -1);
     socket_ = std::exchange(other.socket_, -1);
+    scratch_ = std::exchange(other.scratch_, {});
     version = std::move(other.version);
     description = std::move(other.description);
   }
@@ -79,9 +90,12 @@ Remote& Remote::operator=(Remote&& other) noexcept {
 std::string Remote::start(const Launch& launch, const Case& c) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return "socketpair failed";
+  if (!launch.executable.empty()) scratch_ = make_scratch();
   const pid_t parent = getpid();
   const pid_t child = fork();
+  if (child == 0 && !scratch_.empty()) setenv("TMPDIR", scratch_.c_str(), 1);
   if (child < 0) {
+    remove_scratch();
     close(sockets[0]);
     close(sockets[1]);
     return "fork failed";
@@ -173,6 +187,13 @@ void Remote::end() {
   }
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
+  remove_scratch();
+}
+
+void Remote::remove_scratch() {
+  std::error_code ignored;
+  if (!scratch_.empty()) std::filesystem::remove_all(scratch_, ignored);
+  scratch_.clear();
 }
 
 }  // namespace fermata::bench

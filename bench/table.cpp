@@ -8,7 +8,10 @@ namespace {
 constexpr unsigned kBarrier = bit(Kind::kBarrier);
 constexpr unsigned kAllreduce = bit(Kind::kAllreduce);
 constexpr unsigned kRooted = bit(Kind::kBroadcast) | bit(Kind::kReduce);
-constexpr unsigned kAnyKind = 0xf;
+constexpr unsigned kAnyKind = (1u << kKindCount) - 1;
+constexpr unsigned kFolding =
+    kReductions | bit(Kind::kReduceScatter) | bit(Kind::kScan);
+constexpr unsigned kMoving = kAnyKind & ~(kBarrier | kFolding);  // of two members, exscan only moves
 constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
@@ -19,6 +22,8 @@ constexpr const char* kNeedsOmp =
 constexpr const char* kLibcxxWorker = "fermata-bench-worker-libcxx";
 constexpr const char* kNeedsLibcxx = "clang++ with libc++ (Debian: clang-19 libc++-19-dev), found when configuring";
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
+constexpr const char* kNeedsOpenMpi = "Open MPI (Debian: libopenmpi-dev openmpi-bin), found when configuring";
+constexpr const char* kNeedsMpich = "MPICH (Debian: libmpich-dev mpich), found when configuring";
 
 constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
 constexpr const char* kGompPassive = "OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0 OMP_DYNAMIC=false";
@@ -37,17 +42,23 @@ constexpr const char* kOmpDist =
 
 constexpr Entry floor(const char* name, const char* variant, unsigned kinds,
                       std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, make, nullptr, "", ""};
+  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
+}
+constexpr Entry large_floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
+  return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kLarge, make, nullptr, "", ""};
 }
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
-  return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, make, nullptr, "", ""};
+  return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, kAnySize, make, nullptr, "", ""};
 }
 constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(),
                       const char* needs = "") {
-  return {name, "", Role::kRival, kinds, engines, 0, make, nullptr, "", needs};
+  return {name, "", Role::kRival, kinds, engines, 0, kOnALine, make, nullptr, "", needs};
 }
 constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {
-  return {name, "", Role::kRival, kBarrier | kReductions, kThreads, 0, nullptr, worker, environment, needs};
+  return {name, "", Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr, worker, environment, needs};
+}
+constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
+  return {name, "", Role::kRival, kAnyKind, kProcesses, 0, kAnySize, nullptr, worker, "", needs};
 }
 
 const Entry kTable[] = {
@@ -69,13 +80,17 @@ const Entry kTable[] = {
     floor("floor_exchange", "spaced, no pause", kAllreduce, floor_exchange_spaced_plain),
     floor("floor_stream", "pause", kRooted, floor_stream_pause),
     floor("floor_stream", "no pause", kRooted, floor_stream_plain),
+    large_floor("floor_memcpy", "own", kMoving, floor_direct_own),
+    large_floor("floor_memcpy", "shared", kMoving, floor_direct_shared),
+    large_floor("floor_sum", "own", kFolding, floor_direct_own),
+    large_floor("floor_sum", "shared", kFolding, floor_direct_shared),
     probe("probe_one_way", "pause", probe_one_way_pause),
     probe("probe_one_way", "no pause", probe_one_way_plain),
     probe("probe_switch", "", probe_switch),
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
-    {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, nullptr, kLibcxxWorker, "", kNeedsLibcxx},
+    {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, kOnALine, nullptr, kLibcxxWorker, "", kNeedsLibcxx},
     rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),
     runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
     runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),
@@ -87,6 +102,8 @@ const Entry kTable[] = {
     rival("ck_mcs", kBarrier, kBothEngines, FERMATA_CK(mcs), kNeedsCk),
     rival("ck_combining", kBarrier, kBothEngines, FERMATA_CK(combining), kNeedsCk),
     rival("reduce_naive", kReductions, kBothEngines, make_reduce_naive),
+    mpi("openmpi", "fermata-bench-worker-openmpi", kNeedsOpenMpi),
+    mpi("mpich", "fermata-bench-worker-mpich", kNeedsMpich),
 };
 
 }  // namespace

@@ -6,8 +6,11 @@
 //   after it; the one
 //     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is
 //     seen after. Two cells by parity, since a correct barrier lets a neighbour be one episode ahead.
-//   data: the contribution depends on c; the result is compared with the exact sum (or the root's value).
-// Cost: a check moves two lines per member; at one in 256 episodes that is below a nanosecond per episode.
+//   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value). Of a
+//   large payload some 16 to 31 elements per block depend on c, other ones each time; all others keep their
+//   values, and once per batch, untimed, the whole of the last result is compared.
+// Cost: a check moves two lines per member, or some ten of a large payload; at one in 256 episodes that is below
+// a nanosecond per episode, or far below what the payload takes.
 #ifndef FERMATA_BENCH_TURN_HPP
 #define FERMATA_BENCH_TURN_HPP
 
@@ -70,7 +73,19 @@ class Turn {
         collective(c.collective),
         lines(arena.make_array<MemberLine>(static_cast<std::size_t>(c.members))),
         cells(arena.make_array<Cell>(static_cast<std::size_t>(c.members))),
-        stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))) {}
+        stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))),
+        buffers_(static_cast<std::byte*>(arena.allocate(buffer_bytes(c) + kPage))) {
+    buffers_ += round_up(reinterpret_cast<std::uintptr_t>(buffers_), kPage) - reinterpret_cast<std::uintptr_t>(buffers_);
+  }
+
+  // What the members' buffers take of the arena.
+  static std::size_t buffer_bytes(const Case& c) {
+    return 2 * static_cast<std::size_t>(c.members) * stride(c.collective, c.members, c.doubles());
+  }
+  // Each member's contribution and result: on pages of their own, which every member can read and write. Only
+  // floors reach into those of others.
+  double* in_of(int rank) const { return buffer(2 * rank); }
+  double* out_of(int rank) const { return buffer(2 * rank + 1); }
 
   // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects
   // one that takes (const double* in, double* out); both may keep state in their captures.
@@ -91,6 +106,15 @@ class Turn {
   alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
 
  private:
+  static constexpr std::size_t kPage = 4096;
+  static std::size_t stride(Kind kind, int members, int doubles) {
+    const int blocks = std::max(blocks_in(kind, members), blocks_out(kind, members));
+    return round_up(sizeof(double) * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(doubles), kPage);
+  }
+  double* buffer(int index) const {
+    return reinterpret_cast<double*>(buffers_ + static_cast<std::size_t>(index) * stride(collective, members, doubles));
+  }
+  std::byte* buffers_;
   // The loop itself; returns the number of episodes, the same for all members.
   template <class Probe, class Check, class Episode>
   std::uint64_t loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode);
@@ -141,41 +165,81 @@ class BarrierCheck {
   std::uint64_t number_;
 };
 
+// Element k of rank r's contribution is tag + (r + 1)(k + 1): small integers, so sums of any order are exact. The tag is
+// the check's number for the elements sampled by this check, else 0.
 class DataCheck {
  public:
-  DataCheck(Turn& turn, int rank) : turn_(turn), rank_(rank), number_(turn.first_check) { fill(); }
+  DataCheck(Turn& turn, int rank)
+      : turn_(turn),
+        rank_(rank),
+        count_(turn.doubles),
+        step_(std::max(1, turn.doubles / 16)),
+        given_(count_ * blocks_in(turn.collective, turn.members)),
+        in_(turn.in_of(rank)),
+        out_(turn.out_of(rank)),
+        number_(turn.first_check) {
+    for (int k = 0; k < given_; ++k) in_[k] = value(rank_, k, 0);
+  }
   template <class Episode>
   void call(Episode& episode) {
-    episode(static_cast<const double*>(in_), static_cast<double*>(out_));
+    episode(static_cast<const double*>(in_), out_);
     asm volatile("" ::"r"(out_) : "memory");  // the result is used
   }
-  void before() { fill(); }
+  void before() {
+    for (int k = sampled_; k < given_; k += step_) in_[k] = value(rank_, k, 0);
+    tag_ = static_cast<double>(number_ % 4096);
+    sampled_ = static_cast<int>(number_ * 7919 % static_cast<unsigned>(step_));
+    for (int k = sampled_; k < given_; k += step_) in_[k] = value(rank_, k, tag_);
+  }
   std::uint64_t after() {
-    const int n = turn_.members;
-    const bool has_result = turn_.collective == Kind::kAllreduce ||
-                            (turn_.collective == Kind::kReduce && rank_ == 0) ||
-                            (turn_.collective == Kind::kBroadcast && rank_ != 0);
-    for (int i = 0; has_result && i < turn_.doubles; ++i) {
-      const double expected = turn_.collective == Kind::kBroadcast
-                                  ? value(0, i)
-                                  : n * tag() + (i + 1.0) * (0.5 * n * (n + 1.0));  // exact: small integers
-      if (out_[i] != expected) [[unlikely]]
-        fail(turn_.lines[rank_], i, expected, out_[i]);
-    }
+    compare(step_, sampled_);
     return number_++;
   }
+  // The whole result of the last check's episode, or of a later one with the same contributions.
+  void whole() { compare(1, 0); }
 
  private:
-  double tag() const { return static_cast<double>(number_ % 4096); }
-  double value(int rank, int i) const { return tag() + (rank + 1.0) * (i + 1.0); }
-  void fill() {
-    for (int i = 0; i < turn_.doubles; ++i) in_[i] = value(rank_, i);
+  static double value(int rank, int k, double tag) { return tag + (rank + 1.0) * (k + 1.0); }
+  // Elements `first`, `first` + `step`, ... of each block of the result.
+  void compare(int step, int first) {
+    const Kind kind = turn_.collective;
+    const bool mine = blocks_in(kind, turn_.members) > 1;  // the result comes from block rank_ of the contributions
+    const int from = mine ? rank_ * count_ : 0;
+    const int begin = (first - from % step + step) % step;
+    const int blocks = has_result() ? blocks_out(kind, turn_.members) : 0;
+    for (int b = 0; b < blocks; ++b) {
+      for (int i = begin; i < count_; i += step) {
+        const int k = from + i;
+        const double tag = k % step_ == sampled_ ? tag_ : 0;
+        const double expected = folds(kind) ? sum(k, tag) : value(blocks > 1 ? b : 0, k, tag);
+        const double seen = out_[b * count_ + i];
+        if (seen != expected) [[unlikely]]
+          fail(turn_.lines[rank_], b * count_ + i, expected, seen);
+      }
+    }
+  }
+  bool has_result() const {
+    switch (turn_.collective) {
+      case Kind::kReduce:
+      case Kind::kGather: return rank_ == 0;
+      case Kind::kBroadcast:
+      case Kind::kExscan: return rank_ != 0;
+      default: return true;
+    }
+  }
+  double sum(int k, double tag) const {
+    const Kind kind = turn_.collective;
+    const int n = kind == Kind::kScan ? rank_ + 1 : kind == Kind::kExscan ? rank_ : turn_.members;
+    return n * tag + (k + 1.0) * (0.5 * n * (n + 1.0));
   }
   Turn& turn_;
   const int rank_;
+  const int count_, step_, given_;
+  double* const in_;
+  double* const out_;
   std::uint64_t number_;
-  alignas(64) double in_[8] = {};
-  alignas(64) double out_[8] = {};
+  double tag_ = 0;
+  int sampled_ = 0;
 };
 
 struct PeriodProbe {
@@ -249,8 +313,8 @@ class StaggerProbe {
 
 template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
-  // Contributors to a reduce do not wait for anybody, so nobody could tell them all when to stop.
-  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce;
+  // Contributors to a reduce or a gather do not wait for anybody, so nobody could tell them all when to stop.
+  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather;
   const std::uint64_t deadline = now_ns() + order.limit_ns;
   const std::uint64_t every = order.check_every;
   std::uint64_t left = count;
@@ -313,6 +377,7 @@ void Turn::run(int rank, Episode&& episode) {
   } else {
     detail::DataCheck check(*this, rank);
     by_quantity(rank, check, episode);
+    check.whole();
   }
 }
 

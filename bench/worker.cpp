@@ -68,9 +68,13 @@ Reply judge(const Turn& turn, std::string& reason) {
 Reply run_order(const Order& order, Crew& crew, Turn& turn, std::string& reason) {
   turn.order = order;
   const std::uint64_t begin_ns = now_ns(), begin_ticks = ticks();
-  crew.run();
+  const std::string lost = crew.run();
   const std::uint64_t end_ns = now_ns(), end_ticks = ticks();
   turn.first_check += (order.warm + order.episodes) + 2;
+  if (!lost.empty()) {
+    reason = lost;
+    return {.verdict = Reply::kFailed};
+  }
   Reply reply = judge(turn, reason);
   reply.elapsed_ns = static_cast<double>(end_ns - begin_ns);
   reply.episodes = turn.lines[0].warm + turn.lines[0].episodes;
@@ -119,7 +123,7 @@ bool receive_all(int descriptor, void* data, std::size_t bytes) {
 
 void serve(int descriptor, const Case& c, Subject& subject) {
   const auto members = static_cast<std::size_t>(c.members);
-  Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)));
+  Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)) + Turn::buffer_bytes(c));
   std::string reason;
   Order order;
   if (!receive_all(descriptor, &order, sizeof order)) return;  // the first one only asks for the subject
@@ -156,25 +160,31 @@ std::vector<std::string> worker_arguments(std::string_view subject, const Case& 
   return list;
 }
 
-int worker_main(int argc, char** argv, MakeByName make) {
-  Case c;
-  std::string name;
+WorkerArguments parse_worker_arguments(int argc, char** argv) {
+  WorkerArguments arguments;
+  Case& c = arguments.what;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view key = argv[i], value = argv[i + 1];
-    if (key == "--subject") name = value;
+    if (key == "--subject") arguments.subject = value;
+    if (key == "--member") arguments.member = value;
     if (key == "--collective") c.collective = kind_from(value).value_or(Kind::kBarrier);
     if (key == "--engine") c.engine = engine_from(value).value_or(Engine::kThreads);
     if (key == "--members") c.members = numbers_from(value).value_or(std::vector<int>{2}).at(0);
     if (key == "--bytes") c.bytes = numbers_from(value).value_or(std::vector<int>{0}).at(0);
     if (key == "--cpus") c.cpus = numbers_from(value).value_or(std::vector<int>{});
   }
-  const std::unique_ptr<Subject> subject = make(name);
+  return arguments;
+}
+
+int worker_main(int argc, char** argv, MakeByName make) {
+  const WorkerArguments arguments = parse_worker_arguments(argc, argv);
+  const std::unique_ptr<Subject> subject = make(arguments.subject);
   if (subject == nullptr) {
     std::fprintf(stderr, "%s: helper of `fermata bench`, not to be started by hand\n",
                  argc > 0 ? argv[0] : "worker");
     return 2;
   }
-  serve(kWorkerSocket, c, *subject);
+  serve(kWorkerSocket, arguments.what, *subject);
   return 0;
 }
 

@@ -34,6 +34,12 @@ void serve(int descriptor, const Case& c, Subject& subject);
 
 // Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
 // --cpus LIST.
+struct WorkerArguments {
+  std::string subject;
+  Case what;
+  std::string member;  // --member TEXT: of a recruited member, from its host
+};
+WorkerArguments parse_worker_arguments(int argc, char** argv);
 using MakeByName = std::unique_ptr<Subject> (*)(std::string_view name);
 int worker_main(int argc, char** argv, MakeByName make);
 std::vector<std::string> worker_arguments(std::string_view subject, const Case& c);

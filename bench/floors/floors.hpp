@@ -33,6 +33,8 @@ std::unique_ptr<Subject> floor_exchange_spaced_pauses();
 std::unique_ptr<Subject> floor_exchange_spaced_plain();
 std::unique_ptr<Subject> floor_stream_pause();
 std::unique_ptr<Subject> floor_stream_plain();
+std::unique_ptr<Subject> floor_direct_own();
+std::unique_ptr<Subject> floor_direct_shared();
 std::unique_ptr<Subject> probe_one_way_pause();
 std::unique_ptr<Subject> probe_one_way_plain();
 std::unique_ptr<Subject> probe_switch();

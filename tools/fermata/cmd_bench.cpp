@@ -34,11 +34,19 @@ std::vector<std::string> names(const std::string& list) {
   return list == "none" ? std::vector<std::string>{} : bench::split(list);
 }
 
+std::string collectives() {
+  std::string list;
+  for (int kind = 0; kind < kKindCount; ++kind) {
+    list += (list.empty() ? "" : kind + 1 == kKindCount ? " or " : ", ") + std::string(name_of(static_cast<Kind>(kind)));
+  }
+  return list;
+}
+
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
   const auto kind = bench::kind_from(a.collective);
   if (!kind)
-    throw CommandError("no collective '" + a.collective + "': barrier, allreduce, reduce or broadcast");
+    throw CommandError("no collective '" + a.collective + "': " + collectives());
   o.collective = *kind;
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
@@ -114,8 +122,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("collective", a->collective, "barrier, allreduce, reduce or broadcast")
-      ->capture_default_str();
+  command->add_option("collective", a->collective, collectives())->capture_default_str();
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "threads, processes or both")->capture_default_str();
   command
@@ -124,7 +131,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--layout", a->layout,
                       "Their layouts, e.g. private,packed+2slots; the planner's if not given");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
-  command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 56; 8 if not given");
+  command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
   command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")

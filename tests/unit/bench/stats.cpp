@@ -132,8 +132,14 @@ TEST(Options, WrongOnesAreRefusedWithWhatWouldBeRight) {
   EXPECT_EQ(check(options), "");
   options.bytes = {12};
   EXPECT_NE(check(options), "");
-  options.bytes = {64};
+  options.bytes = {64, kMaxBytes};
+  EXPECT_EQ(check(options), "");
+  options.bytes = {kMaxBytes + 8};
   EXPECT_NE(check(options), "");
+  options.collective = Kind::kAlltoall;
+  options.bytes = {kMaxBytes};
+  options.members = {64};
+  EXPECT_NE(check(options).find("GiB"), std::string::npos);
 }
 
 }  // namespace

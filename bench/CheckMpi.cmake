@@ -1,0 +1,25 @@
+# Sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI> and FERMATA_MPIRUN_<MPI> for `mpi`, openmpi or mpich: the wrapper that
+# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time.
+function(check_mpi mpi)
+  string(TOUPPER ${mpi} upper)
+  find_program(FERMATA_MPICXX_${upper} NAMES mpicxx.${mpi})
+  find_program(FERMATA_MPIRUN_${upper} NAMES mpirun.${mpi} mpiexec.${mpi})
+  if(DEFINED CACHE{FERMATA_HAVE_${upper}})
+    return()
+  endif()
+  set(works OFF)
+  if(FERMATA_MPICXX_${upper} AND FERMATA_MPIRUN_${upper})
+    set(probe ${CMAKE_CURRENT_BINARY_DIR}/mpi-probe.cpp)
+    file(WRITE ${probe} "#include <mpi.h>\nint main(int argc, char** argv) { return MPI_Init(&argc, &argv); }\n")
+    execute_process(COMMAND ${FERMATA_MPICXX_${upper}} -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX ${probe}
+                            -o ${CMAKE_CURRENT_BINARY_DIR}/mpi-probe-${mpi}
+                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(failed EQUAL 0)
+      set(works ON)
+    endif()
+  endif()
+  if(NOT works)
+    message(STATUS "FERMATA_HAVE_${upper}: no (the rival ${mpi} will be reported as not available)")
+  endif()
+  set(FERMATA_HAVE_${upper} ${works} CACHE BOOL "${mpi} works with ${FERMATA_MPICXX_${upper}}")
+endfunction()

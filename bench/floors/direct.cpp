@@ -1,0 +1,128 @@
+// What memory alone allows two members that move or sum a large payload: each reads the other's contribution
+// where it lies and writes its result, with memcpy (floor_memcpy) or one plain loop over two arrays (floor_sum), and nothing is
+// copied twice. Of the synchronization there is what cannot be left out: nobody reads before the other has come, and
+// nobody leaves before the other has read. "shared" splits each piece of work in halves, one per member, which then also writes into
+// the other's result: for allreduce that is one pass over the payload less.
+#include <string.h>
+
+#include <atomic>
+
+#include "bench/floors/floors.hpp"
+
+namespace fermata::bench {
+namespace {
+
+[[gnu::always_inline]] inline void add(const double* a, const double* b, double* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
+}
+[[gnu::always_inline]] inline void add_twice(const double* a, const double* b, double* to, double* too, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = too[i] = a[i] + b[i];
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void sum_avx2(const double* a, const double* b, double* __restrict to, std::size_t count) {
+  add(a, b, to, count);
+}
+[[gnu::target("avx2")]] void sum_twice_avx2(const double* a, const double* b, double* __restrict to, double* __restrict too,
+                                            std::size_t count) {
+  add_twice(a, b, to, too, count);
+}
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+#else
+constexpr auto sum_avx2 = add;
+constexpr auto sum_twice_avx2 = add_twice;
+bool has_avx2() { return false; }
+#endif
+void sum_plain(const double* a, const double* b, double* __restrict to, std::size_t count) { add(a, b, to, count); }
+void sum_twice_plain(const double* a, const double* b, double* __restrict to, double* __restrict too, std::size_t count) {
+  add_twice(a, b, to, too, count);
+}
+
+template <bool kShared>
+class Direct final : public Subject {
+ public:
+  std::string prepare(const Case& c, Arena& arena) override {
+    count_ = static_cast<std::size_t>(c.doubles());
+    words_ = arena.make_array<Word>(2);
+    if (has_avx2()) sum_ = sum_avx2, sum_twice_ = sum_twice_avx2;
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    // Where a member's share of each piece of work begins and how long it is.
+    const std::size_t half = round_up(count_ / 2, kMinLine / sizeof(double));
+    const std::size_t begin = kShared && rank == 1 ? half : 0;
+    const std::size_t length = !kShared ? count_ : rank == 0 ? half : count_ - half;
+    turn.run(rank, [&](const double*, double*) {
+      meet(rank);
+      for (int to = 0; to < 2; ++to) {
+        if (kShared || to == rank) give(turn, to, begin, length);
+      }
+      meet(rank);
+    });
+  }
+
+ private:
+  struct alignas(kMaxLine) Word {
+    std::atomic<std::uint64_t> value{0};
+  };
+  void meet(int rank) {
+    const std::uint64_t e = ++episode_[rank].value;
+    // order: release: this member's reads and writes are over; pairs with the other's acquire.
+    words_[rank].value.store(e, std::memory_order_release);
+    // order: acquire; pairs with the other's release.
+    while (words_[1 - rank].value.load(std::memory_order_acquire) < e) cpu_pause();
+  }
+  // Elements [begin, begin + length) of each block of the result of member `to`.
+  void give(Turn& turn, int to, std::size_t begin, std::size_t length) const {
+    const double* const ours[2] = {turn.in_of(0) + begin, turn.in_of(1) + begin};
+    double* const result = turn.out_of(to) + begin;
+    const std::size_t block = static_cast<std::size_t>(to) * count_;
+    switch (turn.collective) {
+      case Kind::kBroadcast:
+      case Kind::kExscan:
+        if (to == 1) copy(result, ours[0], length);
+        break;
+      case Kind::kReduce:
+        if (to == 0) sum_(ours[0], ours[1], result, length);
+        break;
+      case Kind::kAllreduce:
+        if (!kShared) return sum_(ours[0], ours[1], result, length);
+        // Both results in one pass.
+        if (to == 0) sum_twice_(ours[0], ours[1], result, turn.out_of(1) + begin, length);
+        break;
+      case Kind::kGather:
+        if (to != 0) break;
+        [[fallthrough]];
+      case Kind::kAllgather:
+        for (std::size_t from = 0; from < 2; ++from) copy(result + from * count_, ours[from], length);
+        break;
+      case Kind::kScatter: copy(result, ours[0] + block, length); break;
+      case Kind::kAlltoall:
+        for (std::size_t from = 0; from < 2; ++from) copy(result + from * count_, ours[from] + block, length);
+        break;
+      case Kind::kReduceScatter: sum_(ours[0] + block, ours[1] + block, result, length); break;
+      case Kind::kScan:
+        if (to == 0) {
+          copy(result, ours[0], length);
+        } else {
+          sum_(ours[0], ours[1], result, length);
+        }
+        break;
+      case Kind::kBarrier: break;
+    }
+  }
+  static void copy(double* to, const double* from, std::size_t count) { memcpy(to, from, count * sizeof(double)); }
+
+  std::size_t count_ = 0;
+  Word* words_ = nullptr;
+  void (*sum_)(const double*, const double*, double*, std::size_t) = sum_plain;
+  void (*sum_twice_)(const double*, const double*, double*, double*, std::size_t) = sum_twice_plain;
+  Episode episode_[2];
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> floor_direct_own() { return std::make_unique<Direct<false>>(); }
+std::unique_ptr<Subject> floor_direct_shared() { return std::make_unique<Direct<true>>(); }
+
+}  // namespace fermata::bench

@@ -1,0 +1,223 @@
+// MPI's blocking collectives on MPI_COMM_WORLD. Compiled once per MPI library into a worker of its own
+// (bench/CMakeLists.txt). The worker that the bench starts is the host: it has the library's own mpirun start the
+// ranks, the same executable again, which adopt the host's arena and sleep there between turns.
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "bench/crew.hpp"
+#include "bench/worker.hpp"
+
+namespace fermata::bench {
+namespace {
+
+std::string executable() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::string scratch() {
+  const char* folder = getenv("TMPDIR");
+  return folder != nullptr ? folder : "/tmp";
+}
+
+// The library's own launcher with what it needs to start any number of ranks here, bound by nobody but ourselves, and
+// to yield while it waits where there are more ranks than CPUs.
+std::vector<std::string> launcher(const Case& c) {
+#if defined(OPEN_MPI)
+  const bool crowded = c.members > static_cast<int>(allowed_cpus().size());
+  // The run-time's files in the folder that the bench removes after it.
+  return {FERMATA_MPIRUN, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+          "--mca", "orte_tmpdir_base", scratch(), "--mca", "btl_vader_backing_directory", scratch(),
+          "--mca", "mpi_yield_when_idle", crowded ? "1" : "0", "-n", std::to_string(c.members)};
+#else
+  // MPICH 4.0 has a setting for yields (MPIR_CVAR_POLLS_BEFORE_YIELD), but its ch4 device never yields: the library
+  // does not even import sched_yield.
+  return {FERMATA_MPIRUN, "-launcher", "fork", "-bind-to", "none", "-n", std::to_string(c.members)};
+#endif
+}
+
+// As the launcher tells it, before MPI_Init: memory is placed where it is first touched.
+int rank_of_environment() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* text = getenv(name)) return std::atoi(text);
+  }
+  return -1;
+}
+
+class Mpi final : public Subject {
+ public:
+  explicit Mpi(std::string name) : name_(std::move(name)) {}
+  ~Mpi() override {
+    if (launcher_ <= 0) return;
+    kill(launcher_, SIGTERM);  // it ends its ranks and cleans up
+    waitpid(launcher_, nullptr, 0);
+  }
+
+  std::string prepare(const Case& c, Arena&) override {
+    case_ = c;
+    return c.engine == Engine::kProcesses ? "" : "processes only";
+  }
+
+  bool recruits() const override { return true; }
+  std::string recruit(const std::string& invitation, Muster& muster) override {
+    fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);  // the bench sees the host's end by it
+    std::vector<std::string> list = launcher(case_);
+    list.push_back(executable());
+    const std::vector<std::string> own = worker_arguments(name_, case_);
+    list.insert(list.end(), own.begin(), own.end());
+    list.insert(list.end(), {"--member", invitation + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(&muster))});
+    const pid_t host = getpid();
+    launcher_ = fork();
+    if (launcher_ < 0) return "fork failed";
+    if (launcher_ == 0) become_launcher(list, host);
+    return {};
+  }
+
+  std::string trouble() override {
+    int status = 0;
+    if (launcher_ <= 0 || waitpid(launcher_, &status, WNOHANG) != launcher_) return {};
+    launcher_ = -1;
+    std::string text = std::string(FERMATA_MPIRUN) + " ended with code " + std::to_string(WEXITSTATUS(status));
+    std::ifstream log(log_file());
+    for (std::string line; text.size() < 600 && std::getline(log, line);) {
+      if (line.find_first_not_of(" -=") != std::string::npos) text += "; " + line;
+    }
+    return text;
+  }
+
+  void work(int rank, Turn& turn) override {
+    const int count = turn.doubles;
+    int bad = MPI_SUCCESS;
+    const auto run = [&](auto&& call) {
+      turn.run(rank, [&](const double* in, double* out) {
+        const int status = call(in, out);
+        if (status != MPI_SUCCESS) [[unlikely]]
+          bad = status;
+      });
+    };
+    const MPI_Datatype type = MPI_DOUBLE;
+    const MPI_Comm all = MPI_COMM_WORLD;
+    switch (turn.collective) {
+      case Kind::kBarrier:
+        turn.run(rank, [&] {
+          if (const int status = MPI_Barrier(all); status != MPI_SUCCESS) bad = status;
+        });
+        break;
+      case Kind::kBroadcast:
+        run([&](const double* in, double* out) {
+          return MPI_Bcast(rank == 0 ? const_cast<double*>(in) : out, count, type, 0, all);
+        });
+        break;
+      case Kind::kReduce:
+        run([&](const double* in, double* out) { return MPI_Reduce(in, out, count, type, MPI_SUM, 0, all); });
+        break;
+      case Kind::kAllreduce:
+        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
+        break;
+      case Kind::kGather:
+        run([&](const double* in, double* out) { return MPI_Gather(in, count, type, out, count, type, 0, all); });
+        break;
+      case Kind::kScatter:
+        run([&](const double* in, double* out) { return MPI_Scatter(in, count, type, out, count, type, 0, all); });
+        break;
+      case Kind::kAllgather:
+        run([&](const double* in, double* out) { return MPI_Allgather(in, count, type, out, count, type, all); });
+        break;
+      case Kind::kReduceScatter:
+        run([&](const double* in, double* out) {
+          return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all);
+        });
+        break;
+      case Kind::kAlltoall:
+        run([&](const double* in, double* out) { return MPI_Alltoall(in, count, type, out, count, type, all); });
+        break;
+      case Kind::kScan:
+        run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); });
+        break;
+      case Kind::kExscan:
+        run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
+        break;
+    }
+    turn.lines[rank].status = bad;
+  }
+
+  std::string version() const override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);  // may be called before MPI_Init
+    std::string line(text, static_cast<std::size_t>(length));
+    line = line.substr(0, line.find_first_of(",\n"));
+    for (char& each : line) {
+      if (each == '\t') each = ' ';
+    }
+    return line;
+  }
+
+ private:
+  static std::string log_file() { return scratch() + "/launcher.log"; }
+  [[noreturn]] static void become_launcher(std::vector<std::string>& list, pid_t host) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != host) _exit(1);
+    const int nothing = open("/dev/null", O_RDONLY);
+    const int log = open(log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(nothing, STDIN_FILENO);
+    dup2(log < 0 ? nothing : log, STDOUT_FILENO);
+    dup2(log < 0 ? nothing : log, STDERR_FILENO);
+    std::vector<char*> argv;
+    for (std::string& argument : list) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    std::perror(argv[0]);
+    _exit(127);
+  }
+  const std::string name_;
+  Case case_;
+  pid_t launcher_ = -1;
+};
+
+std::unique_ptr<Subject> make(std::string_view name) {
+  return name.empty() ? nullptr : std::make_unique<Mpi>(std::string(name));
+}
+
+int member_main(int argc, char** argv, const WorkerArguments& arguments) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // some launchers leave their ranks behind when they are killed
+  const Case& c = arguments.what;
+  const int expected = rank_of_environment();
+  if (expected >= 0 && expected < static_cast<int>(c.cpus.size())) pin_self(c.cpus[static_cast<std::size_t>(expected)]);
+  const std::size_t colon = arguments.member.rfind(':');
+  const std::string error = Arena::adopt(arguments.member.substr(0, colon));
+  if (!error.empty()) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 1;
+  }
+  auto& muster = *reinterpret_cast<Muster*>(std::strtoull(arguments.member.c_str() + colon + 1, nullptr, 10));
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != c.members || (expected >= 0 && rank != expected)) {
+    std::fprintf(stderr, "rank %d of %d, expected %d of %d\n", rank, size, expected, c.members);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  Mpi subject(arguments.subject);
+  live_as_member(c, subject, muster, rank);
+  return MPI_Finalize();
+}
+
+}  // namespace
+}  // namespace fermata::bench
+
+int main(int argc, char** argv) {
+  using namespace fermata::bench;
+  const WorkerArguments arguments = parse_worker_arguments(argc, argv);
+  return arguments.member.empty() ? worker_main(argc, argv, make) : member_main(argc, argv, arguments);
+}

@@ -1,0 +1,114 @@
+// What the worker loop lets pass of each collective: results as MPI defines them, and nothing else, whatever the size.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+
+#include "bench/session.hpp"
+
+namespace fermata::bench {
+namespace {
+
+enum class Fault { kNone, kOneElement, kStale };
+
+// Each member reads all others' contributions where they lie.
+class Naive final : public Subject {
+ public:
+  explicit Naive(Fault fault) : fault_(fault) {}
+  std::string prepare(const Case& c, Arena& arena) override {
+    case_ = c;
+    word_ = arena.make<std::atomic<std::uint64_t>>(0);
+    goals_.resize(static_cast<std::size_t>(c.members));
+    return {};
+  }
+  void work(int rank, Turn& turn) override {
+    std::uint64_t goal = goals_[static_cast<std::size_t>(rank)];
+    int calls = 0;
+    const auto meet = [&] {
+      goal += static_cast<std::uint64_t>(case_.members);
+      word_->fetch_add(1, std::memory_order_acq_rel);
+      while (word_->load(std::memory_order_acquire) < goal) sched_yield();
+    };
+    turn.run(rank, [&](const double*, double* out) {
+      meet();
+      if (fault_ != Fault::kStale || ++calls == 1) compute(rank, turn, out);
+      // In no sample of a large payload, or in all of them.
+      const int blocks = case_.doubles() * blocks_out(case_.collective, case_.members);
+      if (fault_ == Fault::kOneElement && blocks != 0) out[blocks - 1] += 1;
+      meet();
+    });
+    goals_[static_cast<std::size_t>(rank)] = goal;
+  }
+
+ private:
+  void compute(int rank, Turn& turn, double* out) const {
+    const Kind kind = case_.collective;
+    const int n = case_.members, count = case_.doubles();
+    const int from = blocks_in(kind, n) > 1 ? rank * count : 0;
+    const int first = 0, last = kind == Kind::kScan ? rank + 1 : kind == Kind::kExscan ? rank : n;
+    for (int i = 0; i < count; ++i) {
+      if (folds(kind)) {
+        out[i] = 0;
+        for (int r = first; r < last; ++r) out[i] += turn.in_of(r)[from + i];
+      } else {
+        for (int r = 0; r < blocks_out(kind, n); ++r) out[r * count + i] = turn.in_of(r)[from + i];
+      }
+    }
+  }
+  const Fault fault_;
+  Case case_;
+  std::atomic<std::uint64_t>* word_ = nullptr;
+  std::vector<std::uint64_t> goals_;
+};
+
+Outcome run_naive(Kind kind, int bytes, Fault fault) {
+  Options options;
+  options.collective = kind;
+  options.members = {3};
+  options.bytes = {bytes};
+  options.rivals = {};
+  options.own = options.floors = false;
+  options.seconds = 0.02;
+  Contestant c;
+  c.name = "naive";
+  c.launch.make = [fault] { return std::make_unique<Naive>(fault); };
+  options.extra.push_back(c);
+  return run(options);
+}
+
+class EveryDataKind : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Data, EveryDataKind, testing::Range(1, kKindCount),
+                         [](const auto& each) { return std::string(name_of(static_cast<Kind>(each.param))); });
+
+TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
+  const Kind kind = static_cast<Kind>(GetParam());
+  for (const int bytes : {8, 56, 4104}) {
+    SCOPED_TRACE(bytes);
+    const Outcome right = run_naive(kind, bytes, Fault::kNone);
+    EXPECT_EQ(right.rows.size(), 1u) << (right.left_out.empty() ? "" : right.left_out[0].reason);
+    for (const Fault fault : {Fault::kOneElement, Fault::kStale}) {
+      const Outcome wrong = run_naive(kind, bytes, fault);
+      ASSERT_EQ(wrong.left_out.size(), 1u) << static_cast<int>(fault);
+      EXPECT_NE(wrong.left_out[0].reason.find("wrong"), std::string::npos) << wrong.left_out[0].reason;
+    }
+  }
+}
+
+TEST_P(EveryDataKind, ItsFloorOfLargePayloadsIsRight) {
+  Options options;
+  options.collective = static_cast<Kind>(GetParam());
+  options.members = {2};
+  options.bytes = {1 << 10, (1 << 16) + 8};
+  options.engines = {Engine::kThreads, Engine::kProcesses};
+  options.rivals = {};
+  options.own = false;
+  options.seconds = 0.02;
+  const Outcome outcome = run(options);
+  EXPECT_TRUE(outcome.left_out.empty()) << outcome.left_out[0].subject << ": " << outcome.left_out[0].reason;
+  int floors = 0;
+  for (const Row& row : outcome.rows) floors += row.role == Role::kFloor ? 1 : 0;
+  EXPECT_EQ(floors, 4) << "one floor for each size and engine";
+}
+
+}  // namespace
+}  // namespace fermata::bench
