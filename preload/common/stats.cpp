@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,14 +94,27 @@ void in_child() {
   file = open_file();
 }
 
+// A place without an exported symbol keeps its object's whole path, if there is room: who reads the file may find the symbol there.
 void describe(const void* site, char* to, std::size_t capacity) {
   Dl_info found;
-  if (dladdr(site, &found) == 0 || found.dli_fname == nullptr) {
+  link_map* map = nullptr;
+  if (dladdr1(site, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || found.dli_fname == nullptr) {
     snprintf(to, capacity, "%p", site);
     return;
   }
-  const char* slash = strrchr(found.dli_fname, '/');
-  const char* object = slash != nullptr ? slash + 1 : found.dli_fname;
+  constexpr std::size_t kRest = 24;  // "+0x", 16 digits, " (", ")" and the end
+  char program[sizeof Record::place - kRest];
+  const char* path = found.dli_fname;
+  if (found.dli_sname == nullptr && map != nullptr && map->l_name[0] == '\0') {  // dli_fname is what it was called by
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+    if (length > 0 && length < static_cast<ssize_t>(sizeof program)) {
+      program[length] = '\0';
+      path = program;
+    }
+  }
+  const char* slash = strrchr(path, '/');
+  const bool whole = found.dli_sname == nullptr && strlen(path) + kRest <= capacity;
+  const char* object = whole || slash == nullptr ? path : slash + 1;
   const auto* base = static_cast<const char*>(found.dli_sname != nullptr ? found.dli_saddr : found.dli_fbase);
   snprintf(to, capacity, "%s+0x%lx (%s)", found.dli_sname != nullptr ? found.dli_sname : "",
            static_cast<unsigned long>(static_cast<const char*>(site) - base), object);

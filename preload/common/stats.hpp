@@ -40,7 +40,7 @@ struct alignas(64) Record {
   std::uint64_t late_ns;   // the sum of these times
   std::uint64_t longest_ns;
   char plan[kPlanText];    // what the barrier was made of, where it is not what the file says
-  char place[128];         // the call site as text: "symbol+0x12 (program)"
+  char place[128];         // the call site as text: "symbol+0x12 (program)"; of none that is exported: "+0x1234 (/path/program)"
 };
 
 struct Note {

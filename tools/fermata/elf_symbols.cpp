@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -113,6 +114,42 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
     }
   }
   return out;
+}
+
+std::string function_at(const std::string& path, std::uint64_t offset) {
+  elf_version(EV_CURRENT);
+  const Descriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (fd.value < 0) return "";
+  const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.value, ELF_C_READ, nullptr), elf_end);
+  std::size_t segments = 0;
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF || elf_getphdrnum(elf.get(), &segments) != 0) return "";
+  // The loader's base is the page of the first segment; 0 but in programs that are not position-independent.
+  std::uint64_t first = UINT64_MAX;
+  for (std::size_t i = 0; i < segments; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD)
+      first = std::min<std::uint64_t>(first, segment.p_align > 1 ? segment.p_vaddr - segment.p_vaddr % segment.p_align : segment.p_vaddr);
+  }
+  if (first == UINT64_MAX) return "";
+  const std::uint64_t address = first + offset;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB || header.sh_entsize == 0) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr) continue;
+    const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
+    for (int i = 0; i < symbols; ++i) {
+      GElf_Sym symbol;
+      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      if (address <= symbol.st_value || address - symbol.st_value > symbol.st_size) continue;
+      const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
+      if (name == nullptr || *name == '\0') continue;
+      std::ostringstream out;
+      out << name << "+0x" << std::hex << address - symbol.st_value;
+      return out.str();
+    }
+  }
+  return "";
 }
 
 Result<std::vector<std::string>> loaded_objects(const std::string& program) {

@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <tuple>
 
+#include "elf_symbols.hpp"
 #include "preload/common/stats.hpp"
 
 namespace fermata::tool {
@@ -21,6 +23,30 @@ std::string text_of(const char (&field)[N]) {
     if (static_cast<unsigned char>(c) < 32) c = '?';
   return out;
 }
+
+// Of a file. A call site without an exported symbol is "+0x1234 (/path/program)": its name is looked for in that object.
+class Places {
+ public:
+  const std::string& of(const stats::Record& r) {
+    const std::string text = text_of(r.place);
+    const auto [at, is_new] = known_.try_emplace(text, text);
+    if (is_new) at->second = named(text);
+    return at->second;
+  }
+
+ private:
+  static std::string named(const std::string& text) {
+    const auto open = text.find(" (/");
+    std::uint64_t offset = 0;
+    if (text.rfind("+0x", 0) != 0 || open == std::string::npos || text.back() != ')') return text;
+    if (std::from_chars(text.data() + 3, text.data() + open, offset, 16).ptr != text.data() + open) return text;
+    const std::string path = text.substr(open + 2, text.size() - open - 3);
+    const std::string function = function_at(path, offset);
+    return (function.empty() ? text.substr(0, open) : function) + " (" + path.substr(path.rfind('/') + 1) + ")";
+  }
+
+  std::map<std::string, std::string> known_;
+};
 
 std::string duration(double ns) {
   if (ns < 1e4) return fmt::format("{:.0f} ns", ns);
@@ -45,7 +71,7 @@ struct Late {
   double mean() const { return times > 0 ? static_cast<double>(sum_ns) / static_cast<double>(times) : 0; }
 };
 
-void add(ProcessStats& out, const stats::File& file, std::uint32_t records) {
+void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Places& places) {
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>, std::pair<SiteStats, Late>> sites;
   std::map<std::uint32_t, std::pair<ThreadStats, Late>> threads;
   std::map<std::string, std::uint64_t> left;
@@ -53,7 +79,7 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records) {
     const stats::Record& r = file.record[i];
     auto& [s, site_late] = sites[{r.object, r.site, r.members, r.reason}];
     s.object = r.object;
-    s.place = text_of(r.place);
+    s.place = places.of(r);
     if (s.plan.empty()) s.plan = text_of(r.plan);
     if (r.reason > 0 && r.reason <= stats::kNotes) s.reason = text_of(file.note[r.reason - 1].text);
     s.members = r.members;
@@ -112,13 +138,14 @@ Result<ProcessStats> read_stats(const std::string& path) {
   const std::uint32_t events = file->events.load(std::memory_order_relaxed);
   const std::uint32_t records = std::min(file->records.load(std::memory_order_relaxed), stats::kRecords);  // order: see above
   out.not_counted = file->lost.load(std::memory_order_relaxed);                                            // order: see above
-  add(out, *file, records);
+  Places places;
+  add(out, *file, records, places);
   for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
     const stats::Event& e = file->event[i];
     if (e.record >= records || e.end_ns < e.begin_ns) continue;
     const stats::Record& r = file->record[e.record];
     out.waits.push_back({static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0,
-                         text_of(r.place)});
+                         places.of(r)});
   }
   return out;
 }
