@@ -30,11 +30,23 @@ PlanSlot slot_of(const ProgramHeader& program) {
   return PlanSlot::kBarrier;
 }
 
+// Programs synchronize because they exchange data. A loop that only calls finds a rhythm that lasts, often the best one that its lines
+// have: with two cores and both slots in one line 66 ns an episode of allreduce; pushed out of it by data once in 256 episodes 100 ns,
+// where a pause between two looks kept 69. So now and then each member writes a line before an episode and reads its neighbour's after it.
+constexpr std::int64_t kInStep = 256;
+struct alignas(kMaxLine) Cell {
+  std::atomic<std::int64_t> value[2];  // by parity: a member may be one exchange ahead
+};
+
 // Shared by the members of one repeat: between processes it is an anonymous shared page.
 struct Timing {
   std::atomic<std::int32_t> failed{0};  // -Status of a member
   std::atomic<std::int64_t> episodes{0};
   std::atomic<std::int64_t> ns{0};
+  std::atomic<std::int64_t> seen{0};  // of the cells: so that they are read
+
+  Cell* cells() { return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine)); }
+  static std::size_t bytes(std::uint32_t members) { return round_up(sizeof(Timing), kMaxLine) + members * sizeof(Cell); }
 };
 
 // As programs call it: what a schedule costs depends on what its callers do between two signals.
@@ -50,14 +62,6 @@ int one_episode(fermata_member* m, const ProgramHeader& program) {
   }
 }
 
-// Programs don't call in step for ever. A loop that does finds a rhythm that lasts, often the best one that its lines have: with two
-// cores and both slots in one line, 66 ns an episode; pushed out of it once in 256 episodes 100 ns, where a pause between two looks
-// kept 69. So each member in turn comes late by a few pauses.
-constexpr std::int64_t kInStep = 256;
-void come_late_in_turn(std::int64_t episode, std::uint32_t rank, std::uint32_t members) {
-  if (episode % kInStep == 0 && episode / kInStep % members == rank) pause<RealAtomics>(8);
-}
-
 // Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
 // the batch's number, and rank 0 says before each batch, through a plain store ordered by the episodes, whether to go on.
 void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
@@ -69,13 +73,18 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     member->set_timeout(5'000'000'000);
     fermata_member handle{};
     handle.member = member;
+    std::int64_t seen = 0;
     constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
       for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) {
-        come_late_in_turn(e, rank, program.members);
+        const bool exchange = e % kInStep == 0;
+        const std::int64_t parity = e / kInStep % 2;
+        // order: relaxed at both: that the line moves is all that matters
+        if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
         status = static_cast<Status>(one_episode(&handle, program));
+        if (exchange) seen += timing.cells()[(rank + 1) % program.members].value[parity].load(std::memory_order_relaxed);
       }
       if (status != Status::kOk) break;
       if (rank == 0) {
@@ -97,6 +106,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
       // barrier but not for a broadcast, so batches never repeat a length and rank 0 cannot be two ahead.
       if (timing.episodes.load(std::memory_order_relaxed) < 0) break;  // order: relaxed: see rank 0's store
     }
+    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: nobody reads it
   }
   if (status != Status::kOk) {
     timing.failed.store(-static_cast<std::int32_t>(status), std::memory_order_relaxed);  // order: read after the end
@@ -147,7 +157,7 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   const char* detail = "";
   const Status made = Team::create(options, &team, &detail);
   if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
-  void* page = mmap(nullptr, sizeof(Timing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page = mmap(nullptr, Timing::bytes(program.members), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     team->release();
     return Error{Status::kMemory, "measuring: mmap failed"};
@@ -158,7 +168,7 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                 // order: see above
   const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);            // order: see above
   const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));          // order: see above
-  munmap(page, sizeof(Timing));
+  munmap(page, Timing::bytes(program.members));
   team->release();
   if (ran != Status::kOk) return Error{ran, "measuring: fork failed"};
   if (failed != 0) return Error{static_cast<Status>(-failed), std::string("measuring ") + program.algorithm + ": a member failed"};
