@@ -84,6 +84,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
         // order: relaxed at both: that the line moves is all that matters
         if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
         status = static_cast<Status>(one_episode(&handle, program));
+        // order: relaxed: see above
         if (exchange) seen += timing.cells()[(rank + 1) % program.members].value[parity].load(std::memory_order_relaxed);
       }
       if (status != Status::kOk) break;

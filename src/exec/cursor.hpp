@@ -44,12 +44,13 @@ inline void pause(std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) A::pause();
 }
 
-// A send and an await that folds, in turn, all in register 0, and the end: exchanges among equals.
+// A send and an await in turn, which folds (or carries nothing), all in register 0, and the end: exchanges among equals.
+template <Load L>
 inline bool goes_in_rounds(const Step* step) {
   for (; step->code == Code::kSend; step += 2) {
     const Step& await = step[1];
     const bool folds = await.fold == Fold::kCombineLeft || await.fold == Fold::kCombineRight;
-    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || !folds) return false;
+    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || folds != (L == Load::kOneWord)) return false;
     if (step[2].code == Code::kEnd) return true;
   }
   return false;
@@ -153,27 +154,30 @@ class Cursor {
     }
   }
 
-  // start() and advance() in one for a program of one word that `goes_in_rounds`: no dispatch, and the word stays in a register, so
-  // that little stands between the last look and the next call's first signal. behind() runs after that signal. False: not over,
-  // and advance() goes on, with value as it is now in register 0.
-  template <class Behind>
+  // start() and advance() in one for a program of at most one word that `goes_in_rounds`: no dispatch, and the word stays in a
+  // register, so that little stands between the last look and the next call's first signal. behind() runs after that signal. False:
+  // not over, and advance() goes on, with value as it is now in register 0.
+  template <Load L, class Behind>
   [[gnu::always_inline]] bool rounds(M& memory, const Step* program, std::uint64_t episode, std::uint64_t& value, FoldFn fold,
                                      std::uint32_t spins, Behind&& behind) {
     const auto mine = [&](std::uint32_t) { return value; };
-    send<Load::kOneWord>(memory, *program, episode, 1, mine);
+    send<L>(memory, *program, episode, 1, mine);
     behind();
     for (const Step* step = program + 1;;) {
       const std::uint32_t slot = slot_of(*step, episode);
-      if (watch(memory.header(slot), episode, step->pauses, spins) != episode) [[unlikely]] {
+      const std::uint64_t seen = watch(memory.header(slot), episode, step->pauses, spins);
+      if (L == Load::kNothing ? seen < episode : seen != episode) [[unlikely]] {
         program_ = program;
         episode_ = episode;
         status_ = Status::kOk;
         return pend(step);
       }
-      const std::uint64_t theirs = A::plain_load(memory.payload(slot, 0));
-      value = step->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
+      if constexpr (L == Load::kOneWord) {
+        const std::uint64_t theirs = A::plain_load(memory.payload(slot, 0));
+        value = step->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
+      }
       if ((++step)->code == Code::kEnd) [[likely]] return true;
-      send<Load::kOneWord>(memory, *step, episode, 1, mine);
+      send<L>(memory, *step, episode, 1, mine);
       ++step;
     }
   }

@@ -109,7 +109,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     next += p->regions;
   }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
-  m->rounds_ = word.steps != nullptr && goes_in_rounds(word.steps);
+  m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
+  const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
+  m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
   *out = m;
   return Status::kOk;
 }
@@ -157,6 +159,13 @@ Status Member::finish() {
   snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
            ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
   return Status::kMismatch;
+}
+
+// barrier() has stopped at an await.
+Status Member::late_for_barrier() {
+  gate_ = 0;
+  load_ = Load::kNothing;
+  return wait();
 }
 
 // allreduce_again() has stopped at an await.

@@ -72,6 +72,18 @@ class Member {
   void leave();  // and free
 
   [[gnu::always_inline]] Status barrier() {
+    if (barrier_rounds_ && gate_ == os::fork_generation()) [[likely]] {
+      const Bound& plan = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
+      std::uint64_t nothing = 0;
+      memory_.region = plan.region;
+      memory_.root = 0;
+      const std::uint64_t episode = ++*plan.episodes;
+      const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, Call{}.packed()); };
+      if (!cursor_.rounds<Load::kNothing>(memory_, plan.steps, episode, nothing, nullptr, spins_, behind)) [[unlikely]]
+        return late_for_barrier();
+      say_over<RealAtomics>(*status_, sequence_);
+      return Status::kOk;
+    }
     if (tagged_) [[unlikely]] return barrier_with_tag(0);
     const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
     if (ready != Status::kOk) [[unlikely]] return ready;
@@ -104,7 +116,7 @@ class Member {
     memory_.root = 0;
     const std::uint64_t episode = ++*plan.episodes;
     const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, repeat_.call); };
-    if (!cursor_.rounds(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]] return late(value, out);
+    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]] return late(value, out);
     copy_bytes(out, &value, 8);
     say_over<RealAtomics>(*status_, sequence_);
     return Status::kOk;
@@ -206,6 +218,7 @@ class Member {
     return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
   }
   Status late(std::uint64_t value, void* out);
+  Status late_for_barrier();
   // The end of a call off the shortest path: results, tags and errors.
   Status finish();
   void over() {
@@ -237,7 +250,8 @@ class Member {
     FoldFn fold = nullptr;
     std::uint64_t call = 0;
   };
-  bool rounds_ = false;  // the plan of allreduces of one word goes in rounds
+  bool rounds_ = false;          // the plan of allreduces of one word goes in rounds
+  bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
   TeamCursor cursor_;
