@@ -116,7 +116,8 @@ class Member {
     memory_.root = 0;
     const std::uint64_t episode = ++*plan.episodes;
     const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, repeat_.call); };
-    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]] return late(value, out);
+    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]]
+      return late(value, out);
     copy_bytes(out, &value, 8);
     say_over<RealAtomics>(*status_, sequence_);
     return Status::kOk;

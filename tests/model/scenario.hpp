@@ -87,7 +87,8 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     const auto word = [&](std::uint32_t i) { return regs[0][i]; };
     // Both ways to walk such a program, side by side and in turn.
     if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) && (episode + member) % 2 == 0) {
-      const bool over = cursor.template rounds<Load::kOneWord>(memory, programs.steps[member].data(), episode, regs[0][0], add_words, 0, [] {});
+      const Step* const steps = programs.steps[member].data();
+      const bool over = cursor.template rounds<Load::kOneWord>(memory, steps, episode, regs[0][0], add_words, 0, [] {});
       if (!over) finish<Load::kOneWord>(cursor, carried, regs);
     } else if (words == 1) {
       cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, words, word);
