@@ -43,6 +43,10 @@ enum class BlockCode : std::uint8_t {
   kCopy,           // to = from, here; before all that this stage sends and receives
 };
 
+// Sends read what their place held when the stage began. Receives of a stage that share `to` are done in list order, for that is the
+// order of the fold; if part by part, then every part in it. All others, and all sends, go on independently, those of one edge in list
+// order; whoever held them up for one another could wait for ever. An edge may lead from a member to itself: its own value, folded at
+// its place in the list.
 struct BlockTransfer {
   BlockCode code = BlockCode::kSend;
   // Of a receive: this stage also sends what `to` holds, so each part of it may be overwritten only when it was sent.

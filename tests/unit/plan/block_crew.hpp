@@ -1,0 +1,255 @@
+// Runs block programs of all members over real buffers, one step of a member chosen at random after another, against a serial
+// reference. Each element of a block is a text: where it belongs, and whose contributions were folded into it, in order.
+#ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
+#define FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../schedule/random_schedule.hpp"
+#include "plan/blocks.hpp"
+#include "schedule/contents.hpp"
+
+namespace fermata::test {
+
+using Elements = std::vector<std::string>;
+
+// Blocks of the kind, by rank where there are several: elements of block b, of input (by member) and output.
+class BlockCrew {
+ public:
+  // irregular: blocks of different sizes.
+  BlockCrew(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular, Random& random)
+      : s_(s), random_(random), irregular_(irregular), capacity_(1 + random.below(3)), queues_(programs[0].edges.size()) {
+    for (const CompiledBlocks& c : programs) {
+      EXPECT_EQ(c.edges, programs[0].edges);
+      members_.push_back({&c.program, {}, {}, {}, {}, 0, false, {}});
+      Member& m = members_.back();
+      m.input = filled(m, true);
+      m.output = filled(m, false);
+      m.before = m.input;
+      m.space.assign(c.program.space_blocks, Elements(largest()));
+      m.done.assign(c.program.transfer_count, false);
+    }
+  }
+
+  void run() {
+    std::vector<Member*> busy;
+    for (Member& m : members_) busy.push_back(&m);
+    while (!busy.empty() && !::testing::Test::HasFailure()) {
+      std::vector<std::size_t> order(busy.size());
+      bool moved = false;
+      const std::size_t begin = static_cast<std::size_t>(random_.below(static_cast<int>(busy.size())));
+      for (std::size_t k = 0; k < busy.size(); ++k) moved = advance(*busy[(begin + k) % busy.size()]) || moved;
+      std::erase_if(busy, [](const Member* m) { return m->stage == m->program->stage_count; });
+      ASSERT_TRUE(moved || busy.empty()) << "nobody can go on";
+    }
+    for (const auto& queue : queues_) EXPECT_TRUE(queue.empty()) << "sent and never received";
+  }
+
+  // In rank order, or in any order.
+  void check(bool rank_order) {
+    for (std::int32_t r = 0; r < s_.members; ++r) {
+      EXPECT_EQ(members_[r].input, members_[r].before) << "input of " << r << " was written";
+      std::vector<Elements> got = members_[r].output;
+      const std::vector<Elements> want = reference(r);
+      for (Elements& block : got) {
+        for (std::string& e : block)
+          if (!rank_order && e.find(':') != std::string::npos) std::sort(e.begin() + static_cast<std::ptrdiff_t>(e.find(':')) + 1, e.end());
+      }
+      EXPECT_EQ(got, want) << "output of " << r;
+    }
+  }
+
+  std::size_t count_of(std::int32_t from, std::int32_t to) const {
+    return irregular_ ? static_cast<std::size_t>((from * 5 + to * 3) % 7) : 7;
+  }
+
+ private:
+  struct Member {
+    const BlockProgram* program;
+    std::vector<Elements> input, output, before, space;
+    std::uint32_t stage;
+    bool copied;
+    std::vector<bool> done;  // by transfer
+  };
+  struct Message {
+    std::uint32_t piece, pieces;
+    Elements elements;
+  };
+
+  std::size_t largest() const { return 7; }
+  std::int32_t rank(const Member& m) const { return static_cast<std::int32_t>(m.program->rank); }
+
+  std::size_t blocks(std::int32_t r, bool input) const {
+    const auto p = static_cast<std::size_t>(s_.members);
+    switch (s_.kind) {
+      case Kind::kBroadcast: return (r == s_.root) == input ? 1 : 0;
+      case Kind::kReduce: return input || r == s_.root ? 1 : 0;
+      case Kind::kGather: return input ? 1 : r == s_.root ? p : 0;
+      case Kind::kScatter: return !input ? 1 : r == s_.root ? p : 0;
+      case Kind::kAllgather: return input ? 1 : p;
+      case Kind::kReduceScatter: return input ? p : 1;
+      case Kind::kAlltoall: return p;
+      default: return 1;
+    }
+  }
+
+  // Who contributes the block that is number i at r, and who gets it.
+  std::size_t size(std::int32_t r, std::int32_t i, bool input) const {
+    switch (s_.kind) {
+      case Kind::kGather: return input ? count_of(r, 0) : count_of(i, 0);
+      case Kind::kAllgather: return input ? count_of(r, 0) : count_of(i, 0);
+      case Kind::kScatter: return input ? count_of(0, i) : count_of(0, r);
+      case Kind::kAlltoall: return input ? count_of(r, i) : count_of(i, r);
+      default: return largest();
+    }
+  }
+
+  static char name(std::int32_t r) { return static_cast<char>('0' + r); }
+  static std::string place(std::int32_t to, std::size_t e) { return std::to_string(to) + "." + std::to_string(e) + ":"; }
+
+  // The place of an element: the member that a block is meant for, where that tells blocks apart, and its number.
+  std::int32_t meant_for(std::int32_t r, std::int32_t i, bool input) const {
+    const bool personal = s_.kind == Kind::kScatter || s_.kind == Kind::kReduceScatter || s_.kind == Kind::kAlltoall;
+    return !personal ? 0 : input ? i : r;
+  }
+
+  std::vector<Elements> filled(const Member& m, bool input) const {
+    std::vector<Elements> out(blocks(rank(m), input));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      for (std::size_t e = 0; e < size(rank(m), number, input); ++e)
+        out[i].push_back(input ? place(meant_for(rank(m), number, true), e) + name(rank(m)) : "untouched");
+    }
+    return out;
+  }
+
+  std::vector<Elements> reference(std::int32_t r) const {
+    std::vector<Elements> out(blocks(r, false));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      std::string who;
+      const std::int32_t folded = folded_at(s_.kind, s_.members, r);
+      for (std::int32_t m = 0; folds(s_.kind) && m < folded; ++m) who += name(m);
+      if (s_.kind == Kind::kBroadcast || s_.kind == Kind::kScatter) who = name(s_.root);
+      if (s_.kind == Kind::kGather || s_.kind == Kind::kAllgather || s_.kind == Kind::kAlltoall) who = name(number);
+      for (std::size_t e = 0; e < size(r, number, false); ++e)
+        out[i].push_back(who.empty() ? "untouched" : place(meant_for(r, number, false), e) + who);
+    }
+    return out;
+  }
+
+  Elements& at(Member& m, const BlockAt& where) {
+    std::vector<Elements>& blocks = where.place == BlockPlace::kInput ? m.input : where.place == BlockPlace::kOutput ? m.output : m.space;
+    return blocks.at(where.index);
+  }
+  static std::size_t bound(std::size_t count, std::size_t piece, std::size_t pieces) { return piece * count / pieces; }
+
+  Elements read(Member& m, const BlockAt& where, const BlockTransfer& t) {
+    const Elements& block = at(m, where);
+    const auto edge = [&](std::uint32_t p) { return block.begin() + static_cast<std::ptrdiff_t>(bound(block.size(), p, t.pieces)); };
+    return {edge(t.piece), edge(t.piece + 1)};
+  }
+  void write(Member& m, const BlockTransfer& t, const Elements& elements) {
+    ASSERT_NE(t.to.place, BlockPlace::kInput);
+    Elements& block = at(m, t.to);
+    const std::size_t from = bound(block.size(), t.piece, t.pieces), to = bound(block.size(), t.piece + 1, t.pieces);
+    ASSERT_EQ(elements.size(), to - from) << "the two ends differ about the size";
+    std::copy(elements.begin(), elements.end(), block.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+
+  static Elements fold(const Elements& left, const Elements& right) {
+    EXPECT_EQ(left.size(), right.size());
+    Elements out;
+    for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+      const std::size_t a = left[i].find(':'), b = right[i].find(':');
+      EXPECT_EQ(left[i].substr(0, a), right[i].substr(0, b)) << "folded with another element";
+      out.push_back(left[i] + right[i].substr(b + 1));
+    }
+    return out;
+  }
+
+  static bool same_place(const BlockTransfer& a, const BlockAt& x, const BlockTransfer& b, const BlockAt& y) {
+    return x == y && a.piece == b.piece && a.pieces == b.pieces;
+  }
+
+  // The most that the format allows: any send whose edge has room, any receive, with only those before it that it must wait for.
+  bool may_go(const Member& m, std::uint32_t index) const {
+    const BlockStage& stage = m.program->stages[m.stage];
+    const BlockTransfer& t = m.program->transfers[index];
+    const bool sends = t.code == BlockCode::kSend;
+    if (sends ? queues_[t.edge].size() >= static_cast<std::size_t>(capacity_) : queues_[t.edge].empty()) return false;
+    for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
+      const BlockTransfer& u = m.program->transfers[i];
+      if (m.done[i] || u.code == BlockCode::kCopy || i == index) continue;
+      const bool u_sends = u.code == BlockCode::kSend;
+      if (u_sends && !sends && t.after_sends && same_place(u, u.from, t, t.to)) return false;
+      if (u_sends != sends || i > index) continue;
+      if (u.edge == t.edge || (!sends && same_place(u, u.to, t, t.to))) return false;
+    }
+    return true;
+  }
+
+  void go(Member& m, std::uint32_t index) {
+    const BlockTransfer& t = m.program->transfers[index];
+    m.done[index] = true;
+    const BlockEdge edge = m.program->edges[t.edge];
+    if (t.code == BlockCode::kSend) {
+      EXPECT_EQ(edge, (BlockEdge{m.program->rank, t.peer}));
+      queues_[t.edge].push_back({t.piece, t.pieces, read(m, t.from, t)});
+      return;
+    }
+    EXPECT_EQ(edge, (BlockEdge{t.peer, m.program->rank}));
+    const Message in = queues_[t.edge].front();
+    queues_[t.edge].pop_front();
+    EXPECT_EQ(in.piece, t.piece);
+    EXPECT_EQ(in.pieces, t.pieces);
+    if (t.code == BlockCode::kReceive) write(m, t, in.elements);
+    if (t.code == BlockCode::kReceiveLeft) write(m, t, fold(in.elements, read(m, t.from, t)));
+    if (t.code == BlockCode::kReceiveRight) write(m, t, fold(read(m, t.from, t), in.elements));
+  }
+
+  bool advance(Member& m) {
+    if (m.stage == m.program->stage_count) return false;
+    const BlockStage& stage = m.program->stages[m.stage];
+    bool moved = false;
+    if (!m.copied) {
+      for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
+        const BlockTransfer& t = m.program->transfers[i];
+        if (t.code != BlockCode::kCopy) continue;
+        write(m, t, read(m, t.from, t));
+        m.done[i] = moved = true;
+      }
+      m.copied = true;
+    }
+    std::vector<std::uint32_t> ready;
+    bool all = true;
+    for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
+      if (m.done[i]) continue;
+      all = false;
+      if (may_go(m, i)) ready.push_back(i);
+    }
+    if (all) {
+      ++m.stage;
+      m.copied = false;
+      return true;
+    }
+    if (ready.empty()) return moved;
+    go(m, ready[static_cast<std::size_t>(random_.below(static_cast<int>(ready.size())))]);
+    return true;
+  }
+
+  const Schedule& s_;
+  Random& random_;
+  const bool irregular_;
+  const int capacity_;
+  std::vector<Member> members_;
+  std::vector<std::deque<Message>> queues_;  // by edge
+};
+
+}  // namespace fermata::test
+#endif

@@ -1,0 +1,291 @@
+// Block programs of every kind and algorithm, run and compared with a serial reference; and which schedules are chosen.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "algo/algorithm.hpp"
+#include "algo/sweep.hpp"
+#include "block_crew.hpp"
+#include "schedule/compose.hpp"
+
+namespace fermata {
+namespace {
+
+using test::BlockCrew;
+using test::Random;
+
+constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = false};
+constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
+constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
+constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
+
+bool irregular_kind(Kind k) {
+  return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
+}
+
+std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
+  if (!has_root(kind)) return {0};
+  const std::set<std::int32_t> roots{0, members / 2, members - 1};
+  return {roots.begin(), roots.end()};
+}
+
+std::vector<CompiledBlocks> compile_all(const Schedule& s) {
+  std::vector<CompiledBlocks> programs;
+  for (std::int32_t m = 0; m < s.members; ++m) {
+    Result<CompiledBlocks> one = compile_blocks(s, m, Verified{});
+    EXPECT_TRUE(one) << (one ? "" : one.error().message);
+    if (one) programs.push_back(std::move(*one));
+  }
+  return programs;
+}
+
+// Lists in order, indices within what the program says there is, nothing read before it was there.
+void check_form(const CompiledBlocks& c) {
+  const BlockProgram& p = c.program;
+  std::uint32_t next = 0;
+  for (std::uint32_t a = 0; a < p.stage_count; ++a) {
+    ASSERT_EQ(p.stages[a].first, next);
+    ASSERT_GT(p.stages[a].count, 0u);
+    next += p.stages[a].count;
+    int before = 0;
+    for (std::uint32_t i = p.stages[a].first; i < next; ++i) {
+      const BlockTransfer& t = p.transfers[i];
+      const int group = t.code == BlockCode::kCopy ? 0 : t.code == BlockCode::kSend ? 1 : 2;
+      ASSERT_GE(group, before) << "copies, then sends, then receives";
+      before = group;
+      ASSERT_LT(t.piece, t.pieces);
+      if (t.from.place == BlockPlace::kSpace) {
+        ASSERT_LT(t.from.index, p.space_blocks);
+      }
+      if (t.to.place == BlockPlace::kSpace) {
+        ASSERT_LT(t.to.index, p.space_blocks);
+      }
+    }
+  }
+  ASSERT_EQ(next, p.transfer_count);
+}
+
+void run_and_check(const Schedule& s, Random& random, bool straight) {
+  const std::vector<CompiledBlocks> programs = compile_all(s);
+  ASSERT_EQ(std::ssize(programs), s.members);
+  for (const CompiledBlocks& c : programs) check_form(c);
+  const bool rank_order = verify(s, kProduct).ok();
+  BlockCrew regular(s, programs, false, random);
+  regular.run();
+  regular.check(rank_order);
+  if (!straight) return;
+  BlockCrew irregular(s, programs, true, random);
+  irregular.run();
+  irregular.check(rank_order);
+}
+
+bool uses_space(const std::vector<CompiledBlocks>& programs) {
+  return std::any_of(programs.begin(), programs.end(), [](const CompiledBlocks& c) { return c.program.space_blocks > 0; });
+}
+
+TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
+  Random random(11);
+  std::set<Kind> seen;
+  for (const std::int32_t members : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
+    for (const Algorithm& algorithm : algorithms()) {
+      for (int k = 1; k < kKindCount; ++k) {
+        const auto kind = static_cast<Kind>(k);
+        for (const std::int32_t degree : algorithm.has_degree ? std::vector{1, 2, 3} : std::vector{2}) {
+          for (const std::int32_t root : roots_of(kind, members)) {
+            const Request request{.kind = kind, .members = members, .root = root, .degree = degree};
+            if (!algorithm.applicable(request)) continue;
+            const Schedule whole = algorithm.build(request);
+            if (!verify(whole, kSum)) continue;  // contributions come more than once
+            for (const std::int32_t segments : {1, 3}) {
+              if (segments > 1 && (members > 9 || members % 2 == FERMATA_TEST_SCALE % 2)) continue;
+              const Schedule s = pipeline(whole, segments);
+              SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root) +
+                           " segments=" + std::to_string(segments));
+              run_and_check(s, random, irregular_kind(kind) && !uses_space(compile_all(s)));
+              seen.insert(kind);
+              if (HasFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kKindCount - 1));
+}
+
+TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (int k = 1; k < kKindCount; ++k) {
+      const Request request{.kind = static_cast<Kind>(k), .members = 8, .root = has_root(static_cast<Kind>(k)) ? 3 : 0};
+      if (!algorithm.applicable(request)) continue;
+      const Schedule s = algorithm.build(request);
+      for (const CompiledBlocks& c : compile_all(s)) {
+        std::uint32_t copies = 0;
+        for (const BlockTransfer& t : c.transfers) {
+          if (t.code != BlockCode::kCopy) continue;
+          ++copies;
+          EXPECT_EQ(t.from.place, BlockPlace::kInput) << s.algorithm << " " << name_of(s.kind);
+          EXPECT_EQ(t.to.place, BlockPlace::kOutput) << s.algorithm << " " << name_of(s.kind);
+        }
+        const bool own = s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall || (s.kind == Kind::kScan && c.program.rank == 0) ||
+                         ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
+        EXPECT_EQ(copies, own ? 1u : 0u) << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
+      }
+    }
+  }
+}
+
+// Registers that wander: values are put aside and fetched back, written over while they are sent, exchanged.
+TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
+  Random random(3);
+  int ran = 0, copied = 0, last_copied = 0, after_sends = 0, to_oneself = 0;
+  for (int trial = 0; trial < 300000 / FERMATA_TEST_SCALE; ++trial) {
+    const auto& table = algorithms();
+    const Algorithm& algorithm = table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
+    const auto kind = static_cast<Kind>(1 + random.below(kKindCount - 1));
+    const std::int32_t members = 1 + random.below(4);
+    const Request request{.kind = kind, .members = members, .root = has_root(kind) ? random.below(members) : 0};
+    if (!algorithm.applicable(request)) continue;
+    Schedule s = pipeline(algorithm.build(request), 1 + random.below(2));
+    s.registers = 2;
+    for (int more = 1 + random.below(4); more > 0; --more) {
+      const int at = random.below(static_cast<int>(s.stages.size()) + 1);
+      if (random.chance(30) || at == std::ssize(s.stages)) s.stages.insert(s.stages.begin() + at, Stage{});
+      std::vector<Transfer>& list = s.stages[static_cast<std::size_t>(at)].transfers;
+      const std::int32_t from = random.below(members), to = random.chance(60) ? from : random.below(members);
+      const Transfer extra{from, to, random.below(s.chunks), static_cast<std::uint8_t>(random.below(2)),
+                           static_cast<std::uint8_t>(random.below(2)), random.chance(80) ? Action::kCopy : Action::kCombine,
+                           random.chance(50) ? Side::kLeft : Side::kRight};
+      list.insert(list.begin() + random.below(static_cast<int>(list.size()) + 1), extra);
+    }
+    if (!verify(s, kSum)) continue;
+    SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " trial " + std::to_string(trial));
+    run_and_check(s, random, false);
+    if (HasFailure()) return;
+    ++ran;
+    for (const CompiledBlocks& c : compile_all(s)) {
+      for (const BlockTransfer& t : c.transfers) {
+        copied += t.code == BlockCode::kCopy && t.to.place == BlockPlace::kSpace;
+        last_copied += t.code == BlockCode::kCopy && t.from.place == BlockPlace::kSpace && t.to.place == BlockPlace::kOutput;
+        after_sends += t.after_sends;
+        to_oneself += t.code == BlockCode::kSend && t.peer == c.program.rank;
+      }
+    }
+  }
+  EXPECT_GT(ran, 5000 / FERMATA_TEST_SCALE);
+  EXPECT_GT(copied, 500 / FERMATA_TEST_SCALE);
+  EXPECT_GT(last_copied, 500 / FERMATA_TEST_SCALE);
+  EXPECT_GT(after_sends, 500 / FERMATA_TEST_SCALE);
+  EXPECT_GT(to_oneself, 50 / FERMATA_TEST_SCALE);
+}
+
+TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
+  for (const char* name : {"complete", "butterfly"}) {
+    const Schedule s = find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = 2});
+    for (const CompiledBlocks& c : compile_all(s)) {
+      ASSERT_EQ(c.transfers.size(), 2u) << name;
+      EXPECT_EQ(c.edges.size(), 2u) << name;
+      EXPECT_EQ(c.transfers[0].from, (BlockAt{BlockPlace::kInput, 0}));
+      EXPECT_EQ(c.transfers[1].code, c.program.rank == 0 ? BlockCode::kReceiveRight : BlockCode::kReceiveLeft);
+      EXPECT_EQ(c.transfers[1].from, (BlockAt{BlockPlace::kInput, 0}));
+      EXPECT_EQ(c.transfers[1].to, (BlockAt{BlockPlace::kOutput, 0}));
+      EXPECT_FALSE(c.transfers[1].after_sends);
+    }
+  }
+}
+
+TEST(Blocks, SpaceIsUsedAgain) {
+  const Schedule s = find_algorithm("bruck")->build({.kind = Kind::kAlltoall, .members = 16});
+  std::int32_t through = 0;  // blocks that pass by member 0
+  for (const Stage& stage : s.stages) {
+    for (const Transfer& t : stage.transfers) through += t.to == 0 && t.chunk % 16 != 0;
+  }
+  const auto c = compile_blocks(s, 0);
+  ASSERT_TRUE(c);
+  EXPECT_GT(c->program.space_blocks, 0u);
+  EXPECT_LT(static_cast<std::int32_t>(c->program.space_blocks), through);
+  EXPECT_LE(c->program.space_blocks, 16u);
+}
+
+TEST(Blocks, WhatCannotBeCompiledIsRefused) {
+  Schedule s = find_algorithm("linear")->build({.kind = Kind::kBroadcast, .members = 3});
+  EXPECT_EQ(compile_blocks(s, 3).error().status, Status::kArgument);
+  EXPECT_EQ(compile_blocks(s, -1).error().status, Status::kArgument);
+  s.stages[0].transfers.push_back({.from = 1, .to = 2});
+  EXPECT_EQ(compile_blocks(s, 0).error().status, Status::kUnsupported);
+  s.stages[0].transfers.clear();
+  EXPECT_EQ(compile_blocks(s, 0).error().status, Status::kVerify);
+  const Schedule barrier = find_algorithm("linear")->build({.kind = Kind::kBarrier, .members = 3});
+  EXPECT_EQ(compile_blocks(barrier, 0).error().status, Status::kUnsupported);
+  const Schedule twice = find_algorithm("dissemination")->build({.kind = Kind::kAllreduce, .members = 3});
+  EXPECT_EQ(compile_blocks(twice, 0).error().status, Status::kVerify);
+}
+
+bool goes_straight(const Schedule& s) {
+  for (const Stage& stage : s.stages) {
+    for (const Transfer& t : stage.transfers)
+      if (t.from != rule_of(s, t.chunk).starts_at || t.to != rule_of(s, t.chunk).ends_at) return false;
+  }
+  return true;
+}
+
+TEST(BlockChoice, ThereAlwaysIsOne) {
+  for (std::int32_t members = 1; members <= 33; members += members < 9 || FERMATA_TEST_SCALE == 1 ? 1 : 12) {
+    for (int k = 1; k < kKindCount; ++k) {
+      const auto kind = static_cast<Kind>(k);
+      for (const std::int32_t root : roots_of(kind, members)) {
+        for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
+          for (const OpTraits op : {kFloatSum, kFloatProduct}) {
+            if (!folds(kind) && !op.commutative) continue;
+            const bool irregular = members % 2 == 0;
+            const Schedule s = choose_blocks(kind, members, root, bytes, irregular, op, nullptr);
+            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root));
+            ASSERT_GT(s.chunks, 0);
+            EXPECT_EQ(s.kind, kind);
+            EXPECT_EQ(s.members, members);
+            EXPECT_EQ(s.root, has_root(kind) ? root : 0);
+            EXPECT_TRUE(verify(s, op));
+            if (irregular && (kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall)) {
+              EXPECT_TRUE(goes_straight(s));
+            }
+            EXPECT_TRUE(compile_blocks(s, members - 1, Verified{}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockChoice, SizeDecides) {
+  const auto stages = [](Kind kind, std::size_t bytes) {
+    return choose_blocks(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
+  };
+  // Short vectors: few stages. Long ones: each member moves little, in more of them.
+  EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
+  EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);
+  EXPECT_GT(choose_blocks(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_GT(choose_blocks(Kind::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_EQ(choose_blocks(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
+}
+
+TEST(BlockChoice, TheModelDecides) {
+  CostModel far;  // ranks 0-3 and 4-7 on two machines: trees that cross between them often are dear
+  far.members = 8;
+  far.o.assign(64, 100);
+  far.l.assign(64, 50);
+  far.g.assign(64, 0.1);
+  for (int i = 0; i < 8; ++i) {
+    for (int j = 0; j < 8; ++j)
+      if ((i < 4) != (j < 4)) far.o[static_cast<std::size_t>(i * 8 + j)] = 50000;
+  }
+  const auto time = [&](const Schedule& s) { return cost(s, far, LayoutChoice{}, 64).critical_path_ns; };
+  const Schedule near = choose_blocks(Kind::kAllreduce, 8, 0, 64, false, kSum, &far);
+  for (const Algorithm& algorithm : algorithms()) {
+    const Request request{.kind = Kind::kAllreduce, .members = 8};
+    if (algorithm.redundant || algorithm.cuts || !algorithm.applicable(request)) continue;
+    EXPECT_LE(time(near), time(algorithm.build(request))) << near.algorithm << " and " << algorithm.name;
+  }
+}
+
+}  // namespace
+}  // namespace fermata
