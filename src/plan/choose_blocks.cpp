@@ -19,6 +19,9 @@ constexpr std::size_t kMostPipelined = 65536;
 // A segment of less takes hardly longer than its signal; an estimate.
 constexpr double kLeastSegmentBytes = 4096;
 
+// Cutting further must gain as much; what the model says of less is noise, and each piece has a cost that it does not know.
+constexpr double kWorthwhile = 0.95;
+
 // O and L of cores that share a cache, ns: the order of the one-way latencies on the recorded machines; an estimate.
 constexpr double kFlatO = 60, kFlatL = 40;
 
@@ -58,12 +61,17 @@ struct Choice {
 
 class Chooser {
  public:
-  Chooser(const Request& request, double block_bytes, bool straight, const CostModel& model)
-      : request_(request), block_bytes_(block_bytes), straight_(straight), model_(model) {}
+  Chooser(const Request& request, double block_bytes, bool straight, OpTraits op, const CostModel& model)
+      : request_(request),
+        block_bytes_(block_bytes),
+        straight_(straight),
+        may_repeat_(!folds(request.kind) || op.idempotent),
+        model_(model) {}
 
-  // Cheapest first; of equals the simpler, which comes first in the table and uncut.
+  // Cheapest first; of equals the simpler, which comes first in the table.
   std::vector<Choice> run() {
     for (const Algorithm& algorithm : algorithms()) {
+      if (algorithm.redundant && !may_repeat_) continue;
       for (const std::int32_t degree : kDegrees) {
         request_.degree = algorithm.has_degree ? degree : 2;
         if (algorithm.has_degree && degree > 1 && degree >= request_.members) break;
@@ -82,29 +90,37 @@ class Chooser {
   }
 
  private:
-  void add(const Algorithm& algorithm, const Schedule& schedule, std::int32_t segments) {
+  double time_of(const Schedule& schedule) const {
     const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
-    const double ns = cost(schedule, model_, LayoutChoice{}, block_bytes_ / pieces).critical_path_ns;
-    choices_.push_back({&algorithm, request_.degree, segments, ns, choices_.size()});
+    return cost(schedule, model_, LayoutChoice{}, block_bytes_ / pieces).critical_path_ns;
   }
 
   void consider(const Algorithm& algorithm) {
     const Schedule schedule = algorithm.build(request_);
     if (straight_ && !goes_straight(schedule)) return;
-    add(algorithm, schedule, 1);
+    Choice best{&algorithm, request_.degree, 1, time_of(schedule), choices_.size()};
+    cut(schedule, best);
+    choices_.push_back(best);
+  }
+
+  void cut(const Schedule& schedule, Choice& best) const {
     if (schedule.stages.size() < 2) return;  // within one stage there is nothing to overlap
     const std::int64_t pieces = schedule.chunks / blocks_of(schedule.kind, schedule.members);
     for (const std::int32_t segments : kSegments) {
       if (block_bytes_ / static_cast<double>(pieces * segments) < kLeastSegmentBytes) break;
       if (schedule.transfer_count() * static_cast<std::size_t>(segments) > kMostPipelined) break;
       if (std::int64_t{schedule.chunks} * segments > kMaxScheduleChunks) break;
-      add(algorithm, pipeline(schedule, segments), segments);
+      const double ns = time_of(pipeline(schedule, segments));
+      if (ns > kWorthwhile * best.ns) continue;
+      best.segments = segments;
+      best.ns = ns;
     }
   }
 
   Request request_;
   const double block_bytes_;
   const bool straight_;
+  const bool may_repeat_;
   const CostModel& model_;
   std::vector<Choice> choices_;
 };
@@ -115,7 +131,8 @@ Schedule choose_blocks(Kind kind, std::int32_t members, std::int32_t root, std::
                        const CostModel* model) {
   const Request request{.kind = kind, .members = members, .root = root};
   const CostModel flat = model == nullptr ? flat_model(members) : CostModel{};
-  Chooser chooser(request, static_cast<double>(block_bytes), irregular && hidden_sizes(kind), model == nullptr ? flat : *model);
+  Chooser chooser(request, static_cast<double>(block_bytes), irregular && hidden_sizes(kind), op,
+                  model == nullptr ? flat : *model);
   for (const Choice& choice : chooser.run()) {
     Schedule schedule = chooser.build(choice);
     if (verify(schedule, op)) return schedule;
