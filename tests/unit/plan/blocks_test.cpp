@@ -179,6 +179,38 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
   EXPECT_GT(to_oneself, 50 / FERMATA_TEST_SCALE);
 }
 
+Schedule sum_of_two(std::vector<Stage> stages) {
+  Schedule s;
+  s.kind = Kind::kAllreduce;
+  s.members = 2;
+  s.chunks = 1;
+  s.registers = 2;
+  s.stages = std::move(stages);
+  EXPECT_TRUE(verify(s, kProduct));
+  return s;
+}
+Transfer moved(int from, int to, std::uint8_t src, std::uint8_t dst) { return {from, to, 0, src, dst, Action::kCopy, Side::kRight}; }
+Transfer folded(int from, int to, std::uint8_t src, Side side) { return {from, to, 0, src, 0, Action::kCombine, side}; }
+
+TEST(Blocks, AFoldTakesItsOwnValueFromTheRegisterThatTheScheduleNames) {
+  Random random(1);
+  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // put aside
+                            {{moved(0, 1, 0, 0)}},
+                            {{moved(0, 1, 0, 0), folded(1, 1, 1, Side::kRight)}},
+                            {{moved(1, 0, 0, 0)}}}),
+                random, false);
+}
+
+TEST(Blocks, WhatAStageSendsIsNotCopiedOver) {
+  Random random(1);
+  run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // put aside
+                            {{moved(0, 1, 0, 0)}},
+                            {{moved(1, 0, 0, 1), moved(1, 1, 1, 0)}},  // 0's value back to it, the own one fetched
+                            {{folded(0, 1, 1, Side::kLeft)}},
+                            {{moved(1, 0, 0, 0)}}}),
+                random, false);
+}
+
 TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
   for (const char* name : {"complete", "butterfly"}) {
     const Schedule s = find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = 2});
