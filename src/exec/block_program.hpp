@@ -55,6 +55,7 @@ struct BlockTransfer {
   std::uint32_t edge = 0;    // in BlockProgram::edges
   BlockAt from;              // kSend, kCopy: the source; kReceiveLeft, kReceiveRight: this member's own operand (may be `to`)
   BlockAt to;                // receives and kCopy: where the result goes
+  std::uint32_t block = 0;   // number of the block (schedule/contents.hpp), whose size it has where it lies in space
   std::uint32_t piece = 0;
   std::uint32_t pieces = 1;
 };

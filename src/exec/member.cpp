@@ -79,7 +79,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
     if (p != nullptr) episodes += p->regions;
   }
-  const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t), kMaxLine);
+  const std::size_t ends = header.rings != 0 ? Channel::ends_of(header.members) * sizeof(Channel::End) : 0;
+  const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
   void* memory = aligned_alloc(kMaxLine, bytes);
   if (memory == nullptr) {
     if (team->shared()) os::unlock_byte(team->fd(), rank);
@@ -108,6 +109,11 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
     next += p->regions;
   }
+  if (header.rings != 0) {
+    auto* first = reinterpret_cast<Channel::End*>(next);
+    for (std::size_t i = 0; i < Channel::ends_of(header.members); ++i) new (first + i) Channel::End;
+    m->channel_ = {team->base() + header.rings, header.in_slot, header.members, rank, first};
+  }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
@@ -130,7 +136,8 @@ void Member::leave() {
   if (usable() != Status::kForked) {
     say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
-    if (outstanding()) team->wake_everybody();
+    if (outstanding() || has_requests()) team->wake_everybody();
+    fail_requests(Status::kBroken);
   }
   this->~Member();
   free(this);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/word.hpp"
+#include "exec/blocks.hpp"
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
 #include "exec/team.hpp"
@@ -57,6 +58,19 @@ struct Call {
     return {static_cast<Kind>(v & 0xff), static_cast<std::uint8_t>(v >> 8), static_cast<std::uint8_t>(v >> 16),
             static_cast<std::uint32_t>(v >> 40), static_cast<std::uint32_t>(v >> 24 & 0xffff)};
   }
+};
+
+// An operation on blocks that a member has begun, or may. Its owner keeps it, and all that it points to, until it is over.
+struct BlockRequest {
+  BlockOperation operation;
+  Call call;
+  bool ordered = true;   // on the channel that all operations share, and so in the same order at all members; else on its own
+  bool active = false;
+  Status status = Status::kOk;  // of the last use that is over
+  std::uint64_t uses = 0;
+  void (*completed)(BlockRequest* request, void* context) = nullptr;  // may begin requests, this one too; may not wait
+  void* context = nullptr;
+  BlockRequest* next = nullptr;  // while active
 };
 
 class Member;
@@ -127,6 +141,17 @@ class Member {
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
   Status resume();
+
+  // The channel that ordered requests share; null if this team moves no blocks.
+  Channel* shared_channel() { return channel_.base != nullptr ? &channel_ : nullptr; }
+  // From here until it is over the request is active. Never waits.
+  Status begin(BlockRequest* request);
+  // Does what active requests can do now. True: one of them has come to its end.
+  bool progress();
+  // Until the request is over, or as set_timeout and the idle hook say; then it is still active.
+  Status wait_for(BlockRequest* request);
+  Status test_for(BlockRequest* request);  // kPending, or how it ended
+  bool has_requests() const { return ordered_ != nullptr || unordered_ != nullptr; }
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
@@ -226,11 +251,22 @@ class Member {
     gate_ = generation_;
     say_over<RealAtomics>(*status_, sequence_);
   }
-  Status wait();
   void choose_spins();
-  template <class Policy>
-  Status wait_with(Policy& policy);
+  // What is waited for: a call on lines, or a request.
+  struct LineWait;
+  struct BlockWait;
+  template <class What>
+  Status wait(What what);
+  template <class Policy, class What>
+  Status wait_with(Policy& policy, What what);
+  Status wait();
   Status look_around(std::int64_t waited_ns);
+  Status lost(std::uint32_t rank);
+  Status look_for(const BlockRequest& request, std::int64_t waited_ns);
+  bool differs_from(std::uint32_t rank, const CallSeen& seen);
+  bool advance_requests(BlockRequest** list, bool one_by_one);
+  void fail_requests(Status status);
+  void ring(std::uint32_t rank) { fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls); }
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);
@@ -264,6 +300,12 @@ class Member {
   Bound bound_[kPlanSlots];
   bool tagged_ = false;  // this team's barrier carries tags
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
+
+  Channel channel_;                    // base null: this team moves no blocks
+  BlockRequest* ordered_ = nullptr;    // begun first, first
+  BlockRequest* unordered_ = nullptr;
+  bool progressing_ = false;
+  std::uint32_t issued_ = 0;           // ordered requests
 
   void* out_ = nullptr;  // where the result goes when the operation is over
   std::uint32_t out_bytes_ = 0;

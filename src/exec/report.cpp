@@ -6,7 +6,7 @@
 namespace fermata::exec {
 
 void describe(const Call& call, char* text, std::size_t capacity) {
-  if (!rides_on_a_line(call.kind)) {
+  if (static_cast<int>(call.kind) >= kKindCount) {
     snprintf(text, capacity, "an unknown call");
     return;
   }
@@ -16,6 +16,10 @@ void describe(const Call& call, char* text, std::size_t capacity) {
   switch (call.kind) {
     case Kind::kBarrier: snprintf(text, capacity, "%s", kind); break;
     case Kind::kBroadcast: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;
+    case Kind::kGather:
+    case Kind::kScatter: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;
+    case Kind::kAllgather:
+    case Kind::kAlltoall: snprintf(text, capacity, "%s(%u bytes)", kind, call.bytes); break;
     case Kind::kReduce:
       snprintf(text, capacity, "%s(%s, %s, %u bytes, root %u)", kind, type, op, call.bytes, call.root);
       break;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/blocks.hpp"
+
 namespace fermata::exec {
 namespace {
 
@@ -31,6 +33,21 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
     at += std::size_t{program.region_bytes} * program.regions;
   }
   return round_up(at, 4096);
+}
+
+// Rings for all pairs, then the heap: address space. As many bytes in a slot as keep the rings within kRingSpace.
+constexpr std::uint64_t kRingSpace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kHeapSpace = std::uint64_t{256} << 20;
+constexpr std::uint32_t kMostBlockMembers = 1024;
+
+std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
+  const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
+  const std::uint64_t fits = kRingSpace / pairs / kRingSlots;
+  header.in_slot = fits >= kMostInSlot ? kMostInSlot : fits / 4096 * 4096;
+  header.rings = at;
+  header.heap = at + round_up(pairs * Channel::ring_bytes(header.in_slot), 4096);
+  header.heap_bytes = kHeapSpace;
+  return header.heap + header.heap_bytes;
 }
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
@@ -96,7 +113,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     }
   }
   PlanEntry plans[kPlanSlots] = {};
-  const std::size_t bytes = lay_out(options, plans);
+  std::size_t bytes = lay_out(options, plans);
+  TeamHeader blocks = {};
+  blocks.members = options.members;
+  if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, blocks);
   os::Segment segment;
   const Status status =
       options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
@@ -111,6 +131,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->shared = options.shared;
   header->tagged = options.tagged;
   header->bytes = bytes;
+  header->rings = blocks.rings;
+  header->in_slot = blocks.in_slot;
+  header->heap = blocks.heap;
+  header->heap_bytes = blocks.heap_bytes;
   // order: nobody else has the segment yet
   header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
   std::uint64_t hash = options.members;
@@ -149,6 +173,13 @@ Status Team::check_segment(const char** detail) const {
     hash = with_plan(hash, program_hash(*program));
   }
   if (hash != h.hash) return Status::kMismatch;
+  if (h.rings != 0) {
+    TeamHeader blocks = {};
+    blocks.members = h.members;
+    if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0 || lay_out_blocks(h.rings, blocks) != segment_.bytes ||
+        blocks.in_slot != h.in_slot || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
+      return Status::kMismatch;
+  }
   *detail = "";
   return Status::kOk;
 }

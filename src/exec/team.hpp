@@ -79,6 +79,10 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t bytes;
   std::uint64_t hash;        // over the plans' hashes
   PlanEntry plans[kPlanSlots];
+  std::uint64_t rings = 0;       // offset of a ring for each pair of members (exec/blocks.hpp); 0: this team moves no blocks
+  std::uint64_t in_slot = 0;     // bytes of a piece in one of their slots
+  std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
+  std::uint64_t heap_bytes = 0;
   alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
   std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
   std::atomic<std::uint32_t> joined;                    // members so far
@@ -90,6 +94,7 @@ struct TeamOptions {
   std::uint32_t members = 1;
   bool shared = false;
   bool tagged = false;
+  bool blocks = false;  // room for operations on blocks: address space, which takes memory only where it is used
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported

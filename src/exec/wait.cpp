@@ -8,6 +8,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
+constexpr std::int64_t kWithRequestsNs = 1'000'000;
 
 // A member is gone if it left, or its process has died.
 bool is_gone(const Team& team, std::uint32_t rank) {
@@ -39,6 +40,19 @@ Status Member::broken_status() {
   return status;
 }
 
+// The same number of calls and another call: text for the error.
+bool Member::differs_from(std::uint32_t rank, const CallSeen& seen) {
+  if (seen.sequence != sequence_ * 2 || !seen.stable) return false;
+  const std::uint64_t mine = status_->call.load(std::memory_order_relaxed);  // order: own line
+  if (seen.call == mine) return false;
+  char theirs[96];
+  char ours[96];
+  describe(Call::unpack(seen.call), theirs, sizeof theirs);
+  describe(Call::unpack(mine), ours, sizeof ours);
+  snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, rank, theirs);
+  return true;
+}
+
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -47,29 +61,80 @@ Status Member::look_around(std::int64_t waited_ns) {
     const bool gone = is_gone(*team_, r);
     const CallSeen seen = read_call<RealAtomics>(s);
     if (seen.sequence > sequence_ * 2) continue;  // has done its part of our call
-    if (gone) {
-      snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left or died", r,
-               s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed));  // order: text
-      team_->break_with(Status::kMemberLost, r);
-      return Status::kMemberLost;
-    }
-    if (seen.sequence != sequence_ * 2 || !seen.stable) continue;
-    const std::uint64_t mine = status_->call.load(std::memory_order_relaxed);  // order: own line
-    if (seen.call == mine || waited_ns < 2 * kLookNs) continue;
-    char theirs[80];
-    char ours[80];
-    describe(Call::unpack(seen.call), theirs, sizeof theirs);
-    describe(Call::unpack(mine), ours, sizeof ours);
-    snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, r, theirs);
+    if (gone) return lost(r);
+    if (waited_ns < 2 * kLookNs || !differs_from(r, seen)) continue;
     team_->break_with(Status::kMismatch, r);
     return Status::kMismatch;
   }
   return Status::kOk;
 }
 
+// The same for a request: those it works with now.
+Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
+  for (std::uint32_t r = 0; r < team_->members(); ++r) {
+    if (r == rank_ || !request.operation.works_with(r)) continue;
+    const bool gone = is_gone(*team_, r);
+    // Gone before a look at what it left: if that is not enough to go on, nothing will come.
+    if (gone && !request.operation.ready()) return lost(r);
+    if (waited_ns < 2 * kLookNs || !differs_from(r, read_call<RealAtomics>(team_->status(r)))) continue;
+    team_->break_with(Status::kMismatch, r);
+    return Status::kMismatch;
+  }
+  return Status::kOk;
+}
+
+Status Member::lost(std::uint32_t rank) {
+  const StatusLine& s = team_->status(rank);
+  snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left or died", rank,
+           s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed));  // order: text
+  team_->break_with(Status::kMemberLost, rank);
+  return Status::kMemberLost;
+}
+
+struct Member::LineWait {
+  Member& m;
+  bool advance(std::uint32_t spins) const {
+    if (m.has_requests()) m.progress();
+    return m.advance(spins);
+  }
+  void park(std::int64_t limit_ns) const {
+    // What wakes this wait need not wake it for the requests.
+    if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
+    fermata::park<RealAtomics>(m.memory_.door(m.cursor_.at()), m.memory_.full_fence(), m.memory_.calls, limit_ns,
+                               [this] { return m.cursor_.ready(m.memory_) || broken_by<RealAtomics>(m.team_->header()) != 0; });
+  }
+  Status finish() const { return m.finish(); }
+  Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
+  std::uint32_t peer() const { return m.cursor_.at().peer; }
+};
+
+struct Member::BlockWait {
+  Member& m;
+  BlockRequest& request;
+  bool advance(std::uint32_t spins) const {
+    for (std::uint32_t n = 0;; ++n) {
+      m.progress();
+      if (!request.active) return true;
+      if (n >= spins) return false;
+      RealAtomics::pause();
+    }
+  }
+  void park(std::int64_t limit_ns) const {
+    fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [this] {
+      for (const BlockRequest* r : {m.ordered_, m.unordered_})
+        for (; r != nullptr; r = r->ordered ? nullptr : r->next)
+          if (r->operation.ready()) return true;
+      return broken_by<RealAtomics>(m.team_->header()) != 0;
+    });
+  }
+  Status finish() const { return request.status; }
+  Status look(std::int64_t waited_ns) const { return m.look_for(request, waited_ns); }
+  std::uint32_t peer() const { return request.operation.awaited(); }
+};
+
 // Where members outnumber CPUs this runs once per turn on a CPU, so a turn reads the clock twice: before its yield and behind it.
-template <class Policy>
-Status Member::wait_with(Policy& policy) {
+template <class Policy, class What>
+Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t start = os::now_ns();
   const std::int64_t deadline = timeout_ns_ > 0 ? start + timeout_ns_ : INT64_MAX;
   const std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
@@ -84,7 +149,7 @@ Status Member::wait_with(Policy& policy) {
     const Status broken = broken_status();
     if (broken != Status::kOk) return broken_ = broken;
     if (now >= next_look) {
-      const Status seen = look_around(view.waited_ns);
+      const Status seen = what.look(view.waited_ns);
       if (seen != Status::kOk) return broken_ = seen;
       next_look = now + kLookNs;
     }
@@ -94,7 +159,7 @@ Status Member::wait_with(Policy& policy) {
     }
     if (now >= deadline) {
       snprintf(detail_, sizeof detail_, "rank %u has waited %.3f s at stage step for rank or word %u", rank_,
-               static_cast<double>(view.waited_ns) * 1e-9, cursor_.at().peer);
+               static_cast<double>(view.waited_ns) * 1e-9, what.peer());
       return Status::kTimeout;
     }
     view.last_action = policy.next(view);
@@ -104,14 +169,11 @@ Status Member::wait_with(Policy& policy) {
       case WaitAction::kPark: {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
-        if (limit < 1000) limit = 1000;
-        const Step& step = cursor_.at();
-        park<RealAtomics>(memory_.door(step), memory_.full_fence(), memory_.calls, limit,
-                          [this] { return cursor_.ready(memory_) || broken_by<RealAtomics>(team_->header()) != 0; });
+        what.park(limit < 1000 ? 1000 : limit);
         break;
       }
     }
-    const bool over = advance(policy.spins());
+    const bool over = what.advance(policy.spins());
     const std::int64_t then = now;
     now = os::now_ns();
     view.now_ns = now;
@@ -120,24 +182,25 @@ Status Member::wait_with(Policy& policy) {
     if (over) {
       policy.done(view);
       spins_ = policy.spins();
-      return finish();
+      return what.finish();
     }
   }
 }
 
-Status Member::wait() {
+template <class What>
+Status Member::wait(What what) {
   switch (team_->wait()) {
     case WaitKind::kSpin: {
       SpinWait policy;
-      return wait_with(policy);
+      return wait_with(policy, what);
     }
     case WaitKind::kYield: {
       YieldWait policy;
-      return wait_with(policy);
+      return wait_with(policy, what);
     }
     case WaitKind::kPark: {
       ParkWait policy;
-      return wait_with(policy);
+      return wait_with(policy, what);
     }
     case WaitKind::kAuto: break;
   }
@@ -148,7 +211,17 @@ Status Member::wait() {
     auto_ = AutoWait(joined > cpus, (joined + cpus - 1) / cpus, &team_->header().pace);
     choose_spins();
   }
-  return wait_with(auto_);
+  return wait_with(auto_, what);
+}
+
+Status Member::wait() { return wait(LineWait{*this}); }
+
+Status Member::wait_for(BlockRequest* request) {
+  const BlockWait what{*this, *request};
+  if (!request->active || what.advance(spins_)) return request->status;
+  const Status status = wait(what);
+  if (broken_ != Status::kOk) fail_requests(broken_);
+  return status;
 }
 
 }  // namespace fermata::exec

@@ -1,0 +1,244 @@
+#include "exec/blocks.hpp"
+
+#include <string.h>
+
+namespace fermata::exec {
+namespace {
+
+using Pieces = Ring<RealAtomics>;
+using Counter = std::atomic<std::uint64_t>;
+
+// A slot: header | tag | up to 48 bytes, or an address, or nothing and the piece behind the line.
+constexpr std::size_t kTagAt = 8;
+constexpr std::size_t kDataAt = 16;
+constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // of the tag
+
+Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); }
+Counter& header_of(std::byte* slot) { return *reinterpret_cast<Counter*>(slot); }
+
+bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+
+bool receives(BlockCode code) { return code != BlockCode::kSend && code != BlockCode::kCopy; }
+
+}  // namespace
+
+BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, const BlockAt& at) const {
+  std::size_t count;
+  std::byte* base;
+  if (at.place == BlockPlace::kSpace) {
+    const std::size_t* counts = call_.input.counts != nullptr ? call_.input.counts : call_.output.counts;
+    count = counts != nullptr ? counts[transfer.block] : space_elements_;
+    base = space_ + at.index * space_elements_ * call_.element;
+  } else {
+    const BlockBuffer& buffer = at.place == BlockPlace::kInput ? call_.input : call_.output;
+    count = buffer.counts != nullptr ? buffer.counts[at.index] : buffer.count;
+    const std::size_t first = buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
+    base = buffer.base + first * call_.element;
+  }
+  // 128 bits: a count may be of the order of 2^60.
+  const auto bound = [&](std::uint32_t piece) {
+    return static_cast<std::size_t>(static_cast<unsigned __int128>(count) * piece / transfer.pieces);
+  };
+  const std::size_t begin = bound(transfer.piece);
+  return {base + begin * call_.element, bound(transfer.piece + 1) - begin};
+}
+
+void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
+                             std::size_t space_elements) {
+  program_ = &program;
+  call_ = call;
+  channel_ = channel;
+  work_ = work;
+  space_ = space;
+  space_elements_ = space_elements;
+  for (std::uint32_t t = 0; t < program.transfer_count; ++t) {
+    const BlockTransfer& x = program.transfers[t];
+    const Range from = x.code == BlockCode::kReceive ? Range{nullptr, 0} : locate(x, x.from);
+    const Range to = x.code == BlockCode::kSend ? Range{nullptr, 0} : locate(x, x.to);
+    work_[t] = {};
+    work_[t].from = from.at;
+    work_[t].to = to.at;
+    if (x.code != BlockCode::kCopy) {
+      work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
+      work_[t].end = channel->end(program.edges[x.edge], x.edge);
+    }
+    work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
+  }
+  for (std::uint32_t s = 0; s < program.stage_count; ++s) relate(program.stages[s]);
+  restart();
+}
+
+// What of a stage must wait for what. By addresses: input and output may be the same memory.
+void BlockOperation::relate(const BlockStage& stage) {
+  const std::uint32_t end = stage.first + stage.count;
+  for (std::uint32_t t = stage.first; t < end; ++t) {
+    const BlockTransfer& x = program_->transfers[t];
+    Work& w = work_[t];
+    if (x.code == BlockCode::kCopy) continue;
+    for (std::uint32_t u = stage.first; u < t; ++u) {
+      const BlockTransfer& y = program_->transfers[u];
+      if (y.code == BlockCode::kCopy) continue;
+      if (y.edge == x.edge) w.after = u + 1;
+      if (receives(x.code) && receives(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
+    }
+    if (!receives(x.code)) continue;
+    const std::size_t bytes = w.elements * call_.element;
+    for (std::uint32_t u = stage.first; u < end; ++u) {
+      Work& sent = work_[u];
+      if (program_->transfers[u].code != BlockCode::kSend || !overlap(sent.from, sent.elements * call_.element, w.to, bytes)) continue;
+      sent.overwritten = true;
+      const bool alike = sent.from == w.to && sent.elements == w.elements && w.along == 0;
+      if (alike) w.along = u + 1;
+      else w.shifted = true;
+    }
+  }
+}
+
+void BlockOperation::restart() {
+  for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
+    work_[t].done = 0;
+    work_[t].announced = 0;
+  }
+  stage_ = 0;
+  status_ = Status::kOk;
+}
+
+std::size_t BlockOperation::piece_elements(const Work& w) const {
+  const std::size_t most = channel_->most() / call_.element;
+  const std::size_t left = w.elements - w.done;
+  return left < most ? left : most;
+}
+
+// How many elements of a receive may be written by now.
+std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) const {
+  const Work& w = work_[t];
+  if (w.after_fold != 0 && !is_done(w.after_fold - 1)) return 0;
+  if (w.shifted) {
+    for (std::uint32_t u = stage.first; u < stage.first + stage.count; ++u)
+      if (program_->transfers[u].code == BlockCode::kSend && work_[u].overwritten && !is_done(u)) return 0;
+  }
+  return w.along != 0 ? work_[w.along - 1].done : w.elements;
+}
+
+bool BlockOperation::may_move(const BlockStage& stage, std::uint32_t t) const {
+  const Work& w = work_[t];
+  if (is_done(t) || (w.after != 0 && !is_done(w.after - 1))) return false;
+  return !receives(program_->transfers[t].code) || limit(stage, t) > w.done;
+}
+
+BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_t t) {
+  if (!may_move(stage, t)) return Moved::kNothing;
+  const BlockTransfer& x = program_->transfers[t];
+  Work& w = work_[t];
+  if (x.code == BlockCode::kCopy) {
+    if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
+    w.done = w.elements;
+    return Moved::kWritten;
+  }
+  return x.code == BlockCode::kSend ? send(w) : receive(x, w, limit(stage, t));
+}
+
+BlockOperation::Moved BlockOperation::send(Work& w) {
+  Channel::End& end = *w.end;
+  Counter& credit = credit_of(w.ring);
+  if (w.announced != 0) {
+    if (!Pieces::was_read(credit, end.credit_seen, w.announced)) return Moved::kNothing;
+    w.done = w.elements;
+    return Moved::kRead;
+  }
+  if (!Pieces::may_write(credit, end.credit_seen, end.next, kRingSlots)) return Moved::kNothing;
+  std::byte* slot = this->slot(w);
+  const bool direct = goes_direct(w);
+  const std::uint64_t tag = call_.tag | (direct ? kByAddress : 0);
+  memcpy(slot + kTagAt, &tag, sizeof tag);
+  if (direct) {
+    memcpy(slot + kDataAt, &w.from, sizeof w.from);
+    w.announced = end.next;
+  } else {
+    const std::size_t elements = piece_elements(w);
+    const std::size_t bytes = elements * call_.element;
+    memcpy(slot + (bytes <= kOnLine ? kDataAt : kRingLine), w.from + w.done * call_.element, bytes);
+    w.done += elements;
+  }
+  Pieces::publish(header_of(slot), end.next++);
+  return Moved::kWritten;
+}
+
+BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, std::size_t limit) {
+  Channel::End& end = *w.end;
+  std::byte* slot = this->slot(w);
+  if (!Pieces::has_come(header_of(slot), end.next)) return Moved::kNothing;
+  std::uint64_t tag;
+  memcpy(&tag, slot + kTagAt, sizeof tag);
+  const bool direct = (tag & kByAddress) != 0;
+  if ((tag & ~kByAddress) != call_.tag) {
+    foreign_tag_ = tag & ~kByAddress;
+    foreigner_ = x.peer;
+    status_ = Status::kMismatch;
+    return Moved::kNothing;
+  }
+  const std::size_t elements = direct ? w.elements : piece_elements(w);
+  if (w.done + elements > limit) return Moved::kNothing;
+  const std::size_t bytes = elements * call_.element;
+  if (direct) {
+    std::byte* theirs;
+    memcpy(&theirs, slot + kDataAt, sizeof theirs);
+    take(x, w, theirs, elements);
+  } else {
+    take(x, w, slot + (bytes <= kOnLine ? kDataAt : kRingLine), elements);
+  }
+  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, kRingSlots, direct);
+  return told ? Moved::kRead : Moved::kWritten;
+}
+
+void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* theirs, std::size_t elements) {
+  const std::size_t at = w.done * call_.element;
+  switch (x.code) {
+    case BlockCode::kReceiveLeft: call_.fold(call_.context, w.to + at, theirs, w.from + at, elements); break;
+    case BlockCode::kReceiveRight: call_.fold(call_.context, w.to + at, w.from + at, theirs, elements); break;
+    default: memcpy(w.to + at, theirs, elements * call_.element); break;
+  }
+  w.done += elements;
+}
+
+// As move() would find it, without moving. The loads here are relaxed in effect: advance() reads again.
+bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const {
+  if (!may_move(stage, t)) return false;
+  const BlockTransfer& x = program_->transfers[t];
+  const Work& w = work_[t];
+  if (x.code == BlockCode::kCopy) return true;
+  std::uint64_t seen = w.end->credit_seen;
+  if (x.code == BlockCode::kSend) {
+    if (w.announced != 0) return Pieces::was_read(credit_of(w.ring), seen, w.announced);
+    return Pieces::may_write(credit_of(w.ring), seen, w.end->next, kRingSlots);
+  }
+  return Pieces::has_come(header_of(slot(w)), w.end->next);
+}
+
+bool BlockOperation::ready() const {
+  if (over()) return true;
+  const BlockStage& stage = program_->stages[stage_];
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
+    if (could_move(stage, t)) return true;
+  return false;
+}
+
+bool BlockOperation::works_with(std::uint32_t rank) const {
+  if (over()) return false;
+  const BlockStage& stage = program_->stages[stage_];
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
+    if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy && program_->transfers[t].peer == rank) return true;
+  return false;
+}
+
+std::uint32_t BlockOperation::awaited() const {
+  if (over()) return program_->rank;
+  const BlockStage& stage = program_->stages[stage_];
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
+    if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy) return program_->transfers[t].peer;
+  return program_->rank;
+}
+
+}  // namespace fermata::exec

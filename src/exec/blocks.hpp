@@ -1,0 +1,159 @@
+// Operations on blocks of any size: one member's walk through a block program (exec/block_program.hpp).
+//
+// Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the slot's
+// size, so that writing and reading overlap and memory is bounded however long the buffer. Between threads, long pieces are not copied in: the
+// slot carries their address, and the reader copies or folds from where they lie. Every slot says which call it belongs to.
+#ifndef FERMATA_EXEC_BLOCKS_HPP
+#define FERMATA_EXEC_BLOCKS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/line.hpp"
+#include "base/status.hpp"
+#include "exec/block_program.hpp"
+#include "sync/ring.hpp"
+
+namespace fermata::exec {
+
+inline constexpr std::uint64_t kRingSlots = 4;
+inline constexpr std::size_t kRingLine = 64;      // the header's line, and the credit's
+inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
+inline constexpr std::size_t kMostInSlot = 16384;
+
+// Where the rings of one channel lie in a team's segment, and how far this member is with each. Operations that share a channel run
+// in the same order at all members.
+struct Channel {
+  struct End {
+    std::uint64_t next = 1;  // piece to write, or to await
+    std::uint64_t credit_seen = 0;
+  };
+  std::byte* base = nullptr;
+  std::size_t in_slot = 0;    // bytes of a piece that a slot holds behind its line; 0: lines only
+  std::uint32_t members = 0;  // not 0: a ring for each pair, and ends for this member's; 0: one of each for every edge of one program
+  std::uint32_t rank = 0;
+  End* ends = nullptr;
+
+  static constexpr std::size_t ring_bytes(std::size_t in_slot) { return round_up(kMaxLine + kRingSlots * (kRingLine + in_slot), kMaxLine); }
+  static constexpr std::size_t ends_of(std::uint32_t members) { return 2 * std::size_t{members}; }
+  std::size_t most() const { return in_slot > kOnLine ? in_slot : kOnLine; }
+  std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
+    return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(in_slot);
+  }
+  End* end(const BlockEdge& edge, std::uint32_t number) const {
+    if (members == 0) return &ends[number];
+    return &ends[edge.from == rank ? edge.to : members + edge.from];
+  }
+};
+
+// out[i] = left[i] op right[i]; out may be left or right.
+using BlockFold = void (*)(void* context, void* out, const void* left, const void* right, std::size_t count);
+
+// One side's blocks. counts and displacements in elements, one per block; null: all `count`, one behind the other.
+struct BlockBuffer {
+  std::byte* base = nullptr;
+  std::size_t count = 0;
+  const std::size_t* counts = nullptr;
+  const std::size_t* displacements = nullptr;
+};
+
+struct BlockCall {
+  BlockBuffer input, output;
+  std::size_t element = 1;     // bytes
+  BlockFold fold = nullptr;
+  void* context = nullptr;
+  std::uint64_t tag = 0;       // what both ends of every edge must agree on
+  std::size_t direct_from = 0; // bytes from which pieces go by address; 0: never
+};
+
+class BlockOperation {
+ public:
+  // What advance() needs per transfer; the caller provides program.transfer_count of them.
+  struct Work {
+    std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::byte* ring = nullptr;
+    Channel::End* end = nullptr;
+    std::size_t elements = 0;
+    std::size_t done = 0;           // elements
+    std::uint64_t announced = 0;    // a direct send: the piece that carries the address; 0: not sent yet
+    std::uint32_t after = 0;        // 1 + the transfer before it on its edge in this stage; 0: none
+    std::uint32_t after_fold = 0;   // a receive: 1 + the one before it in this stage with the same result
+    std::uint32_t along = 0;        // a receive: 1 + the send of this stage that reads what it writes, element by element
+    bool shifted = false;           // a receive: sends of this stage read what it writes, and otherwise: it waits for all of them
+    bool overwritten = false;       // a send: this stage writes what it reads
+  };
+
+  // space: program.space_blocks blocks of space_elements elements.
+  void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
+               std::size_t space_elements);
+  void restart();
+
+  // Does what can be done now. True: over, or status() is an error. Rings doors by bell(rank).
+  template <class Bell>
+  bool advance(Bell&& bell);
+  // Could advance() do something now? For parking.
+  bool ready() const;
+  // The member that the first unfinished transfer is with; its own rank if none.
+  std::uint32_t awaited() const;
+  bool over() const { return stage_ == program_->stage_count || status_ != Status::kOk; }
+  Status status() const { return status_; }
+  const BlockCall& call() const { return call_; }
+  void set_tag(std::uint64_t tag) { call_.tag = tag; }
+  bool works_with(std::uint32_t rank) const;
+  // The tag found where another was expected, of a kMismatch.
+  std::uint64_t foreign_tag() const { return foreign_tag_; }
+  std::uint32_t foreigner() const { return foreigner_; }  // whose
+
+ private:
+  std::byte* slot(const Work& w) const { return w.ring + kMaxLine + w.end->next % kRingSlots * (kRingLine + channel_->in_slot); }
+  struct Range {
+    std::byte* at;
+    std::size_t elements;
+  };
+  Range locate(const BlockTransfer& transfer, const BlockAt& at) const;
+  void relate(const BlockStage& stage);
+  bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
+  std::size_t piece_elements(const Work& w) const;
+  std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
+  bool goes_direct(const Work& w) const { return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten; }
+  enum class Moved : std::uint8_t { kNothing, kWritten, kRead };
+  bool may_move(const BlockStage& stage, std::uint32_t t) const;
+  bool could_move(const BlockStage& stage, std::uint32_t t) const;
+  Moved move(const BlockStage& stage, std::uint32_t t);
+  Moved send(Work& w);
+  Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
+  void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
+
+  const BlockProgram* program_ = nullptr;
+  BlockCall call_;
+  Channel* channel_ = nullptr;
+  Work* work_ = nullptr;
+  std::byte* space_ = nullptr;
+  std::size_t space_elements_ = 0;
+  std::uint32_t stage_ = 0;
+  Status status_ = Status::kOk;
+  std::uint64_t foreign_tag_ = 0;
+  std::uint32_t foreigner_ = 0;
+};
+
+template <class Bell>
+bool BlockOperation::advance(Bell&& bell) {
+  while (!over()) {
+    const BlockStage& stage = program_->stages[stage_];
+    bool moved = false;
+    bool all = true;
+    for (std::uint32_t t = stage.first; t < stage.first + stage.count && status_ == Status::kOk; ++t) {
+      for (Moved m; !is_done(t) && (m = move(stage, t)) != Moved::kNothing; moved = true)
+        if (program_->transfers[t].code != BlockCode::kCopy) bell(program_->transfers[t].peer);
+      all = all && is_done(t);
+    }
+    if (all) ++stage_;
+    else if (!moved) return status_ != Status::kOk;
+  }
+  return true;
+}
+
+}  // namespace fermata::exec
+#endif
