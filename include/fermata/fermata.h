@@ -181,7 +181,7 @@ typedef struct fermata_double_int { double value; int32_t index; } fermata_doubl
 typedef struct fermata_int32_int { int32_t value; int32_t index; } fermata_int32_int;
 typedef struct fermata_int64_int { int64_t value; int32_t index; } fermata_int64_int;
 typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16_int;
-#define FERMATA_MAX_PAYLOAD 56 /* bytes: count x size of the type */
+#define FERMATA_MAX_PAYLOAD 56 /* bytes that ride on a signal's line */
 
 FERMATA_API int fermata_barrier(fermata_member* member);
 /* Split phase: arrive returns at once; depart waits for all; what lies between overlaps. test: OK when depart would not
@@ -193,13 +193,102 @@ FERMATA_API int fermata_test(fermata_member* member);
  * fermata_barrier match any. The team stays usable. Needs config.tagged, else UNSUPPORTED. */
 FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
 
-/* count x size of type <= 56 bytes, else UNSUPPORTED. in == out is allowed. Every member gets the bitwise same
+/* Up to 56 bytes ride on the signals' lines; more goes as below. in == out is allowed. Every member gets the bitwise same
  * result, and the same on every run of a plan. Operators on types that they are not defined for: ARGUMENT. */
 FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
 /* The result is written at root only; out may be NULL elsewhere. Others return when their part is on its way. */
 FERMATA_API int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root);
 /* bytes <= 56. root returns when the data is on its way, the others when they have it. */
 FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root);
+
+/* ---- Collectives on blocks of any size ---------------------------------------------------------------------------
+ * A block is `count` elements of a type. All of these, and allreduce, reduce and broadcast beyond 56 bytes, take any count, 0 too. Buffers
+ * don't overlap, but for FERMATA_IN_PLACE. A call returns when this member's part is done: its input may be changed, its output
+ * is there. Memory: four slots of at most 16 KiB for each pair of members that exchange blocks, taken when first used, and for some
+ * schedules space of this member's blocks again. Between threads long blocks are read where they lie.
+ * Results are bitwise the same on every run of a plan. Teams of at most 1024 members (alltoall: 256), else UNSUPPORTED. */
+
+/* Instead of `in`: the input is where the output goes: out itself, or for gather's root and allgather this member's block of out; for
+ * scatter's root, instead of `out`: its own block stays where it is. */
+#define FERMATA_IN_PLACE ((void*)-1)
+
+/* in: count elements; out: at the root P x count, by rank; elsewhere not looked at. */
+FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
+/* in: at the root P x count; out: count elements. */
+FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
+FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
+/* in: P x count; out: count elements, the fold of everybody's block number rank. */
+FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+/* in: P x count, block j for rank j; out: P x count, block i from rank i. */
+FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type);
+/* out: the fold of ranks 0 .. this one, in rank order; exscan: without this one, and untouched at rank 0. */
+FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
+/* Blocks of different sizes: counts and displacements in elements, an entry per rank; displacements NULL: one behind the other. Both
+ * ends of a block give it the same count. */
+FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
+                                const size_t* displacements, int type, int root);
+FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out,
+                                 size_t count, int type, int root);
+/* counts: the same at all members. */
+FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
+                                   const size_t* displacements, int type);
+FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements,
+                                  void* out, const size_t* out_counts, const size_t* out_displacements, int type);
+
+/* Any of them as data: for requests, and for elements and operators of the caller's own. */
+enum fermata_collective {
+  FERMATA_DO_BROADCAST = 1, FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
+  FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN
+};
+/* out[i] = left[i] op right[i] for count elements; out may be left or right. Called by any member, for any part of a block. */
+typedef void (*fermata_operator)(void* out, const void* left, const void* right, size_t count, void* user);
+typedef struct fermata_operation {
+  size_t size;                     /* sizeof(fermata_operation) */
+  int collective;                  /* enum fermata_collective */
+  const void* in;                  /* broadcast: NULL; the data are in out */
+  void* out;
+  size_t count;                    /* of a block; where counts are given not looked at */
+  int type;                        /* enum fermata_type; not looked at if element is not 0 */
+  int op;                          /* enum fermata_op; not looked at if fold is not NULL */
+  int root;
+  int irregular;                   /* not 0, at all members: blocks differ in size, as with the v functions */
+  const size_t* in_counts;         /* as the v functions take them, where they do; else NULL */
+  const size_t* in_displacements;
+  const size_t* out_counts;
+  const size_t* out_displacements;
+  size_t element;                  /* bytes of an opaque element, 1..4096; 0: type's */
+  fermata_operator fold;           /* the caller's own; NULL: op */
+  void* user;                      /* of fold */
+  int ordered;                     /* not 0: fold doesn't commute; it is applied in rank order. It must associate */
+} fermata_operation;
+#define FERMATA_OPERATION_INIT {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
+
+FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
+
+/* Requests. begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this
+ * member that waits, and in fermata_progress; it may not be freed before it is over. Everything that the operation points to stays until
+ * then (the structure itself may go). */
+typedef struct fermata_request fermata_request;
+FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
+/* A persistent operation: made by all members in the same order (it may wait), then started any number of times, each in any order
+ * with other requests. Errors: MEMORY when the team's 256 MiB of slots for such operations are used up. */
+FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
+FERMATA_API int fermata_request_start(fermata_request* request);            /* BUSY while it is active */
+FERMATA_API int fermata_request_test(fermata_request* request);             /* OK, PENDING, or its error */
+FERMATA_API int fermata_request_wait(fermata_request* request);             /* as set_timeout says; then it is still active */
+/* The first error, if any. NULL entries are passed over, here and below. */
+FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
+/* *index: of one that is over; entries that are not active are. All of one member. Returns how that one ended. */
+FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
+/* Other buffers for the next start, of the same geometry; not while it is active. */
+FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
+/* Called whenever it is over, in the thread that makes progress. May start requests, this one too, and reset it first; may not wait. */
+typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
+FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
+FERMATA_API int fermata_request_free(fermata_request* request);             /* BUSY while it is active */
+/* Does what this member's requests can do now, again and again for at most max_us microseconds; OK when none is active, else PENDING. */
+FERMATA_API int fermata_progress(fermata_member* member, double max_us);
 
 /* ---- Anonymous barriers ------------------------------------------------------------------------------------------
  * For threads of one process without ranks: any thread may arrive, as pthread_barrier_t and std::barrier allow. A phase is full

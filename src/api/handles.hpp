@@ -19,6 +19,10 @@
 #include "sync/handover.hpp"
 #include "topo/topology.hpp"
 
+namespace fermata::api {
+struct Blocks;  // api/blocks.hpp
+}
+
 struct fermata_topology {
   fermata::Topology value;
 };
@@ -49,6 +53,7 @@ struct fermata_member {
   void* hook_user;
   std::uint32_t splits;
   std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
+  std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
 };
 
 namespace fermata::api {

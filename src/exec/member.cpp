@@ -220,16 +220,24 @@ Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
   if (!outstanding()) return Status::kOk;
+  if (interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
   return advance(0) ? Status::kOk : Status::kPending;
 }
 
 Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  return outstanding() ? run() : Status::kArgument;
+  return outstanding() && interrupted_ == nullptr ? run() : Status::kArgument;
 }
 
-Status Member::resume() { return depart(); }
+Status Member::resume() {
+  if (interrupted_ == nullptr) return depart();
+  const Status status = wait_for(interrupted_);
+  if (interrupted_->active) return status;
+  interrupted_ = nullptr;
+  if (broken_ == Status::kOk) gate_ = generation_;
+  return status;
+}
 
 Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   constexpr std::uint8_t kOwn = 0xff;  // neither a type nor an operator that we know

@@ -148,9 +148,16 @@ class Member {
   Status begin(BlockRequest* request);
   // Does what active requests can do now. True: one of them has come to its end.
   bool progress();
-  // Until the request is over, or as set_timeout and the idle hook say; then it is still active.
-  Status wait_for(BlockRequest* request);
+  // Until one of the requests is over (not active), or as set_timeout and the idle hook say.
+  Status wait_for_any(BlockRequest* const* requests, std::size_t count);
+  Status wait_for(BlockRequest* request) {
+    const Status status = wait_for_any(&request, 1);
+    return request->active ? status : request->status;
+  }
+  // begin() and wait_for(): a call. If it is interrupted, it is outstanding as other calls are: resume() waits on.
+  Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or how it ended
+  Status team_status();  // what broke the team; its requests have ended with it
   bool has_requests() const { return ordered_ != nullptr || unordered_ != nullptr; }
 
   std::uint32_t rank() const { return rank_; }
@@ -304,6 +311,7 @@ class Member {
   Channel channel_;                    // base null: this team moves no blocks
   BlockRequest* ordered_ = nullptr;    // begun first, first
   BlockRequest* unordered_ = nullptr;
+  BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false;
   std::uint32_t issued_ = 0;           // ordered requests
 

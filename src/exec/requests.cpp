@@ -83,14 +83,26 @@ bool Member::progress() {
   return any;
 }
 
+Status Member::execute(BlockRequest* request) {
+  Status status = begin(request);
+  if (status == Status::kOk) status = wait_for(request);
+  if (request->active) {
+    interrupted_ = request;
+    gate_ = 0;
+  }
+  return status;
+}
+
 Status Member::test_for(BlockRequest* request) {
   progress();
   if (!request->active) return request->status;
-  const Status broken = broken_ != Status::kOk ? broken_ : broken_status();
-  if (broken == Status::kOk) return Status::kPending;
-  broken_ = broken;
-  fail_requests(broken);
-  return request->status;
+  return team_status() == Status::kOk ? Status::kPending : request->status;
+}
+
+Status Member::team_status() {
+  if (broken_ == Status::kOk) broken_ = broken_status();
+  if (broken_ != Status::kOk) fail_requests(broken_);
+  return broken_;
 }
 
 // The team is broken: nothing will move any more.

@@ -110,26 +110,40 @@ struct Member::LineWait {
 
 struct Member::BlockWait {
   Member& m;
-  BlockRequest& request;
+  BlockRequest* const* requests;
+  std::size_t count;
+  bool over() const {
+    for (std::size_t i = 0; i < count; ++i)
+      if (!requests[i]->active) return true;
+    return false;
+  }
   bool advance(std::uint32_t spins) const {
     for (std::uint32_t n = 0;; ++n) {
       m.progress();
-      if (!request.active) return true;
+      if (over()) return true;
       if (n >= spins) return false;
       RealAtomics::pause();
     }
   }
   void park(std::int64_t limit_ns) const {
     fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [this] {
-      for (const BlockRequest* r : {m.ordered_, m.unordered_})
-        for (; r != nullptr; r = r->ordered ? nullptr : r->next)
-          if (r->operation.ready()) return true;
+      if (m.ordered_ != nullptr && m.ordered_->operation.ready()) return true;
+      for (const BlockRequest* r = m.unordered_; r != nullptr; r = r->next)
+        if (r->operation.ready()) return true;
       return broken_by<RealAtomics>(m.team_->header()) != 0;
     });
   }
-  Status finish() const { return request.status; }
-  Status look(std::int64_t waited_ns) const { return m.look_for(request, waited_ns); }
-  std::uint32_t peer() const { return request.operation.awaited(); }
+  Status finish() const { return Status::kOk; }
+  Status look(std::int64_t waited_ns) const {
+    // Any request may be what holds up those that are waited for: the channel is shared.
+    for (const BlockRequest* r : {static_cast<const BlockRequest*>(m.ordered_), static_cast<const BlockRequest*>(m.unordered_)})
+      for (; r != nullptr; r = r->next) {
+        const Status seen = m.look_for(*r, waited_ns);
+        if (seen != Status::kOk) return seen;
+      }
+    return Status::kOk;
+  }
+  std::uint32_t peer() const { return requests[0]->operation.awaited(); }
 };
 
 // Where members outnumber CPUs this runs once per turn on a CPU, so a turn reads the clock twice: before its yield and behind it.
@@ -216,9 +230,9 @@ Status Member::wait(What what) {
 
 Status Member::wait() { return wait(LineWait{*this}); }
 
-Status Member::wait_for(BlockRequest* request) {
-  const BlockWait what{*this, *request};
-  if (!request->active || what.advance(spins_)) return request->status;
+Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count) {
+  const BlockWait what{*this, requests, count};
+  if (what.advance(spins_)) return Status::kOk;
   const Status status = wait(what);
   if (broken_ != Status::kOk) fail_requests(broken_);
   return status;

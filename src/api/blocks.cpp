@@ -1,0 +1,500 @@
+#include "api/blocks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "kernels/fold.hpp"
+#include "os/os.hpp"
+
+namespace fermata::api {
+namespace {
+
+using exec::BlockBuffer;
+using exec::BlockCall;
+using exec::Channel;
+using exec::Member;
+
+constexpr std::size_t kMostElement = 4096;
+constexpr std::size_t kDirectFrom = 2048;  // bytes: an address and its acknowledgement cost two line moves, a copy of so much more than that
+constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
+constexpr int kOwnOp = 254;
+
+bool folds(Kind kind) {
+  return kind == Kind::kReduce || kind == Kind::kAllreduce || kind == Kind::kReduceScatter || kind == Kind::kScan || kind == Kind::kExscan;
+}
+
+void fold_builtin(void* context, void* out, const void* left, const void* right, std::size_t count) {
+  const auto& given = *static_cast<const fermata_operation*>(context);
+  kernels::fold_block(static_cast<Op>(given.op), static_cast<Type>(given.type), out, left, right, count);
+}
+void fold_own(void* context, void* out, const void* left, const void* right, std::size_t count) {
+  const auto& given = *static_cast<const fermata_operation*>(context);
+  given.fold(out, left, right, count, given.user);
+}
+
+bool fits(std::size_t count, std::size_t times, std::size_t element) {
+  return count <= (SIZE_MAX >> 2) / times / element;
+}
+
+int check_counts(const size_t* counts, const size_t* displacements, std::uint32_t members, std::size_t element, std::size_t* largest) {
+  for (std::uint32_t r = 0; r < members; ++r) {
+    if (!fits(counts[r], 1, element) || (displacements != nullptr && !fits(displacements[r], 1, element)))
+      return fail(Status::kArgument, "rank %u: a count or displacement is too large", r);
+    *largest = std::max(*largest, counts[r]);
+  }
+  return FERMATA_OK;
+}
+
+int check(const fermata_member* member, const fermata_operation& o, Checked* out) {
+  if (o.size != sizeof o) return fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
+  if (o.collective < FERMATA_DO_BROADCAST || o.collective > FERMATA_DO_EXSCAN)
+    return fail(Status::kArgument, "collective %d is none of fermata_collective", o.collective);
+  const std::uint32_t members = member->member->team().members();
+  const std::uint32_t rank = member->member->rank();
+  Checked& c = *out;
+  c.kind = static_cast<Kind>(o.collective);
+  if (o.element > kMostElement) return fail(Status::kUnsupported, "an element has at most %zu bytes", kMostElement);
+  if (o.element == 0 && (o.type < 0 || o.type >= kTypeCount)) return fail(Status::kArgument, "type %d is none of fermata_type", o.type);
+  c.element = o.element != 0 ? o.element : size_of(static_cast<Type>(o.type));
+  if (has_root(c.kind) && (o.root < 0 || static_cast<std::uint32_t>(o.root) >= members))
+    return fail(Status::kArgument, "root %d is not in 0..%u", o.root, members - 1);
+  if (folds(c.kind)) {
+    if (o.fold != nullptr) {
+      c.traits = {.associative = false, .commutative = o.ordered == 0, .idempotent = false};
+    } else {
+      if (o.element != 0) return fail(Status::kArgument, "an opaque element needs an operator of its own: set fold");
+      if (o.op < 0 || o.op >= kOpCount) return fail(Status::kArgument, "op %d is none of fermata_op", o.op);
+      if (!is_defined(static_cast<Op>(o.op), static_cast<Type>(o.type)))
+        return fail(Status::kArgument, "%s is not defined for %s", name_of(static_cast<Op>(o.op)), name_of(static_cast<Type>(o.type)));
+      c.traits = traits_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
+    }
+  }
+  const bool root = !has_root(c.kind) || static_cast<std::uint32_t>(o.root) == rank;
+  c.irregular = o.irregular != 0;
+  const bool may_differ = c.kind == Kind::kGather || c.kind == Kind::kScatter || c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather;
+  if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
+  if (!c.irregular && (o.in_counts != nullptr || o.out_counts != nullptr)) return fail(Status::kArgument, "counts without irregular");
+  const bool counts_in = c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root);
+  const bool counts_out = c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root);
+  if (c.irregular && ((counts_in && o.in_counts == nullptr) || (counts_out && o.out_counts == nullptr)))
+    return fail(Status::kArgument, "%s", kNullHandle);
+  c.largest = o.count;
+  for (const auto& [counts, displacements] : {std::pair{o.in_counts, o.in_displacements}, std::pair{o.out_counts, o.out_displacements}}) {
+    if (counts == nullptr) continue;
+    const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
+    if (bad != FERMATA_OK) return bad;
+  }
+  if (!fits(c.largest, members, c.element)) return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);
+  const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
+  const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
+  if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return fail(Status::kArgument, "%s", kNullHandle);
+  return FERMATA_OK;
+}
+
+// Blocks one behind the other, where no displacements were given.
+const std::size_t* displacements_of(const size_t* counts, const size_t* given, std::uint32_t members, std::vector<std::size_t>& own) {
+  if (counts == nullptr || given != nullptr) return given;
+  own.assign(members, 0);
+  for (std::uint32_t r = 1; r < members; ++r) own[r] = own[r - 1] + counts[r - 1];
+  return own.data();
+}
+
+std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes) {
+  if (have < bytes) {
+    memory.reset(new std::byte[bytes]);
+    have = bytes;
+  }
+  return memory.get();
+}
+
+// From the operation's buffers to the program's: a member's own block where it is done in place, copies where that is too early.
+void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
+  const fermata_operation& o = r.given;
+  const std::uint32_t members = r.member->member->team().members();
+  const std::size_t rank = r.member->member->rank();
+  // Of an allgather the counts say this member's own, too.
+  const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[rank] : o.count;
+  call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, o.in_counts,
+                displacements_of(o.in_counts, o.in_displacements, members, r.in_displacements)};
+  call.output = {static_cast<std::byte*>(o.out), o.count, o.out_counts,
+                 displacements_of(o.out_counts, o.out_displacements, members, r.out_displacements)};
+  const auto own = [&](const BlockBuffer& b) {
+    return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
+  };
+  if (c.kind == Kind::kBroadcast) call.input = call.output;
+  if (o.out == FERMATA_IN_PLACE && c.kind == Kind::kScatter) call.output.base = own(call.input);
+  if (o.in != FERMATA_IN_PLACE) return;
+  call.input.base = call.output.base;
+  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) call.input.base = own(call.output);
+  if (c.kind == Kind::kAlltoall) call.input = call.output;
+}
+
+// Input that the output overwrites before it was sent. At each start.
+void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
+  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
+  if (!several || (r.given.in != FERMATA_IN_PLACE && r.given.in != r.given.out)) return;
+  const std::uint32_t members = r.member->member->team().members();
+  std::size_t elements = members * call.input.count;
+  if (call.input.counts != nullptr) {
+    elements = 0;
+    for (std::uint32_t m = 0; m < members; ++m) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
+  }
+  std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
+  if (elements != 0) std::memcpy(copy, call.input.base, elements * c.element);
+  call.input.base = copy;
+}
+
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& c, int root) {
+  const exec::Team& team = member->member->team();
+  // Members must choose alike, so by what all know: an irregular block's size is known to some only.
+  const std::size_t bytes = c.irregular ? 4096 : std::bit_ceil(std::max<std::size_t>(1, c.largest * c.element));
+  const Blocks::Key key{c.kind, root, std::countr_zero(bytes), c.irregular, c.traits.associative, c.traits.commutative};
+  if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
+  if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
+    return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
+  const Schedule schedule = choose_blocks(c.kind, static_cast<std::int32_t>(team.members()), root, bytes, c.irregular, c.traits, nullptr);
+  auto compiled = compile_blocks(schedule, static_cast<std::int32_t>(member->member->rank()));
+  if (!compiled) return compiled.error();
+  return blocks.programs[key] = std::make_shared<const CompiledBlocks>(std::move(*compiled));
+}
+
+void over(exec::BlockRequest* core, void* context) {
+  auto* r = static_cast<fermata_request*>(context);
+  if (r->callback != nullptr) r->callback(r, static_cast<int>(core->status), r->callback_user);
+}
+
+// A request's operation, ready to begin.
+void fill(fermata_request& r) {
+  const Checked& c = r.checked;
+  Channel* channel = r.prepared ? &r.own : r.member->member->shared_channel();
+  const CompiledBlocks& compiled = *r.program;
+  BlockCall call;
+  place_buffers(r, c, call);
+  copy_input(r, c, call);
+  call.element = c.element;
+  call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
+  call.context = &r.given;
+  call.direct_from = r.member->member->team().shared() ? 0 : kDirectFrom;
+  r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
+  std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
+  r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
+  const std::size_t bytes = c.irregular ? 0 : c.largest * c.element;
+  r.core.call = {c.kind, static_cast<std::uint8_t>(r.given.element != 0 ? kOwnType : r.given.type),
+                 static_cast<std::uint8_t>(!folds(c.kind) ? 0 : r.given.fold != nullptr ? kOwnOp : r.given.op),
+                 static_cast<std::uint32_t>(has_root(c.kind) ? r.given.root : 0),
+                 static_cast<std::uint32_t>(std::min<std::size_t>(bytes, 0xffff))};
+  r.core.completed = over;
+  r.core.context = &r;
+  r.core.ordered = !r.prepared;
+}
+
+Blocks& blocks_of(fermata_member* member) {
+  if (member->blocks == nullptr) {
+    member->blocks = std::make_shared<Blocks>();
+    member->member->set_review(0);  // requests refer to this team's memory: its members stay where they are
+  }
+  return *member->blocks;
+}
+
+// Checks the operation and finds its program.
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& r) {
+  Checked* const c = &r.checked;
+  *c = {};
+  const int bad = check(member, operation, c);
+  if (bad != FERMATA_OK) return bad;
+  Member& m = *member->member;
+  if (m.shared_channel() == nullptr) return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
+  r.member = member;
+  r.given = operation;
+  auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
+  if (!program) return fail(program.error());
+  r.program = std::move(*program);
+  return FERMATA_OK;
+}
+
+int answer(const fermata_member* member, Status status) {
+  return status == Status::kOk ? FERMATA_OK : member_status(member, status);
+}
+
+// The same piece size at all members: what the largest block of a regular operation needs, else the most.
+std::size_t own_slot(const Checked& c, const CompiledBlocks& compiled) {
+  std::size_t most = exec::kMostInSlot;
+  if (!c.irregular) {
+    std::uint32_t pieces = UINT32_MAX;
+    for (const BlockTransfer& x : compiled.transfers) pieces = std::min(pieces, x.pieces);
+    const std::size_t elements = compiled.transfers.empty() ? 0 : (c.largest + pieces - 1) / pieces;
+    most = std::min(most, elements * c.element);
+  }
+  return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
+}
+
+// Rank 0 keeps the account of the heap, and tells the others where the slots are.
+int take_slots(fermata_request& r) {
+  fermata_member* member = r.member;
+  Member& m = *member->member;
+  const exec::TeamHeader& header = m.team().header();
+  const std::size_t in_slot = own_slot(r.checked, *r.program);
+  std::uint64_t at[2] = {0, in_slot};
+  if (m.rank() == 0) {
+    Blocks& blocks = *member->blocks;
+    const std::uint64_t bytes = round_up(r.program->edges.size() * Channel::ring_bytes(in_slot), kMaxLine);
+    if (bytes <= header.heap_bytes - blocks.heap_used) {
+      at[0] = header.heap + blocks.heap_used;
+      blocks.heap_used += bytes;
+    }
+  }
+  const Status told = m.broadcast(at, sizeof at, 0);
+  if (told != Status::kOk) return answer(member, told);
+  if (at[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
+  if (at[1] != in_slot) return fail(Status::kMismatch, "the members prepare different operations");
+  r.slots_at = at[0];
+  r.ends.assign(std::max<std::size_t>(1, r.program->edges.size()), {});
+  r.own = {m.team().base() + at[0], in_slot, 0, m.rank(), r.ends.data()};
+  return FERMATA_OK;
+}
+
+}  // namespace
+
+int execute(fermata_member* member, const fermata_operation& operation) {
+  Blocks& blocks = blocks_of(member);
+  if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
+  fermata_request& request = *blocks.call;
+  if (request.core.active) return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
+  const int made = make(member, operation, request);
+  if (made != FERMATA_OK) return made;
+  fill(request);
+  return answer(member, member->member->execute(&request.core));
+}
+
+fermata_operation operation_of(int collective, const void* in, void* out, size_t count, int type, int op, int root) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = collective;
+  o.in = in;
+  o.out = out;
+  o.count = count;
+  o.type = type;
+  o.op = op;
+  o.root = root;
+  return o;
+}
+
+}  // namespace fermata::api
+
+using namespace fermata;
+using namespace fermata::api;
+using exec::Member;
+
+namespace {
+
+int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
+
+}  // namespace
+
+extern "C" {
+
+int fermata_execute(fermata_member* member, const fermata_operation* operation) {
+  if (member == nullptr || operation == nullptr) return null_handle();
+  return guarded([&] { return execute(member, *operation); });
+}
+
+int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
+  const fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
+  return fermata_execute(member, &o);
+}
+
+int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
+  const fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
+  return fermata_execute(member, &o);
+}
+
+int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
+  const fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, count, type);
+  return fermata_execute(member, &o);
+}
+
+int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  const fermata_operation o = operation_of(FERMATA_DO_REDUCE_SCATTER, in, out, count, type, op);
+  return fermata_execute(member, &o);
+}
+
+int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
+  const fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, count, type);
+  return fermata_execute(member, &o);
+}
+
+int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  const fermata_operation o = operation_of(FERMATA_DO_SCAN, in, out, count, type, op);
+  return fermata_execute(member, &o);
+}
+
+int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  const fermata_operation o = operation_of(FERMATA_DO_EXSCAN, in, out, count, type, op);
+  return fermata_execute(member, &o);
+}
+
+int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts, const size_t* displacements,
+                    int type, int root) {
+  fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
+  o.irregular = 1;
+  if (member != nullptr && fermata_member_rank(member) == root) {
+    o.out_counts = counts;
+    o.out_displacements = displacements;
+  }
+  return fermata_execute(member, &o);
+}
+
+int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, size_t count,
+                     int type, int root) {
+  fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
+  o.irregular = 1;
+  if (member != nullptr && fermata_member_rank(member) == root) {
+    o.in_counts = counts;
+    o.in_displacements = displacements;
+  }
+  return fermata_execute(member, &o);
+}
+
+int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts, const size_t* displacements, int type) {
+  fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, 0, type);
+  o.irregular = 1;
+  o.out_counts = counts;
+  o.out_displacements = displacements;
+  return fermata_execute(member, &o);
+}
+
+int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
+                      const size_t* out_counts, const size_t* out_displacements, int type) {
+  fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, 0, type);
+  o.irregular = 1;
+  o.in_counts = in_counts;
+  o.in_displacements = in_displacements;
+  o.out_counts = out_counts;
+  o.out_displacements = out_displacements;
+  return fermata_execute(member, &o);
+}
+
+int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
+  if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
+  return guarded([&] {
+    auto request = std::make_unique<fermata_request>();
+    const int made = make(member, *operation, *request);
+    if (made != FERMATA_OK) return made;
+    fill(*request);
+    const Status begun = member->member->begin(&request->core);
+    if (begun != Status::kOk) return answer(member, begun);
+    *out = request.release();
+    return static_cast<int>(FERMATA_OK);
+  });
+}
+
+int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
+  if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
+  return guarded([&] {
+    auto request = std::make_unique<fermata_request>();
+    int status = make(member, *operation, *request);
+    if (status == FERMATA_OK) status = take_slots(*request);
+    if (status != FERMATA_OK) return status;
+    request->prepared = true;
+    *out = request.release();
+    return static_cast<int>(FERMATA_OK);
+  });
+}
+
+int fermata_request_start(fermata_request* request) {
+  if (request == nullptr) return null_handle();
+  if (!request->prepared) return fail(Status::kArgument, "this request was begun, not prepared: it is used once");
+  if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  return guarded([&] {
+    fill(*request);
+    return answer(request->member, request->member->member->begin(&request->core));
+  });
+}
+
+int fermata_request_test(fermata_request* request) {
+  if (request == nullptr) return null_handle();
+  const Status status = request->member->member->test_for(&request->core);
+  return status == Status::kPending ? FERMATA_PENDING : answer(request->member, status);
+}
+
+int fermata_request_wait(fermata_request* request) {
+  if (request == nullptr) return null_handle();
+  return answer(request->member, request->member->member->wait_for(&request->core));
+}
+
+int fermata_request_wait_all(fermata_request* const* requests, size_t count) {
+  if (requests == nullptr && count != 0) return null_handle();
+  int first = FERMATA_OK;
+  for (size_t i = 0; i < count; ++i) {
+    if (requests[i] == nullptr) continue;
+    const int status = fermata_request_wait(requests[i]);
+    if (first == FERMATA_OK) first = status;
+    if (status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED) return status;
+  }
+  return first;
+}
+
+int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index) {
+  if (requests == nullptr || index == nullptr) return null_handle();
+  return guarded([&] {
+    std::vector<exec::BlockRequest*> cores;
+    std::vector<size_t> at;
+    fermata_member* member = nullptr;
+    for (size_t i = 0; i < count; ++i) {
+      if (requests[i] == nullptr) continue;
+      if (member != nullptr && member != requests[i]->member) return fail(Status::kArgument, "the requests are of several members");
+      member = requests[i]->member;
+      cores.push_back(&requests[i]->core);
+      at.push_back(i);
+    }
+    if (member == nullptr) return fail(Status::kArgument, "no requests");
+    const Status waited = member->member->wait_for_any(cores.data(), cores.size());
+    for (size_t i = 0; i < cores.size(); ++i) {
+      if (cores[i]->active) continue;
+      *index = at[i];
+      return answer(member, cores[i]->status);
+    }
+    return answer(member, waited);
+  });
+}
+
+int fermata_request_reset(fermata_request* request, const void* in, void* out) {
+  if (request == nullptr) return null_handle();
+  if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  fermata_operation changed = request->given;
+  changed.in = in;
+  changed.out = out;
+  Checked checked;
+  const int bad = check(request->member, changed, &checked);
+  if (bad == FERMATA_OK) request->given = changed;
+  return bad;
+}
+
+int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user) {
+  if (request == nullptr) return null_handle();
+  request->callback = callback;
+  request->callback_user = user;
+  return FERMATA_OK;
+}
+
+int fermata_request_free(fermata_request* request) {
+  if (request == nullptr) return FERMATA_OK;
+  if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  delete request;
+  return FERMATA_OK;
+}
+
+int fermata_progress(fermata_member* member, double max_us) {
+  if (member == nullptr) return null_handle();
+  Member& m = *member->member;
+  if (!m.has_requests()) return FERMATA_OK;
+  const std::int64_t end = max_us > 0 ? os::now_ns() + static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0;
+  do {
+    m.progress();
+    if (!m.has_requests()) return FERMATA_OK;
+  } while (end != 0 && os::now_ns() < end);
+  const Status broken = m.team_status();
+  return broken == Status::kOk ? FERMATA_PENDING : answer(member, broken);
+}
+
+}  // extern "C"

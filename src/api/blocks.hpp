@@ -1,0 +1,61 @@
+// Operations on blocks behind the C ABI: from arguments to a request.
+#ifndef FERMATA_API_BLOCKS_HPP
+#define FERMATA_API_BLOCKS_HPP
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "api/handles.hpp"
+#include "plan/blocks.hpp"
+
+namespace fermata::api {
+
+// What follows from an operation's arguments.
+struct Checked {
+  Kind kind = Kind::kBroadcast;
+  std::size_t element = 1;
+  std::size_t largest = 0;  // elements of the largest block that this member knows of
+  bool irregular = false;
+  OpTraits traits;
+};
+
+}  // namespace fermata::api
+
+struct fermata_request {
+  fermata::exec::BlockRequest core;
+  fermata_member* member = nullptr;
+  fermata_operation given{};
+  fermata::api::Checked checked;
+  bool prepared = false;                            // persistent
+  std::shared_ptr<const fermata::CompiledBlocks> program;
+  fermata::exec::Channel own;                       // of a persistent one
+  std::vector<fermata::exec::Channel::End> ends;    // of own
+  std::uint64_t slots_at = 0;                       // in the team's heap; 0: none
+  std::vector<fermata::exec::BlockOperation::Work> work;
+  std::vector<std::size_t> in_displacements, out_displacements;  // where only counts were given
+  std::unique_ptr<std::byte[]> space;
+  std::size_t space_bytes = 0;
+  std::unique_ptr<std::byte[]> input;               // a copy of what an operation in place would overwrite too early
+  std::size_t input_bytes = 0;
+  fermata_callback callback = nullptr;
+  void* callback_user = nullptr;
+};
+
+namespace fermata::api {
+
+// What a member keeps for its operations on blocks.
+struct Blocks {
+  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool>;  // root, log2 of the block's bytes, irregular, associative, commutative
+  std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
+  std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
+  std::uint64_t heap_used = 0;             // rank 0's account of the team's heap, for all
+};
+
+// A blocking call.
+int execute(fermata_member* member, const fermata_operation& operation);
+fermata_operation operation_of(int collective, const void* in, void* out, size_t count, int type, int op = 0, int root = 0);
+
+}  // namespace fermata::api
+#endif
