@@ -20,10 +20,6 @@ constexpr std::size_t kDirectFrom = 2048;  // bytes: an address and its acknowle
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
 constexpr int kOwnOp = 254;
 
-bool folds(Kind kind) {
-  return kind == Kind::kReduce || kind == Kind::kAllreduce || kind == Kind::kReduceScatter || kind == Kind::kScan || kind == Kind::kExscan;
-}
-
 void fold_builtin(void* context, void* out, const void* left, const void* right, std::size_t count) {
   const auto& given = *static_cast<const fermata_operation*>(context);
   kernels::fold_block(static_cast<Op>(given.op), static_cast<Type>(given.type), out, left, right, count);
@@ -130,12 +126,10 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   if (c.kind == Kind::kAlltoall) call.input = call.output;
 }
 
-// Input that the output overwrites before it was sent. At each start.
 void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
-  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
-  if (!several || (r.given.in != FERMATA_IN_PLACE && r.given.in != r.given.out)) return;
   const std::uint32_t members = r.member->member->team().members();
-  std::size_t elements = members * call.input.count;
+  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
+  std::size_t elements = (several ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
     for (std::uint32_t m = 0; m < members; ++m) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
@@ -171,19 +165,27 @@ void fill(fermata_request& r) {
   const CompiledBlocks& compiled = *r.program;
   BlockCall call;
   place_buffers(r, c, call);
-  copy_input(r, c, call);
   call.element = c.element;
   call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
   call.context = &r.given;
   call.direct_from = r.member->member->team().shared() ? 0 : kDirectFrom;
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
+  // In place, blocks of the output would be written while those of the input are still to be sent.
+  const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
+  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
+  if (in_place && several) copy_input(r, c, call);
   r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
+  if (in_place && !several && folds(c.kind) && r.core.operation.needs_copy()) {
+    copy_input(r, c, call);
+    r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
+  }
   const std::size_t bytes = c.irregular ? 0 : c.largest * c.element;
-  r.core.call = {c.kind, static_cast<std::uint8_t>(r.given.element != 0 ? kOwnType : r.given.type),
-                 static_cast<std::uint8_t>(!folds(c.kind) ? 0 : r.given.fold != nullptr ? kOwnOp : r.given.op),
-                 static_cast<std::uint32_t>(has_root(c.kind) ? r.given.root : 0),
-                 static_cast<std::uint32_t>(std::min<std::size_t>(bytes, 0xffff))};
+  const int type = r.given.element != 0 ? kOwnType : r.given.type;
+  const int op = !folds(c.kind) ? 0 : r.given.fold != nullptr ? kOwnOp : r.given.op;
+  const int root = has_root(c.kind) ? r.given.root : 0;
+  r.core.call = exec::Call{c.kind, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), static_cast<std::uint32_t>(root),
+                           static_cast<std::uint32_t>(std::min<std::size_t>(bytes, 0xffff))};
   r.core.completed = over;
   r.core.context = &r;
   r.core.ordered = !r.prepared;
@@ -249,8 +251,8 @@ int take_slots(fermata_request& r) {
   if (at[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
   if (at[1] != in_slot) return fail(Status::kMismatch, "the members prepare different operations");
   r.slots_at = at[0];
-  r.ends.assign(std::max<std::size_t>(1, r.program->edges.size()), {});
-  r.own = {m.team().base() + at[0], in_slot, 0, m.rank(), r.ends.data()};
+  r.ends.assign(2 * r.program->edges.size() + 1, {});
+  r.own = {m.team().base() + at[0], in_slot, 0, r.ends.data()};
   return FERMATA_OK;
 }
 

@@ -1,4 +1,5 @@
 // The collectives of the C ABI: argument checks, then one call into exec/.
+#include "api/blocks.hpp"
 #include "api/handles.hpp"
 
 using fermata::Op;
@@ -22,13 +23,9 @@ inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : failed(member, status);
 }
 
-[[gnu::noinline, gnu::cold]] int bad_data(size_t count, int type, int op) {
-  if (type < 0 || type >= fermata::kTypeCount) return api::fail(Status::kArgument, "type %d is none of fermata_type", type);
-  if (op < 0 || op >= fermata::kOpCount) return api::fail(Status::kArgument, "op %d is none of fermata_op", op);
-  if (!fermata::is_defined(static_cast<Op>(op), static_cast<Type>(type)))
-    return api::fail(Status::kArgument, "%s is not defined for %s: bitwise operators are for integers, minloc and maxloc for pairs alone",
-                     fermata::name_of(static_cast<Op>(op)), fermata::name_of(static_cast<Type>(type)));
-  return api::fail(Status::kUnsupported, "%zu elements exceed %d bytes: split the call", count, FERMATA_MAX_PAYLOAD);
+// More than rides on a line, or arguments that make no sense: operations on blocks find out which.
+[[gnu::noinline, gnu::cold]] int as_blocks(fermata_member* member, const fermata_operation& operation) {
+  return api::guarded([&] { return api::execute(member, operation); });
 }
 
 // Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.
@@ -54,7 +51,9 @@ inline bool data_ok(size_t count, int type, int op) {
 
 [[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
-  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
+  if (!data_ok(count, type, op)) [[unlikely]]
+    return as_blocks(member, api::operation_of(FERMATA_DO_ALLREDUCE, in, out, count, type, op));
+  if (in == FERMATA_IN_PLACE) in = out;
   return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
                                                   static_cast<Op>(op)));
 }
@@ -102,7 +101,7 @@ int fermata_resume(fermata_member* member) {
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  if (member != nullptr && in != nullptr && out != nullptr) [[likely]] {
+  if (member != nullptr && in != nullptr && in != FERMATA_IN_PLACE && out != nullptr) [[likely]] {
     const Status again = member->member->allreduce_again(in, out, count, static_cast<unsigned>(type), static_cast<unsigned>(op));
     if (again == Status::kOk) [[likely]] return FERMATA_OK;
     if (again != Status::kUnsupported) return failed(member, again);
@@ -112,8 +111,10 @@ int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t 
 
 int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root) {
   if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]] return null_handle();
-  if (!data_ok(count, type, op)) [[unlikely]] return bad_data(count, type, op);
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  if (!data_ok(count, type, op)) [[unlikely]]
+    return as_blocks(member, api::operation_of(FERMATA_DO_REDUCE, in, out, count, type, op, root));
+  if (in == FERMATA_IN_PLACE) in = out;
   if (static_cast<unsigned>(root) == member->member->rank() && out == nullptr && count != 0) [[unlikely]] return null_handle();
   return answer(member, member->member->reduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
                                                static_cast<Op>(op), static_cast<std::uint32_t>(root)));
@@ -121,8 +122,9 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
   if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]] return null_handle();
-  if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]] return bad_data(bytes, 0, 0);
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
+    return as_blocks(member, api::operation_of(FERMATA_DO_BROADCAST, nullptr, data, bytes, FERMATA_INT8, 0, root));
   return answer(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(root)));
 }
 

@@ -77,6 +77,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.members = static_cast<std::uint32_t>(request.members);
   options.shared = request.engine == Engine::kProcesses;
   options.tagged = request.tagged;
+  options.blocks = true;
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
   std::vector<std::vector<std::byte>> blobs;

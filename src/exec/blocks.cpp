@@ -37,10 +37,8 @@ BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, cons
     const std::size_t first = buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
     base = buffer.base + first * call_.element;
   }
-  // 128 bits: a count may be of the order of 2^60.
-  const auto bound = [&](std::uint32_t piece) {
-    return static_cast<std::size_t>(static_cast<unsigned __int128>(count) * piece / transfer.pieces);
-  };
+  // count x piece / pieces, which may not be formed.
+  const auto bound = [&](std::size_t piece) { return count / transfer.pieces * piece + count % transfer.pieces * piece / transfer.pieces; };
   const std::size_t begin = bound(transfer.piece);
   return {base + begin * call_.element, bound(transfer.piece + 1) - begin};
 }
@@ -62,7 +60,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     work_[t].to = to.at;
     if (x.code != BlockCode::kCopy) {
       work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
-      work_[t].end = channel->end(program.edges[x.edge], x.edge);
+      work_[t].end = channel->end(program.edges[x.edge], x.edge, receives(x.code));
     }
     work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
   }
@@ -89,9 +87,8 @@ void BlockOperation::relate(const BlockStage& stage) {
       Work& sent = work_[u];
       if (program_->transfers[u].code != BlockCode::kSend || !overlap(sent.from, sent.elements * call_.element, w.to, bytes)) continue;
       sent.overwritten = true;
-      const bool alike = sent.from == w.to && sent.elements == w.elements && w.along == 0;
-      if (alike) w.along = u + 1;
-      else w.shifted = true;
+      const bool alike = sent.from == w.to && sent.elements == w.elements;
+      (alike ? w.follows : w.shifted) = true;
     }
   }
 }
@@ -111,15 +108,22 @@ std::size_t BlockOperation::piece_elements(const Work& w) const {
   return left < most ? left : most;
 }
 
-// How many elements of a receive may be written by now.
+bool BlockOperation::needs_copy() const {
+  for (std::uint32_t t = 0; t < program_->transfer_count; ++t)
+    if (work_[t].shifted) return true;
+  return false;
+}
+
+// How many elements of a receive may be written by now. Part by part: members may have different orders, and rings are short.
 std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) const {
   const Work& w = work_[t];
-  if (w.after_fold != 0 && !is_done(w.after_fold - 1)) return 0;
-  if (w.shifted) {
-    for (std::uint32_t u = stage.first; u < stage.first + stage.count; ++u)
-      if (program_->transfers[u].code == BlockCode::kSend && work_[u].overwritten && !is_done(u)) return 0;
+  std::size_t limit = w.after_fold != 0 ? work_[w.after_fold - 1].done : w.elements;
+  if (!w.follows) return limit;
+  for (std::uint32_t u = stage.first; u < stage.first + stage.count; ++u) {
+    const Work& sent = work_[u];
+    if (program_->transfers[u].code == BlockCode::kSend && sent.from == w.to && sent.done < limit) limit = sent.done;
   }
-  return w.along != 0 ? work_[w.along - 1].done : w.elements;
+  return limit;
 }
 
 bool BlockOperation::may_move(const BlockStage& stage, std::uint32_t t) const {

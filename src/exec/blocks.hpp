@@ -31,8 +31,7 @@ struct Channel {
   };
   std::byte* base = nullptr;
   std::size_t in_slot = 0;    // bytes of a piece that a slot holds behind its line; 0: lines only
-  std::uint32_t members = 0;  // not 0: a ring for each pair, and ends for this member's; 0: one of each for every edge of one program
-  std::uint32_t rank = 0;
+  std::uint32_t members = 0;  // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
   End* ends = nullptr;
 
   static constexpr std::size_t ring_bytes(std::size_t in_slot) { return round_up(kMaxLine + kRingSlots * (kRingLine + in_slot), kMaxLine); }
@@ -41,9 +40,10 @@ struct Channel {
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(in_slot);
   }
-  End* end(const BlockEdge& edge, std::uint32_t number) const {
-    if (members == 0) return &ends[number];
-    return &ends[edge.from == rank ? edge.to : members + edge.from];
+  // A member may send to itself.
+  End* end(const BlockEdge& edge, std::uint32_t number, bool receives) const {
+    if (members == 0) return &ends[2 * number + (receives ? 1 : 0)];
+    return &ends[receives ? members + edge.from : edge.to];
   }
 };
 
@@ -80,8 +80,8 @@ class BlockOperation {
     std::uint64_t announced = 0;    // a direct send: the piece that carries the address; 0: not sent yet
     std::uint32_t after = 0;        // 1 + the transfer before it on its edge in this stage; 0: none
     std::uint32_t after_fold = 0;   // a receive: 1 + the one before it in this stage with the same result
-    std::uint32_t along = 0;        // a receive: 1 + the send of this stage that reads what it writes, element by element
-    bool shifted = false;           // a receive: sends of this stage read what it writes, and otherwise: it waits for all of them
+    bool follows = false;           // a receive: sends of this stage read just what it writes: it stays behind them
+    bool shifted = false;           // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
     bool overwritten = false;       // a send: this stage writes what it reads
   };
 
@@ -89,6 +89,8 @@ class BlockOperation {
   void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
                std::size_t space_elements);
   void restart();
+  // A stage writes what it still sends, as may happen where output and input are the same memory: the input must be a copy.
+  bool needs_copy() const;
 
   // Does what can be done now. True: over, or status() is an error. Rings doors by bell(rank).
   template <class Bell>

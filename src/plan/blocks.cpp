@@ -205,6 +205,7 @@ class BlockCompiler {
   BlockTransfer transfer(const Transfer& t, BlockCode code) const {
     BlockTransfer out;
     out.code = code;
+    out.block = static_cast<std::uint32_t>(block_of(s_, t.chunk));
     out.piece = piece_of(t.chunk);
     out.pieces = pieces_;
     if (code == BlockCode::kCopy) return out;
@@ -330,7 +331,8 @@ class BlockCompiler {
         const BlockAt at = at_register(k, 0).at;
         if (at == *out) continue;
         std::vector<BlockTransfer>& list = at.place == BlockPlace::kInput ? first : last;
-        list.push_back({.code = BlockCode::kCopy, .from = at, .to = *out, .piece = piece_of(k), .pieces = pieces_});
+        const auto block = static_cast<std::uint32_t>(block_of(s_, k));
+        list.push_back({.code = BlockCode::kCopy, .from = at, .to = *out, .block = block, .piece = piece_of(k), .pieces = pieces_});
       }
       if (first.size() - before == pieces_) {
         first.resize(before + 1);

@@ -96,9 +96,29 @@ CHECK(offsetof(fermata_team_config, plan_count) == 40);
 CHECK(offsetof(fermata_team_config, stall_seconds) == 48);
 CHECK(sizeof(fermata_team_config) == 56);
 
+CHECK(offsetof(fermata_operation, size) == 0);
+CHECK(offsetof(fermata_operation, collective) == 8);
+CHECK(offsetof(fermata_operation, in) == 16);
+CHECK(offsetof(fermata_operation, out) == 24);
+CHECK(offsetof(fermata_operation, count) == 32);
+CHECK(offsetof(fermata_operation, type) == 40);
+CHECK(offsetof(fermata_operation, op) == 44);
+CHECK(offsetof(fermata_operation, root) == 48);
+CHECK(offsetof(fermata_operation, irregular) == 52);
+CHECK(offsetof(fermata_operation, in_counts) == 56);
+CHECK(offsetof(fermata_operation, in_displacements) == 64);
+CHECK(offsetof(fermata_operation, out_counts) == 72);
+CHECK(offsetof(fermata_operation, out_displacements) == 80);
+CHECK(offsetof(fermata_operation, element) == 88);
+CHECK(offsetof(fermata_operation, fold) == 96);
+CHECK(offsetof(fermata_operation, user) == 104);
+CHECK(offsetof(fermata_operation, ordered) == 112);
+CHECK(sizeof(fermata_operation) == 120);
+
 int main(void) {
   /* The initialisers set the size that the library checks. */
   const fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   const fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  return request.size == sizeof request && config.size == sizeof config ? 0 : 1;
+  const fermata_operation operation = FERMATA_OPERATION_INIT;
+  return request.size == sizeof request && config.size == sizeof config && operation.size == sizeof operation ? 0 : 1;
 }
