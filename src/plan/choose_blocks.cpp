@@ -12,6 +12,7 @@ namespace fermata {
 namespace {
 
 // Trees of other degrees differ by less than the model knows.
+constexpr double kFoldNsPerByte = 0.15;  // estimate: two streams of a core from memory
 constexpr std::int32_t kDegrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int32_t kSegments[] = {2, 4, 8, 16, 32, 64};
 // Beyond so many transfers a schedule is not cut any further.
@@ -84,6 +85,15 @@ class Chooser {
     return choices_;
   }
 
+  // Chunks that the busiest member folds: for each it reads its own, too, and writes the result.
+  static double most_folds(const Schedule& schedule) {
+    std::vector<double> folds(static_cast<std::size_t>(schedule.members));
+    for (const Stage& stage : schedule.stages)
+      for (const Transfer& x : stage.transfers)
+        if (x.action == Action::kCombine) ++folds[static_cast<std::size_t>(x.to)];
+    return *std::max_element(folds.begin(), folds.end());
+  }
+
   Schedule build(const Choice& choice) {
     request_.degree = choice.degree;
     return pipeline(choice.algorithm->build(request_), choice.segments);
@@ -92,7 +102,8 @@ class Chooser {
  private:
   double time_of(const Schedule& schedule) const {
     const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
-    return cost(schedule, model_, LayoutChoice{}, block_bytes_ / pieces).critical_path_ns;
+    return cost(schedule, model_, LayoutChoice{}, block_bytes_ / pieces).critical_path_ns +
+           kFoldNsPerByte * block_bytes_ / pieces * most_folds(schedule);
   }
 
   void consider(const Algorithm& algorithm) {
