@@ -16,7 +16,8 @@ using exec::Channel;
 using exec::Member;
 
 constexpr std::size_t kMostElement = 4096;
-constexpr std::size_t kDirectFrom = 2048;  // bytes: an address and its acknowledgement cost two line moves, a copy of so much more than that
+// Bytes: an address and its acknowledgement cost two line moves, to copy so much costs more.
+constexpr std::size_t kDirectFrom = 2048;
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
 constexpr int kOwnOp = 254;
 
@@ -41,6 +42,8 @@ int check_counts(const size_t* counts, const size_t* displacements, std::uint32_
   }
   return FERMATA_OK;
 }
+
+}  // namespace
 
 int check(const fermata_member* member, const fermata_operation& o, Checked* out) {
   if (o.size != sizeof o) return fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
@@ -87,6 +90,8 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return fail(Status::kArgument, "%s", kNullHandle);
   return FERMATA_OK;
 }
+
+namespace {
 
 // Blocks one behind the other, where no displacements were given.
 const std::size_t* displacements_of(const size_t* counts, const size_t* given, std::uint32_t members, std::vector<std::size_t>& own) {
@@ -158,7 +163,8 @@ void over(exec::BlockRequest* core, void* context) {
   if (r->callback != nullptr) r->callback(r, static_cast<int>(core->status), r->callback_user);
 }
 
-// A request's operation, ready to begin.
+}  // namespace
+
 void fill(fermata_request& r) {
   const Checked& c = r.checked;
   Channel* channel = r.prepared ? &r.own : r.member->member->shared_channel();
@@ -191,6 +197,8 @@ void fill(fermata_request& r) {
   r.core.ordered = !r.prepared;
 }
 
+namespace {
+
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>();
@@ -199,7 +207,8 @@ Blocks& blocks_of(fermata_member* member) {
   return *member->blocks;
 }
 
-// Checks the operation and finds its program.
+}  // namespace
+
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& r) {
   Checked* const c = &r.checked;
   *c = {};
@@ -215,9 +224,7 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   return FERMATA_OK;
 }
 
-int answer(const fermata_member* member, Status status) {
-  return status == Status::kOk ? FERMATA_OK : member_status(member, status);
-}
+namespace {
 
 // The same piece size at all members: what the largest block of a regular operation needs, else the most.
 std::size_t own_slot(const Checked& c, const CompiledBlocks& compiled) {
@@ -231,7 +238,8 @@ std::size_t own_slot(const Checked& c, const CompiledBlocks& compiled) {
   return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
 }
 
-// Rank 0 keeps the account of the heap, and tells the others where the slots are.
+}  // namespace
+
 int take_slots(fermata_request& r) {
   fermata_member* member = r.member;
   Member& m = *member->member;
@@ -255,8 +263,6 @@ int take_slots(fermata_request& r) {
   r.own = {m.team().base() + at[0], in_slot, 0, r.ends.data()};
   return FERMATA_OK;
 }
-
-}  // namespace
 
 int execute(fermata_member* member, const fermata_operation& operation) {
   Blocks& blocks = blocks_of(member);
@@ -282,221 +288,3 @@ fermata_operation operation_of(int collective, const void* in, void* out, size_t
 }
 
 }  // namespace fermata::api
-
-using namespace fermata;
-using namespace fermata::api;
-using exec::Member;
-
-namespace {
-
-int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
-
-}  // namespace
-
-extern "C" {
-
-int fermata_execute(fermata_member* member, const fermata_operation* operation) {
-  if (member == nullptr || operation == nullptr) return null_handle();
-  return guarded([&] { return execute(member, *operation); });
-}
-
-int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  const fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
-  return fermata_execute(member, &o);
-}
-
-int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  const fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
-  return fermata_execute(member, &o);
-}
-
-int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, count, type);
-  return fermata_execute(member, &o);
-}
-
-int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_REDUCE_SCATTER, in, out, count, type, op);
-  return fermata_execute(member, &o);
-}
-
-int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, count, type);
-  return fermata_execute(member, &o);
-}
-
-int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_SCAN, in, out, count, type, op);
-  return fermata_execute(member, &o);
-}
-
-int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_EXSCAN, in, out, count, type, op);
-  return fermata_execute(member, &o);
-}
-
-int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts, const size_t* displacements,
-                    int type, int root) {
-  fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
-  o.irregular = 1;
-  if (member != nullptr && fermata_member_rank(member) == root) {
-    o.out_counts = counts;
-    o.out_displacements = displacements;
-  }
-  return fermata_execute(member, &o);
-}
-
-int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, size_t count,
-                     int type, int root) {
-  fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
-  o.irregular = 1;
-  if (member != nullptr && fermata_member_rank(member) == root) {
-    o.in_counts = counts;
-    o.in_displacements = displacements;
-  }
-  return fermata_execute(member, &o);
-}
-
-int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts, const size_t* displacements, int type) {
-  fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, 0, type);
-  o.irregular = 1;
-  o.out_counts = counts;
-  o.out_displacements = displacements;
-  return fermata_execute(member, &o);
-}
-
-int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
-                      const size_t* out_counts, const size_t* out_displacements, int type) {
-  fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, 0, type);
-  o.irregular = 1;
-  o.in_counts = in_counts;
-  o.in_displacements = in_displacements;
-  o.out_counts = out_counts;
-  o.out_displacements = out_displacements;
-  return fermata_execute(member, &o);
-}
-
-int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
-  if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
-  return guarded([&] {
-    auto request = std::make_unique<fermata_request>();
-    const int made = make(member, *operation, *request);
-    if (made != FERMATA_OK) return made;
-    fill(*request);
-    const Status begun = member->member->begin(&request->core);
-    if (begun != Status::kOk) return answer(member, begun);
-    *out = request.release();
-    return static_cast<int>(FERMATA_OK);
-  });
-}
-
-int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
-  if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
-  return guarded([&] {
-    auto request = std::make_unique<fermata_request>();
-    int status = make(member, *operation, *request);
-    if (status == FERMATA_OK) status = take_slots(*request);
-    if (status != FERMATA_OK) return status;
-    request->prepared = true;
-    *out = request.release();
-    return static_cast<int>(FERMATA_OK);
-  });
-}
-
-int fermata_request_start(fermata_request* request) {
-  if (request == nullptr) return null_handle();
-  if (!request->prepared) return fail(Status::kArgument, "this request was begun, not prepared: it is used once");
-  if (request->core.active) return fail(Status::kBusy, "the request is still active");
-  return guarded([&] {
-    fill(*request);
-    return answer(request->member, request->member->member->begin(&request->core));
-  });
-}
-
-int fermata_request_test(fermata_request* request) {
-  if (request == nullptr) return null_handle();
-  const Status status = request->member->member->test_for(&request->core);
-  return status == Status::kPending ? FERMATA_PENDING : answer(request->member, status);
-}
-
-int fermata_request_wait(fermata_request* request) {
-  if (request == nullptr) return null_handle();
-  return answer(request->member, request->member->member->wait_for(&request->core));
-}
-
-int fermata_request_wait_all(fermata_request* const* requests, size_t count) {
-  if (requests == nullptr && count != 0) return null_handle();
-  int first = FERMATA_OK;
-  for (size_t i = 0; i < count; ++i) {
-    if (requests[i] == nullptr) continue;
-    const int status = fermata_request_wait(requests[i]);
-    if (first == FERMATA_OK) first = status;
-    if (status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_INTERRUPTED) return status;
-  }
-  return first;
-}
-
-int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index) {
-  if (requests == nullptr || index == nullptr) return null_handle();
-  return guarded([&] {
-    std::vector<exec::BlockRequest*> cores;
-    std::vector<size_t> at;
-    fermata_member* member = nullptr;
-    for (size_t i = 0; i < count; ++i) {
-      if (requests[i] == nullptr) continue;
-      if (member != nullptr && member != requests[i]->member) return fail(Status::kArgument, "the requests are of several members");
-      member = requests[i]->member;
-      cores.push_back(&requests[i]->core);
-      at.push_back(i);
-    }
-    if (member == nullptr) return fail(Status::kArgument, "no requests");
-    const Status waited = member->member->wait_for_any(cores.data(), cores.size());
-    for (size_t i = 0; i < cores.size(); ++i) {
-      if (cores[i]->active) continue;
-      *index = at[i];
-      return answer(member, cores[i]->status);
-    }
-    return answer(member, waited);
-  });
-}
-
-int fermata_request_reset(fermata_request* request, const void* in, void* out) {
-  if (request == nullptr) return null_handle();
-  if (request->core.active) return fail(Status::kBusy, "the request is still active");
-  fermata_operation changed = request->given;
-  changed.in = in;
-  changed.out = out;
-  Checked checked;
-  const int bad = check(request->member, changed, &checked);
-  if (bad == FERMATA_OK) request->given = changed;
-  return bad;
-}
-
-int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user) {
-  if (request == nullptr) return null_handle();
-  request->callback = callback;
-  request->callback_user = user;
-  return FERMATA_OK;
-}
-
-int fermata_request_free(fermata_request* request) {
-  if (request == nullptr) return FERMATA_OK;
-  if (request->core.active) return fail(Status::kBusy, "the request is still active");
-  delete request;
-  return FERMATA_OK;
-}
-
-int fermata_progress(fermata_member* member, double max_us) {
-  if (member == nullptr) return null_handle();
-  Member& m = *member->member;
-  if (!m.has_requests()) return FERMATA_OK;
-  const std::int64_t end = max_us > 0 ? os::now_ns() + static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0;
-  do {
-    m.progress();
-    if (!m.has_requests()) return FERMATA_OK;
-  } while (end != 0 && os::now_ns() < end);
-  const Status broken = m.team_status();
-  return broken == Status::kOk ? FERMATA_PENDING : answer(member, broken);
-}
-
-}  // extern "C"

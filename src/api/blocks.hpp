@@ -47,12 +47,23 @@ namespace fermata::api {
 
 // What a member keeps for its operations on blocks.
 struct Blocks {
-  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool>;  // root, log2 of the block's bytes, irregular, associative, commutative
+  // Root, log2 of the block's bytes, irregular, associative, commutative.
+  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   std::uint64_t heap_used = 0;             // rank 0's account of the team's heap, for all
 };
 
+int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
+// Checks the operation and finds its program.
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
+// From a made request to one that may begin: at each start, since inputs may be copied.
+void fill(fermata_request& request);
+// Slots of its own for a persistent request. Rank 0 keeps the account of the heap, and tells the others where they are.
+int take_slots(fermata_request& request);
+inline int answer(const fermata_member* member, Status status) {
+  return status == Status::kOk ? FERMATA_OK : member_status(member, status);
+}
 // A blocking call.
 int execute(fermata_member* member, const fermata_operation& operation);
 fermata_operation operation_of(int collective, const void* in, void* out, size_t count, int type, int op = 0, int root = 0);

@@ -1,8 +1,8 @@
 // Operations on blocks of any size: one member's walk through a block program (exec/block_program.hpp).
 //
-// Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the slot's
-// size, so that writing and reading overlap and memory is bounded however long the buffer. Between threads, long pieces are not copied in: the
-// slot carries their address, and the reader copies or folds from where they lie. Every slot says which call it belongs to.
+// Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the
+// slot's size, so that writing and reading overlap and memory is bounded however long the buffer. Between threads, long pieces are not
+// copied in: the slot carries their address, and the reader copies or folds from where they lie. Every slot says which call it is of.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -119,7 +119,9 @@ class BlockOperation {
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
-  bool goes_direct(const Work& w) const { return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten; }
+  bool goes_direct(const Work& w) const {
+    return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten;
+  }
   enum class Moved : std::uint8_t { kNothing, kWritten, kRead };
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;

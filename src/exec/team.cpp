@@ -176,8 +176,9 @@ Status Team::check_segment(const char** detail) const {
   if (h.rings != 0) {
     TeamHeader blocks = {};
     blocks.members = h.members;
-    if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0 || lay_out_blocks(h.rings, blocks) != segment_.bytes ||
-        blocks.in_slot != h.in_slot || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
+    if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
+    if (lay_out_blocks(h.rings, blocks) != segment_.bytes || blocks.in_slot != h.in_slot ||
+        blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }
   *detail = "";
