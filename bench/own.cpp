@@ -17,6 +17,9 @@ std::string failure(const char* what, int status) {
   return std::string(what) + ": " + fermata_status_string(status) + (detail.empty() ? "" : ": " + detail);
 }
 
+// Does a plan of the planner's carry it? Else it is an operation on blocks, which any team has.
+bool rides(Kind collective, int bytes) { return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload); }
+
 class Own final : public Subject {
  public:
   explicit Own(OwnSubject choice) : choice_(std::move(choice)) {}
@@ -29,23 +32,17 @@ class Own final : public Subject {
   std::string prepare(const Case& c, Arena&) override {
     case_ = c;
     members_.resize(static_cast<std::size_t>(c.members));
-    fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
-    request.members = c.members;
-    request.kind = static_cast<int>(c.collective);
-    request.engine = static_cast<int>(c.engine);
-    request.payload = static_cast<size_t>(c.bytes);
-    request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
-    request.algorithm = choice_.algorithm.empty() ? nullptr : choice_.algorithm.c_str();
-    request.layout = choice_.layout.empty() ? nullptr : choice_.layout.c_str();
-    int status = fermata_plan_make(&request, &plan_);
-    if (status != FERMATA_OK) return failure("plan", status);
+    if (rides(c.collective, c.bytes)) {
+      const std::string failed = plan(c);
+      if (!failed.empty()) return failed;
+    }
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = c.members;
     config.engine = static_cast<int>(c.engine);
-    config.cpus = request.cpus;
+    config.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
     config.plans = &plan_;
-    config.plan_count = 1;
-    status = fermata_team_create(&config, &team_);
+    config.plan_count = plan_ != nullptr ? 1 : 0;
+    const int status = fermata_team_create(&config, &team_);
     return status == FERMATA_OK ? "" : failure("team", status);
   }
 
@@ -82,13 +79,38 @@ class Own final : public Subject {
           note(fermata_broadcast(member, rank == 0 ? const_cast<double*>(in) : out, bytes, 0));
         });
         break;
-      default: break;  // no case of another kind is read
+      case Kind::kGather:
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, 0)); });
+        break;
+      case Kind::kScatter:
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, 0)); });
+        break;
+      case Kind::kAllgather:
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE)); });
+        break;
+      case Kind::kReduceScatter:
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
+        break;
+      case Kind::kAlltoall:
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_alltoall(member, in, out, count, FERMATA_DOUBLE)); });
+        break;
+      case Kind::kScan:
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
+        break;
+      case Kind::kExscan:
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
+        break;
     }
     turn.lines[rank].status = bad;
   }
 
   std::string version() const override { return std::string("fermata ") + fermata_version(); }
   std::string description() const override {
+    if (plan_ == nullptr) return {};
     size_t length = 0;
     fermata_plan_text(plan_, nullptr, &length);
     std::string text(length, '\0');
@@ -98,6 +120,19 @@ class Own final : public Subject {
   }
 
  private:
+  std::string plan(const Case& c) {
+    fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+    request.members = c.members;
+    request.kind = static_cast<int>(c.collective);
+    request.engine = static_cast<int>(c.engine);
+    request.payload = static_cast<size_t>(c.bytes);
+    request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
+    request.algorithm = choice_.algorithm.empty() ? nullptr : choice_.algorithm.c_str();
+    request.layout = choice_.layout.empty() ? nullptr : choice_.layout.c_str();
+    const int status = fermata_plan_make(&request, &plan_);
+    return status == FERMATA_OK ? "" : failure("plan", status);
+  }
+
   const OwnSubject choice_;
   Case case_;
   fermata_plan* plan_ = nullptr;
@@ -127,7 +162,7 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
 std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts) {
   std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
-  if (!rides_on_a_line(collective) || bytes > static_cast<int>(kLinePayload)) return subjects;
+  if (!rides(collective, bytes)) return subjects;
   for (const std::string& spelled : spellings(algorithms, members)) {
     const Result<AlgorithmName> parsed = parse_algorithm(spelled);
     int stages = 0;

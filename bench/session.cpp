@@ -151,6 +151,7 @@ class Group {
     outcome_.versions["fermata"] = p.remote.version;
     const PlanFacts facts = facts_of(p.remote.description);
     if (facts.stages > 0) who.stages = facts.stages;
+    if (p.remote.description.empty()) return;
     if (who.name == "planned") {
       who.variant = facts.algorithm + "/" + facts.layout;
       const Case& c = who.what;
