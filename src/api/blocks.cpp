@@ -18,6 +18,7 @@ using exec::Member;
 constexpr std::size_t kMostElement = 4096;
 // Bytes: an address and its acknowledgement cost two line moves, to copy so much costs more.
 constexpr std::size_t kDirectFrom = 2048;
+constexpr std::size_t kLentFrom = 32768;  // between processes: a copy by the kernel, which is a call and looks up every page
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
 constexpr int kOwnOp = 254;
 
@@ -174,7 +175,10 @@ void fill(fermata_request& r) {
   call.element = c.element;
   call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
   call.context = &r.given;
-  call.direct_from = r.member->member->team().shared() ? 0 : kDirectFrom;
+  call.between_processes = r.member->member->team().shared();
+  call.bounce = r.member->blocks->bounce.get();
+  if (!call.between_processes) call.direct_from = kDirectFrom;
+  else if (call.bounce != nullptr) call.direct_from = kLentFrom;
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
   // In place, blocks of the output would be written while those of the input are still to be sent.
@@ -202,6 +206,7 @@ namespace {
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>();
+    if (member->member->team().shared() && os::may_lend()) member->blocks->bounce.reset(new std::byte[exec::kBounce]);
     member->member->set_review(0);  // requests refer to this team's memory: its members stay where they are
   }
   return *member->blocks;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "os/os.hpp"
+
 namespace fermata::exec {
 namespace {
 
@@ -12,6 +14,20 @@ using Counter = std::atomic<std::uint64_t>;
 constexpr std::size_t kTagAt = 8;
 constexpr std::size_t kDataAt = 16;
 constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // of the tag
+
+// What lies in the slot of a piece that goes by address.
+struct Offer {
+  std::byte* at = nullptr;
+  os::Lender lender;  // between processes
+};
+static_assert(sizeof(Offer) <= kOnLine);
+
+// Behind the credit: written before the credit for `piece` is given, once in the life of a ring, so it may be plain.
+constexpr std::size_t kRefusalAt = 8;
+struct Refusal {
+  std::uint64_t piece = 0;
+  std::uint64_t done = 0;  // elements of its transfer that were read all the same
+};
 
 Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); }
 Counter& header_of(std::byte* slot) { return *reinterpret_cast<Counter*>(slot); }
@@ -149,8 +165,10 @@ BlockOperation::Moved BlockOperation::send(Work& w) {
   Counter& credit = credit_of(w.ring);
   if (w.announced != 0) {
     if (!Pieces::was_read(credit, end.credit_seen, w.announced)) return Moved::kNothing;
-    w.done = w.elements;
-    return Moved::kRead;
+    if (!was_refused(w)) {
+      w.done = w.elements;
+      return Moved::kRead;
+    }
   }
   if (!Pieces::may_write(credit, end.credit_seen, end.next, kRingSlots)) return Moved::kNothing;
   std::byte* slot = this->slot(w);
@@ -158,7 +176,8 @@ BlockOperation::Moved BlockOperation::send(Work& w) {
   const std::uint64_t tag = call_.tag | (direct ? kByAddress : 0);
   memcpy(slot + kTagAt, &tag, sizeof tag);
   if (direct) {
-    memcpy(slot + kDataAt, &w.from, sizeof w.from);
+    const Offer offer{w.from, call_.between_processes ? os::lend() : os::Lender{}};
+    memcpy(slot + kDataAt, &offer, sizeof offer);
     w.announced = end.next;
   } else {
     const std::size_t elements = piece_elements(w);
@@ -170,31 +189,78 @@ BlockOperation::Moved BlockOperation::send(Work& w) {
   return Moved::kWritten;
 }
 
+// Then the rest of it goes through slots.
+bool BlockOperation::was_refused(Work& w) const {
+  Refusal refusal;
+  memcpy(&refusal, w.ring + kRefusalAt, sizeof refusal);
+  if (refusal.piece != w.announced) return false;
+  w.end->refused = true;
+  w.announced = 0;
+  w.done = refusal.done;
+  return true;
+}
+
 BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, std::size_t limit) {
   Channel::End& end = *w.end;
   std::byte* slot = this->slot(w);
   if (!Pieces::has_come(header_of(slot), end.next)) return Moved::kNothing;
   std::uint64_t tag;
   memcpy(&tag, slot + kTagAt, sizeof tag);
-  const bool direct = (tag & kByAddress) != 0;
   if ((tag & ~kByAddress) != call_.tag) {
     foreign_tag_ = tag & ~kByAddress;
     foreigner_ = x.peer;
     status_ = Status::kMismatch;
     return Moved::kNothing;
   }
-  const std::size_t elements = direct ? w.elements : piece_elements(w);
+  if ((tag & kByAddress) != 0) return receive_direct(x, w, limit);
+  const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;
-  const std::size_t bytes = elements * call_.element;
-  if (direct) {
-    std::byte* theirs;
-    memcpy(&theirs, slot + kDataAt, sizeof theirs);
-    take(x, w, theirs, elements);
-  } else {
-    take(x, w, slot + (bytes <= kOnLine ? kDataAt : kRingLine), elements);
-  }
-  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, kRingSlots, direct);
+  take(x, w, slot + (elements * call_.element <= kOnLine ? kDataAt : kRingLine), elements);
+  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, kRingSlots, false);
   return told ? Moved::kRead : Moved::kWritten;
+}
+
+// As much of it as may be written by now.
+BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Work& w, std::size_t limit) {
+  const std::byte* slot = this->slot(w);
+  std::size_t elements = limit - w.done;
+  if (call_.between_processes) {
+    if (elements > kMostLent / call_.element) elements = kMostLent / call_.element;
+    if (!take_lent(x, w, slot, elements)) {
+      const Refusal refusal{w.end->next, w.done};
+      memcpy(w.ring + kRefusalAt, &refusal, sizeof refusal);
+      Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
+      return Moved::kRead;
+    }
+  } else {
+    Offer offer;
+    memcpy(&offer, slot + kDataAt, sizeof offer);
+    take(x, w, offer.at + w.done * call_.element, elements);
+  }
+  if (w.done != w.elements) return Moved::kWritten;
+  Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
+  return Moved::kRead;
+}
+
+// False: what is behind w.done could not be read.
+bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const std::byte* slot, std::size_t elements) {
+  if (call_.bounce == nullptr) return false;
+  Offer offer;
+  memcpy(&offer, slot + kDataAt, sizeof offer);
+  if (x.code == BlockCode::kReceive) {
+    const std::size_t at = w.done * call_.element;
+    if (!os::read_lent(offer.lender, offer.at + at, w.to + at, elements * call_.element)) return false;
+    w.done += elements;
+    return true;
+  }
+  const std::size_t end = w.done + elements;
+  const std::size_t most = kBounce / call_.element;
+  while (w.done < end) {
+    const std::size_t part = end - w.done < most ? end - w.done : most;
+    if (!os::read_lent(offer.lender, offer.at + w.done * call_.element, call_.bounce, part * call_.element)) return false;
+    take(x, w, call_.bounce, part);
+  }
+  return true;
 }
 
 void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* theirs, std::size_t elements) {

@@ -1,8 +1,9 @@
 // Operations on blocks of any size: one member's walk through a block program (exec/block_program.hpp).
 //
 // Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the
-// slot's size, so that writing and reading overlap and memory is bounded however long the buffer. Between threads, long pieces are not
-// copied in: the slot carries their address, and the reader copies or folds from where they lie. Every slot says which call it is of.
+// slot's size, so that writing and reading overlap and memory is bounded however long the buffer. Long pieces are not copied in: the
+// slot carries their address, and the reader copies or folds from where they lie; between processes by one copy of the kernel's. Where
+// that fails the reader refuses the piece, and from then on the edge's pieces go through slots. Every slot says which call it is of.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -21,6 +22,8 @@ inline constexpr std::uint64_t kRingSlots = 4;
 inline constexpr std::size_t kRingLine = 64;      // the header's line, and the credit's
 inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
 inline constexpr std::size_t kMostInSlot = 16384;
+inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
+inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
 
 // Where the rings of one channel lie in a team's segment, and how far this member is with each. Operations that share a channel run
 // in the same order at all members.
@@ -28,6 +31,7 @@ struct Channel {
   struct End {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
+    bool refused = false;  // the receiver can't read this process's memory
   };
   std::byte* base = nullptr;
   std::size_t in_slot = 0;    // bytes of a piece that a slot holds behind its line; 0: lines only
@@ -65,6 +69,8 @@ struct BlockCall {
   void* context = nullptr;
   std::uint64_t tag = 0;       // what both ends of every edge must agree on
   std::size_t direct_from = 0; // bytes from which pieces go by address; 0: never
+  bool between_processes = false;
+  std::byte* bounce = nullptr; // kBounce bytes, between processes; null: pieces that come by address are refused
 };
 
 class BlockOperation {
@@ -120,14 +126,17 @@ class BlockOperation {
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
   bool goes_direct(const Work& w) const {
-    return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten;
+    return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten && !w.end->refused;
   }
+  bool was_refused(Work& w) const;
   enum class Moved : std::uint8_t { kNothing, kWritten, kRead };
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
   Moved send(Work& w);
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
+  Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
+  bool take_lent(const BlockTransfer& transfer, Work& w, const std::byte* slot, std::size_t elements);
   void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
 
   const BlockProgram* program_ = nullptr;

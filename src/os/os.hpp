@@ -89,6 +89,17 @@ inline std::uint32_t fork_generation() {
   return fork_count.load(std::memory_order_relaxed);  // order: written only while the process has one thread
 }
 
+// ---- Memory lent to another process of the same user, which copies out of it by one call of the kernel.
+struct Lender {
+  std::uint64_t word = 0;       // what lies at `proof`: numbers of processes are not the same everywhere, nor for ever
+  const void* proof = nullptr;  // in the lender's memory
+  std::uint32_t process = 0;
+};
+bool may_lend();  // false: the environment's FERMATA_CMA=0
+Lender lend();    // this process
+// False: not permitted, or it is gone, or another one; then `mine` holds anything.
+bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);
+
 // ---- Stall reports: after how long a wait FERMATA_STALL_SECONDS wants one (0: none), and its way out: best effort, no formatting.
 std::int64_t stall_ns();
 void write_stderr(const char* text, std::size_t length);

@@ -1,0 +1,56 @@
+// Reading another process's memory: process_vm_readv. Yama, seccomp, another user or a foreign number space of processes may forbid it,
+// which shows when it is tried.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+namespace {
+
+std::atomic<std::uint64_t> proof{0};
+
+// The upper half differs from process to process, the lower one between a process and its forked children.
+std::uint64_t make_proof() {
+  const std::uint64_t where = reinterpret_cast<std::uintptr_t>(&proof);
+  const std::uint64_t start = static_cast<std::uint64_t>(now_ns()) ^ std::uint64_t{process_id()} << 32 ^ where;
+  return ((start * 0x9e3779b97f4a7c15u | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
+}
+
+}  // namespace
+
+bool may_lend() {
+  const char* text = getenv("FERMATA_CMA");
+  return text == nullptr || strcmp(text, "0") != 0;
+}
+
+Lender lend() {
+  // order: relaxed: the word alone says all; whoever reads it through the kernel has the call's answer from before.
+  std::uint64_t word = proof.load(std::memory_order_relaxed);
+  if (word == 0 || static_cast<std::uint32_t>(word) != fork_generation()) {
+    const std::uint64_t fresh = make_proof();
+    // order: relaxed: as above; a thread that loses takes the winner's.
+    if (proof.compare_exchange_strong(word, fresh, std::memory_order_relaxed)) word = fresh;
+  }
+  return {word, &proof, process_id()};
+}
+
+bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    std::uint64_t word = 0;
+    const iovec here[2] = {{&word, sizeof word}, {static_cast<char*>(mine) + done, bytes - done}};
+    const iovec there[2] = {{const_cast<void*>(from.proof), sizeof word},
+                            {const_cast<char*>(static_cast<const char*>(theirs)) + done, bytes - done}};
+    const ssize_t n = process_vm_readv(static_cast<pid_t>(from.process), here, 2, there, 2, 0);
+    if (n <= static_cast<ssize_t>(sizeof word) || word != from.word) return false;
+    done += static_cast<std::size_t>(n) - sizeof word;
+  }
+  return true;
+}
+
+}  // namespace fermata::os

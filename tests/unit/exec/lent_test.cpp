@@ -1,0 +1,131 @@
+// Long pieces between processes: offered, read, refused at once or in the middle. Both members in this process, driven in turns.
+#include "os/os.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "exec/blocks.hpp"
+
+namespace fermata::exec {
+namespace {
+
+constexpr std::size_t kCount = 400'000;  // 3.2 MB
+constexpr std::size_t kPage = 4096;
+
+void add(void*, void* out, const void* left, const void* right, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, static_cast<const char*>(left) + 8 * i, 8);
+    std::memcpy(&b, static_cast<const char*>(right) + 8 * i, 8);
+    a += b;
+    std::memcpy(static_cast<char*>(out) + 8 * i, &a, 8);
+  }
+}
+
+// A member's program of one transfer on the edge 0 -> 1.
+struct OneTransfer {
+  BlockStage stage{0, 1};
+  BlockTransfer transfer;
+  BlockEdge edge{0, 1};
+  BlockProgram program;
+  OneTransfer(BlockCode code, std::uint32_t rank) {
+    transfer.code = code;
+    transfer.peer = 1 - rank;
+    transfer.from = {BlockPlace::kInput, 0};
+    transfer.to = {BlockPlace::kOutput, 0};
+    program = {.members = 2, .rank = rank, .stage_count = 1, .transfer_count = 1, .edge_count = 1, .stages = &stage, .transfers = &transfer,
+               .edges = &edge};
+  }
+};
+
+// Member 0's block on pages that can be closed to reading.
+struct Pages {
+  static constexpr std::size_t kBytes = (kCount * 8 + kPage - 1) / kPage * kPage;
+  std::byte* const base = static_cast<std::byte*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  Pages() {
+    for (std::uint64_t i = 0; i < kCount; ++i) std::memcpy(base + 8 * i, &i, 8);
+  }
+  ~Pages() { munmap(base, kBytes); }
+  Pages(const Pages&) = delete;
+  void protect(std::size_t from, int how) const { ASSERT_EQ(mprotect(base + from, kBytes - from, how), 0); }
+};
+
+// Two pieces in a row over one ring. `closed_from`: bytes of the first that can be read at first.
+void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool expect_refusal) {
+  const OneTransfer sends(BlockCode::kSend, 0), receives(code, 1);
+  const Pages pages;
+  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kMostInSlot)];
+  std::memset(ring, 0, sizeof ring);
+  Channel::End ends[2][2];
+  Channel channels[2] = {{ring, kMostInSlot, 0, ends[0]}, {ring, kMostInSlot, 0, ends[1]}};
+  const auto bounce = std::make_unique<std::byte[]>(kBounce);
+  std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
+  BlockOperation::Work work[2];
+  BlockCall call;
+  call.element = 8;
+  call.fold = add;
+  call.between_processes = true;
+  call.direct_from = 32768;
+  const auto none = [](std::uint32_t) {};
+  for (int use = 0; use < 2; ++use) {
+    BlockOperation sender, receiver;
+    BlockCall one = call, two = call;
+    one.input = {pages.base, kCount, nullptr, nullptr};
+    two.input = {reinterpret_cast<std::byte*>(mine.data()), kCount, nullptr, nullptr};
+    two.output = {reinterpret_cast<std::byte*>(result.data()), kCount, nullptr, nullptr};
+    if (receiver_may) two.bounce = bounce.get();
+    sender.prepare(sends.program, one, &channels[0], &work[0], nullptr, 0);
+    receiver.prepare(receives.program, two, &channels[1], &work[1], nullptr, 0);
+    result.assign(kCount, 7);
+    EXPECT_FALSE(sender.advance(none));
+    if (use == 0 && closed_from < Pages::kBytes) pages.protect(closed_from, PROT_NONE);
+    const bool at_once = receiver.advance(none);
+    EXPECT_EQ(at_once, !expect_refusal);
+    if (closed_from < Pages::kBytes) pages.protect(0, PROT_READ | PROT_WRITE);
+    int turns = 0;
+    while (!sender.over() || !receiver.over()) {
+      sender.advance(none);
+      receiver.advance(none);
+      ASSERT_LT(++turns, 10'000);
+    }
+    ASSERT_EQ(sender.status(), Status::kOk);
+    ASSERT_EQ(receiver.status(), Status::kOk);
+    EXPECT_EQ(ends[0][0].refused, expect_refusal);
+    for (std::uint64_t i = 0; i < kCount; ++i) ASSERT_EQ(result[i], code == BlockCode::kReceive ? i : i + 5) << i << " in use " << use;
+  }
+}
+
+class Lent : public testing::TestWithParam<BlockCode> {
+ protected:
+  void SetUp() override {
+    const std::uint64_t theirs = 1;
+    std::uint64_t read = 0;
+    if (!os::read_lent(os::lend(), &theirs, &read, sizeof read)) GTEST_SKIP() << "no process may read another's memory here";
+  }
+};
+
+TEST_P(Lent, IsReadWhereItLies) { exchange(GetParam(), true, Pages::kBytes, false); }
+TEST_P(Lent, RefusedAtOnce) { exchange(GetParam(), false, Pages::kBytes, true); }
+TEST_P(Lent, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
+// The first part was read, and folded, already: it does not come again.
+TEST_P(Lent, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
+
+INSTANTIATE_TEST_SUITE_P(Codes, Lent, testing::Values(BlockCode::kReceive, BlockCode::kReceiveLeft, BlockCode::kReceiveRight));
+
+TEST(Lender, IsNobodyElse) {
+  const int theirs = 3;
+  int mine = 0;
+  os::Lender other = os::lend();
+  other.word ^= 1;
+  EXPECT_FALSE(os::read_lent(other, &theirs, &mine, sizeof mine)) << "another process of that number";
+  other = os::lend();
+  other.process = 0x7ffffffe;
+  EXPECT_FALSE(os::read_lent(other, &theirs, &mine, sizeof mine)) << "no such process";
+}
+
+}  // namespace
+}  // namespace fermata::exec
