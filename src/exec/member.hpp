@@ -270,6 +270,8 @@ class Member {
   Status look_around(std::int64_t waited_ns);
   Status lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);
+  Status look_for_requests(std::int64_t waited_ns);
+  Status look_now_and_then();
   bool differs_from(std::uint32_t rank, const CallSeen& seen);
   bool advance_requests(BlockRequest** list, bool one_by_one);
   void fail_requests(Status status);
@@ -314,6 +316,10 @@ class Member {
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false;
   std::uint32_t issued_ = 0;           // ordered requests
+  std::uint64_t ended_ = 0;            // requests
+  std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set
+  std::int64_t pending_ns_ = 0;        // since when none has ended
+  std::int64_t next_look_ns_ = 0;
 
   void* out_ = nullptr;  // where the result goes when the operation is over
   std::uint32_t out_bytes_ = 0;

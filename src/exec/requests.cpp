@@ -29,6 +29,7 @@ Status Member::begin(BlockRequest* request) {
   if (now != Status::kOk) return now;
   if (outstanding() || request->active) return Status::kBusy;
   request->active = true;
+  if (!has_requests()) next_look_ns_ = 0;
   request->next = nullptr;
   request->operation.restart();
   request->operation.set_tag(tag_of(request->call, request->ordered ? issued_++ : request->uses));
@@ -56,6 +57,7 @@ bool Member::advance_requests(BlockRequest** list, bool one_by_one) {
     *at = r->next;
     any = true;
     r->active = false;
+    ++ended_;
     r->status = r->operation.status();
     if (r->status == Status::kMismatch) {
       char theirs[96];
@@ -101,6 +103,7 @@ Status Member::test_for(BlockRequest* request) {
 
 Status Member::team_status() {
   if (broken_ == Status::kOk) broken_ = broken_status();
+  if (broken_ == Status::kOk && has_requests()) broken_ = look_now_and_then();
   if (broken_ != Status::kOk) fail_requests(broken_);
   return broken_;
 }

@@ -83,6 +83,29 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
   return Status::kOk;
 }
 
+// Any of them may be what holds up the one that is waited for: the channel is shared.
+Status Member::look_for_requests(std::int64_t waited_ns) {
+  for (const BlockRequest* r : {static_cast<const BlockRequest*>(ordered_), static_cast<const BlockRequest*>(unordered_)})
+    for (; r != nullptr; r = r->next) {
+      const Status seen = look_for(*r, waited_ns);
+      if (seen != Status::kOk) return seen;
+    }
+  return Status::kOk;
+}
+
+// For who asks again and again instead of waiting.
+Status Member::look_now_and_then() {
+  const std::int64_t now = os::now_ns();
+  if (looked_at_ != ended_ || next_look_ns_ == 0) {
+    looked_at_ = ended_;
+    pending_ns_ = now;
+    next_look_ns_ = now + kLookNs;
+  }
+  if (now < next_look_ns_) return Status::kOk;
+  next_look_ns_ = now + kLookNs;
+  return look_for_requests(now - pending_ns_);
+}
+
 Status Member::lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
   snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left or died", rank,
@@ -134,15 +157,7 @@ struct Member::BlockWait {
     });
   }
   Status finish() const { return Status::kOk; }
-  Status look(std::int64_t waited_ns) const {
-    // Any request may be what holds up those that are waited for: the channel is shared.
-    for (const BlockRequest* r : {static_cast<const BlockRequest*>(m.ordered_), static_cast<const BlockRequest*>(m.unordered_)})
-      for (; r != nullptr; r = r->next) {
-        const Status seen = m.look_for(*r, waited_ns);
-        if (seen != Status::kOk) return seen;
-      }
-    return Status::kOk;
-  }
+  Status look(std::int64_t waited_ns) const { return m.look_for_requests(waited_ns); }
   std::uint32_t peer() const { return requests[0]->operation.awaited(); }
 };
 
