@@ -18,7 +18,9 @@ using exec::Member;
 constexpr std::size_t kMostElement = 4096;
 // Bytes: an address and its acknowledgement cost two line moves, to copy so much costs more.
 constexpr std::size_t kDirectFrom = 2048;
-constexpr std::size_t kLentFrom = 32768;  // between processes: a copy by the kernel, which is a call and looks up every page
+// Between processes: a copy by the kernel, which is a call and looks up every page; to fold it takes a copy here, too.
+constexpr std::size_t kLentFrom = 16384;
+constexpr std::size_t kLentToFoldFrom = 32768;
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
 constexpr int kOwnOp = 254;
 
@@ -178,7 +180,7 @@ void fill(fermata_request& r) {
   call.between_processes = r.member->member->team().shared();
   call.bounce = r.member->blocks->bounce.get();
   if (!call.between_processes) call.direct_from = kDirectFrom;
-  else if (call.bounce != nullptr) call.direct_from = kLentFrom;
+  else if (call.bounce != nullptr) call.direct_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
   // In place, blocks of the output would be written while those of the input are still to be sent.
