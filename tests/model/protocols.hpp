@@ -1,9 +1,11 @@
-// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp) and hand-overs (sync/handover.hpp).
+// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs (sync/handover.hpp) and rings
+// (sync/ring.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 
 #include "memory.hpp"
 #include "sync/handover.hpp"
+#include "sync/ring.hpp"
 #include "sync/status_line.hpp"
 
 namespace fermata::model {
@@ -115,6 +117,42 @@ struct MoveSuite : rl::test_suite<MoveSuite, 3> {
     } else if (Team* const team = moved_to<ModelAtomics>(moved); team != nullptr) {
       RL_ASSERT((*team)(RL_INFO) == 7);
     }
+  }
+};
+
+// Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read, as what goes by address is.
+struct RingSuite : rl::test_suite<RingSuite, 2> {
+  static constexpr std::uint64_t kSlots = 2;
+  static constexpr std::uint64_t kPieces = 4;
+  using Pieces = Ring<ModelAtomics>;
+  Shared<std::uint64_t> header[kSlots], credit;
+  rl::var<std::uint64_t> piece[kSlots];
+
+  void before() {
+    credit.store(0, rl::mo_relaxed, RL_INFO);
+    for (std::uint64_t s = 0; s < kSlots; ++s) {
+      header[s].store(0, rl::mo_relaxed, RL_INFO);
+      piece[s](RL_INFO) = 0;
+    }
+  }
+
+  void thread(unsigned member) {
+    std::uint64_t credit_seen = 0;
+    for (std::uint64_t n = 1; n <= kPieces; ++n) {
+      const std::uint64_t slot = n % kSlots;
+      if (member == 0) {
+        while (!Pieces::may_write(credit, credit_seen, n, kSlots)) ModelAtomics::pause();
+        piece[slot](RL_INFO) = n * 10;
+        Pieces::publish(header[slot], n);
+      } else {
+        while (!Pieces::has_come(header[slot], n)) ModelAtomics::pause();
+        RL_ASSERT(piece[slot](RL_INFO) == n * 10);
+        Pieces::give_credit(credit, n, kSlots, n == kPieces);
+      }
+    }
+    if (member != 0) return;
+    while (!Pieces::was_read(credit, credit_seen, kPieces)) ModelAtomics::pause();
+    piece[kPieces % kSlots](RL_INFO) = 0;
   }
 };
 

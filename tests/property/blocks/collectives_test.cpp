@@ -1,0 +1,135 @@
+// Every collective on blocks x type x size around each threshold x team x wait policy, in place or not, called, begun or prepared: against
+// a serial reference.
+#include <gtest/gtest.h>
+
+#include "instance.hpp"
+#include "team.hpp"
+
+namespace fermata::test {
+namespace {
+
+// Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of data, a slot, five slots.
+constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
+constexpr int kRegular = FERMATA_DO_EXSCAN;  // collectives
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_ALLTOALL};
+
+std::vector<Shape> shapes(int members) {
+  std::vector<Shape> all;
+  for (const std::size_t bytes : kSizes) {
+    for (const Element element : kElements) {
+      for (int which = 0; which < kRegular + 4; ++which) {
+        Shape s;
+        s.irregular = which >= kRegular;
+        s.collective = s.irregular ? kIrregular[which - kRegular] : which + 1;
+        s.element = element;
+        s.count = (bytes + size_of(element) - 1) / size_of(element);
+        for (const bool in_place : {false, true}) {
+          s.in_place = in_place;
+          s.seed = all.size();
+          s.root = static_cast<int>(all.size() / 3) % members;
+          all.push_back(s);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// One operation, called in one of six ways.
+bool run_one(Seat& seat, const Shape& shape, std::uint64_t way) {
+  Instance one(shape, seat.rank, seat.members);
+  int status = FERMATA_OK;
+  fermata_request* request = nullptr;
+  switch (way % 6) {
+    case 0: status = one.call(seat.member, true); break;
+    case 1:
+      status = fermata_begin(seat.member, &one.operation(), &request);
+      while (status == FERMATA_OK && (status = fermata_request_test(request)) == FERMATA_PENDING) status = FERMATA_OK;
+      break;
+    case 2:
+      status = fermata_begin(seat.member, &one.operation(), &request);
+      while (status == FERMATA_OK && (status = fermata_progress(seat.member, 20)) == FERMATA_PENDING) status = FERMATA_OK;
+      if (status == FERMATA_OK) status = fermata_request_test(request);
+      break;
+    case 3:
+      status = fermata_begin(seat.member, &one.operation(), &request);
+      if (status == FERMATA_OK) status = fermata_request_wait(request);
+      break;
+    default: status = one.call(seat.member, false); break;
+  }
+  if (!seat.holds(status, describe(shape)) || !seat.holds(one.check())) return false;
+  if (!seat.holds(fermata_request_free(request), "free")) return false;
+  seat.count_one();
+  return true;
+}
+
+// Every `stride`-th shape, each time another part of them.
+long expect_all(const TeamCase& test, std::size_t stride, std::size_t most_bytes) {
+  static std::size_t phase = 0;
+  const std::size_t first = phase++ % stride;
+  long ran = 0;
+  const std::vector<Shape> all = shapes(test.members);
+  const std::string problem = run_team(test, [&](Seat& seat) {
+    for (std::size_t i = first; i < all.size(); i += stride) {
+      if (all[i].count * size_of(all[i].element) > most_bytes) continue;
+      if (!run_one(seat, all[i], i / stride + static_cast<std::size_t>(test.wait))) return;
+    }
+  }, &ran);
+  EXPECT_EQ(problem, "") << describe(test);
+  return ran;
+}
+
+class Blocks : public ::testing::TestWithParam<int> {};
+
+TEST_P(Blocks, EveryShape) {
+  long ran = 0;
+  for (const int members : {1, 2, 3, 4, 5, 8, 9}) {
+    const std::size_t stride = (members <= 3 ? 1 : 5) * FERMATA_TEST_SCALE;
+    ran += expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, stride, SIZE_MAX);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(ran, 5000 / FERMATA_TEST_SCALE);
+}
+
+TEST_P(Blocks, EveryWaitPolicy) {
+  for (const int wait : {FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_SPIN}) {
+    for (const int members : {2, 3, 4, 5, 9}) {
+      if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
+      EXPECT_GT(expect_all({members, GetParam(), wait}, 17 * FERMATA_TEST_SCALE, 20000), 0);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(Blocks, SmallOnesOfLargeTeams) {
+  for (const int members : {7, 16, 17}) {
+    EXPECT_GT(expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, 29 * FERMATA_TEST_SCALE, 2049), 0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Blocks, AMebibyte) {
+  for (const int members : {2, 3}) {
+    long ran = 0;
+    const TeamCase test{members, GetParam(), FERMATA_WAIT_AUTO};
+    const std::string problem = run_team(test, [&](Seat& seat) {
+      for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
+        Shape s;
+        s.collective = collective;
+        s.element = collective % 3 == 0 ? Element::kAffine : Element::kDouble;
+        s.count = (std::size_t{1} << 20) / size_of(s.element) + 1;
+        s.root = collective % seat.members;
+        s.in_place = collective % 2 == 0;
+        if (!run_one(seat, s, static_cast<std::uint64_t>(collective))) return;
+      }
+    }, &ran);
+    EXPECT_EQ(problem, "") << describe(test);
+    EXPECT_EQ(ran, 10 * members);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Blocks, ::testing::Values(FERMATA_THREADS, FERMATA_PROCESSES),
+                         [](const auto& param) { return std::string(param.param == FERMATA_THREADS ? "threads" : "processes"); });
+
+}  // namespace
+}  // namespace fermata::test

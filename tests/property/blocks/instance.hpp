@@ -1,0 +1,66 @@
+// One member's part of one operation on blocks: buffers filled with what this rank contributes, and the serial reference that says
+// what must be in them afterwards. Contributions are small integers, so that every order of a sum gives the same bits.
+#ifndef FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
+#define FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fermata/fermata.h"
+
+namespace fermata::test {
+
+enum class Element { kDouble, kInt32, kInt8, kHalf, kFloatInt, kAffine };  // kAffine: opaque, its operator does not commute
+inline constexpr Element kElements[] = {Element::kDouble, Element::kInt32, Element::kInt8,
+                                        Element::kHalf, Element::kFloatInt, Element::kAffine};
+std::size_t size_of(Element element);
+
+struct Shape {
+  int collective = FERMATA_DO_ALLREDUCE;
+  Element element = Element::kDouble;
+  std::size_t count = 1;
+  int root = 0;
+  bool in_place = false;
+  bool irregular = false;
+  std::uint64_t seed = 0;  // of the contributions, and of the counts of an irregular one
+};
+
+std::string describe(const Shape& shape);
+
+class Instance {
+ public:
+  Instance(const Shape& shape, int rank, int members);
+  // Refills all buffers. Not while an operation uses them.
+  void fill(std::uint64_t seed);
+  const fermata_operation& operation() const { return operation_; }
+  // The blocking call: by its own function where there is one, or as data.
+  int call(fermata_member* member, bool as_data) const;
+  // What is wrong after the operation; empty: nothing. Every byte of both buffers is looked at.
+  std::string check() const;
+
+ private:
+  struct Side {
+    std::vector<std::size_t> counts, displacements;  // in elements; one entry per block
+    std::vector<unsigned char> bytes;
+    std::size_t elements = 0;
+  };
+  bool is_root() const { return rank_ == shape_.root; }
+  bool has_input() const;
+  bool has_output() const;
+  bool in_place_here() const;
+  std::size_t count_of(int from, int to) const;
+  void lay_out(Side& side, bool several, bool receives);
+  void write_input(std::vector<unsigned char>& into, const Side& side) const;
+  std::vector<unsigned char> expected_output() const;
+  int own_function(fermata_member* member) const;
+
+  Shape shape_;
+  int rank_;
+  int members_;
+  Side in_, out_;
+  fermata_operation operation_;
+};
+
+}  // namespace fermata::test
+#endif

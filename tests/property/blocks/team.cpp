@@ -1,0 +1,82 @@
+#include "team.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+namespace fermata::test {
+namespace {
+
+void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board& board, const std::function<void(Seat&)>& body) {
+  fermata_member* member = nullptr;
+  const int joined = fermata_team_join(team, rank, &member);
+  Seat seat(member, rank, test.members, board);
+  if (seat.holds(joined, "join")) {
+    fermata_member_set_timeout(member, 30);
+    body(seat);
+  }
+  if (board.failures.load() != 0) fermata_team_abort(team);
+  fermata_member_leave(member);
+}
+
+}  // namespace
+
+std::string describe(const TeamCase& test) {
+  return "P " + std::to_string(test.members) + (test.engine == FERMATA_THREADS ? " threads" : " processes") + " wait " +
+         std::to_string(test.wait);
+}
+
+bool Seat::holds(const std::string& problem) {
+  if (!problem.empty() && board_.failures.fetch_add(1) == 0)
+    std::snprintf(board_.message, sizeof board_.message, "rank %d: %s", rank, problem.c_str());
+  return board_.failures.load(std::memory_order_relaxed) == 0;
+}
+
+bool Seat::holds(int status, const std::string& what) {
+  if (status == FERMATA_OK) return holds("");
+  return holds(what + ": " + fermata_status_string(status) + ": " + fermata_error_detail());
+}
+
+std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = test.members;
+  config.engine = test.engine;
+  config.wait = test.wait;
+  fermata_team* team = nullptr;
+  if (fermata_team_create(&config, &team) != FERMATA_OK) return std::string("create: ") + fermata_error_detail();
+  void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return "mmap failed";
+  auto& board = *new (page) Seat::Board;
+  if (test.engine == FERMATA_THREADS) {
+    std::vector<std::thread> crew;
+    for (int r = 0; r < test.members; ++r) crew.emplace_back([&, r] { run_member(team, test, r, board, body); });
+    for (std::thread& t : crew) t.join();
+  } else {
+    std::vector<pid_t> crew;
+    for (int r = 0; r < test.members; ++r) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        run_member(team, test, r, board, body);
+        _exit(0);
+      }
+      crew.push_back(pid);
+    }
+    for (const pid_t pid : crew) {
+      int how = 0;
+      waitpid(pid, &how, 0);
+      if ((!WIFEXITED(how) || WEXITSTATUS(how) != 0) && board.failures.fetch_add(1) == 0)
+        std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
+    }
+  }
+  const std::string problem = board.failures.load() == 0 ? "" : board.message;
+  *ran += board.ran.load();
+  munmap(page, sizeof(Seat::Board));
+  fermata_team_destroy(team);
+  return problem;
+}
+
+}  // namespace fermata::test
