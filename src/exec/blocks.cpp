@@ -95,7 +95,8 @@ void BlockOperation::relate(const BlockStage& stage) {
       const BlockTransfer& y = program_->transfers[u];
       if (y.code == BlockCode::kCopy) continue;
       if (y.edge == x.edge) w.after = u + 1;
-      if (receives(x.code) && receives(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
+      // An empty block lies where the next one does, and is never behind.
+      if (receives(x.code) && receives(y.code) && work_[u].to == w.to && work_[u].elements != 0) w.after_fold = u + 1;
     }
     if (!receives(x.code)) continue;
     const std::size_t bytes = w.elements * call_.element;
@@ -137,7 +138,8 @@ std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) cons
   if (!w.follows) return limit;
   for (std::uint32_t u = stage.first; u < stage.first + stage.count; ++u) {
     const Work& sent = work_[u];
-    if (program_->transfers[u].code == BlockCode::kSend && sent.from == w.to && sent.done < limit) limit = sent.done;
+    if (program_->transfers[u].code != BlockCode::kSend || sent.from != w.to || sent.elements == 0) continue;
+    if (sent.done < limit) limit = sent.done;
   }
   return limit;
 }

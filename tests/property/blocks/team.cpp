@@ -16,7 +16,7 @@ void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board&
   const int joined = fermata_team_join(team, rank, &member);
   Seat seat(member, rank, test.members, board);
   if (seat.holds(joined, "join")) {
-    fermata_member_set_timeout(member, 30);
+    fermata_member_set_timeout(member, 10 * FERMATA_TEST_SCALE);
     body(seat);
   }
   if (board.failures.load() != 0) fermata_team_abort(team);
@@ -72,7 +72,13 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
         std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
     }
   }
-  const std::string problem = board.failures.load() == 0 ? "" : board.message;
+  std::string problem;
+  if (board.failures.load() != 0) {
+    std::size_t length = 8192;
+    std::string report(length, '\0');
+    fermata_team_report(team, report.data(), &length);
+    problem = std::string(board.message) + "\n" + report.c_str();
+  }
   *ran += board.ran.load();
   munmap(page, sizeof(Seat::Board));
   fermata_team_destroy(team);

@@ -41,7 +41,7 @@ class Seat {
   Board& board_;
 };
 
-// Every wait has 30 s. Empty: all held, and *ran operations were checked.
+// Every wait has 10 s, ten times that under sanitizers. Empty: all held, and *ran operations were checked.
 std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran);
 
 }  // namespace fermata::test
