@@ -151,12 +151,16 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   const exec::Team& team = member->member->team();
   // Members must choose alike, so by what all know: an irregular block's size is known to some only.
   const std::size_t bytes = c.irregular ? 4096 : std::bit_ceil(std::max<std::size_t>(1, c.largest * c.element));
-  const Blocks::Key key{c.kind, root, std::countr_zero(bytes), c.irregular, c.traits.associative, c.traits.commutative};
+  const OpTraits op = c.traits;
+  const Blocks::Key key{c.kind, root, std::countr_zero(bytes), c.irregular, op.associative, op.commutative, op.idempotent};
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
   if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
   const Schedule schedule = choose_blocks(c.kind, static_cast<std::int32_t>(team.members()), root, bytes, c.irregular, c.traits, nullptr);
-  auto compiled = compile_blocks(schedule, static_cast<std::int32_t>(member->member->rank()));
+  // For this operator: one that absorbs repetition may be given contributions twice.
+  const auto proof = verify(schedule, c.traits);
+  if (!proof) return proof.error();
+  auto compiled = compile_blocks(schedule, static_cast<std::int32_t>(member->member->rank()), *proof);
   if (!compiled) return compiled.error();
   return blocks.programs[key] = std::make_shared<const CompiledBlocks>(std::move(*compiled));
 }

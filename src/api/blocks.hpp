@@ -47,8 +47,8 @@ namespace fermata::api {
 
 // What a member keeps for its operations on blocks.
 struct Blocks {
-  // Root, log2 of the block's bytes, irregular, associative, commutative.
-  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool>;
+  // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent.
+  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory

@@ -213,8 +213,10 @@ int fermata_progress(fermata_member* member, double max_us) {
   if (!m.has_requests()) return FERMATA_OK;
   const std::int64_t end = max_us > 0 ? os::now_ns() + static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0;
   do {
-    m.progress();
+    const bool moved = m.progress();
     if (!m.has_requests()) return FERMATA_OK;
+    // Whom it waits for may want this CPU.
+    if (!moved && end != 0) os::yield();
   } while (end != 0 && os::now_ns() < end);
   const Status broken = m.team_status();
   return broken == Status::kOk ? FERMATA_PENDING : answer(member, broken);

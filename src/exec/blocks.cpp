@@ -93,10 +93,10 @@ void BlockOperation::relate(const BlockStage& stage) {
     if (x.code == BlockCode::kCopy) continue;
     for (std::uint32_t u = stage.first; u < t; ++u) {
       const BlockTransfer& y = program_->transfers[u];
-      if (y.code == BlockCode::kCopy) continue;
-      if (y.edge == x.edge) w.after = u + 1;
-      // An empty block lies where the next one does, and is never behind.
-      if (receives(x.code) && receives(y.code) && work_[u].to == w.to && work_[u].elements != 0) w.after_fold = u + 1;
+      // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
+      if (y.code == BlockCode::kCopy || work_[u].elements == 0) continue;
+      if (y.edge == x.edge && receives(y.code) == receives(x.code)) w.after = u + 1;  // a member may send to itself
+      if (receives(x.code) && receives(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
     }
     if (!receives(x.code)) continue;
     const std::size_t bytes = w.elements * call_.element;

@@ -27,7 +27,8 @@ void describe_tag(std::uint64_t tag, char* text, std::size_t capacity) {
 Status Member::begin(BlockRequest* request) {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (outstanding() || request->active) return Status::kBusy;
+  // A callback may start those with a channel of their own while its member waits in a call.
+  if (request->active || (request->ordered && outstanding())) return Status::kBusy;
   request->active = true;
   if (!has_requests()) next_look_ns_ = 0;
   request->next = nullptr;
@@ -68,8 +69,9 @@ bool Member::advance_requests(BlockRequest** list, bool one_by_one) {
       snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, other, theirs);
       team_->break_with(Status::kMismatch, other);
       broken_ = Status::kMismatch;
+      gate_ = 0;
     }
-    if (r->ordered && ordered_ == nullptr) say_over<RealAtomics>(*status_, sequence_);
+    if (r->ordered && ordered_ == nullptr && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
     if (r->completed != nullptr) r->completed(r, r->context);
     // A callback may have begun others, at the end of either list: `at` still is where the rest begins.
   }
@@ -104,7 +106,9 @@ Status Member::test_for(BlockRequest* request) {
 Status Member::team_status() {
   if (broken_ == Status::kOk) broken_ = broken_status();
   if (broken_ == Status::kOk && has_requests()) broken_ = look_now_and_then();
-  if (broken_ != Status::kOk) fail_requests(broken_);
+  if (broken_ == Status::kOk) return broken_;
+  gate_ = 0;
+  fail_requests(broken_);
   return broken_;
 }
 

@@ -8,7 +8,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
-constexpr std::int64_t kWithRequestsNs = 1'000'000;
+constexpr std::int64_t kWithRequestsNs = 50'000;  // parks of calls on lines, whose doors requests do not ring
 
 // A member is gone if it left, or its process has died.
 bool is_gone(const Team& team, std::uint32_t rank) {
@@ -29,6 +29,9 @@ Status Member::broken_status() {
   if (broken == 0) return Status::kOk;
   const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
   const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
+  if (detail_[0] == '\0' && status == Status::kMismatch)
+    for (std::uint32_t r = 0; r < team_->members(); ++r)
+      if (r != rank_ && differs_from(r, read_call<RealAtomics>(team_->status(r)))) break;
   if (detail_[0] == '\0') {
     if (culprit != 0) {
       snprintf(detail_, sizeof detail_, "rank %u %s", culprit - 1,
@@ -249,7 +252,10 @@ Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count) {
   const BlockWait what{*this, requests, count};
   if (what.advance(spins_)) return Status::kOk;
   const Status status = wait(what);
-  if (broken_ != Status::kOk) fail_requests(broken_);
+  if (broken_ != Status::kOk) {
+    gate_ = 0;
+    fail_requests(broken_);
+  }
   return status;
 }
 

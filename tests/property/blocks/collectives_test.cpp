@@ -44,7 +44,10 @@ bool run_one(Seat& seat, const Shape& shape, std::uint64_t way) {
     case 0: status = one.call(seat.member, true); break;
     case 1:
       status = fermata_begin(seat.member, &one.operation(), &request);
-      while (status == FERMATA_OK && (status = fermata_request_test(request)) == FERMATA_PENDING) status = FERMATA_OK;
+      while (status == FERMATA_OK && (status = fermata_request_test(request)) == FERMATA_PENDING) {
+        std::this_thread::yield();
+        status = FERMATA_OK;
+      }
       break;
     case 2:
       status = fermata_begin(seat.member, &one.operation(), &request);
@@ -84,18 +87,18 @@ class Blocks : public ::testing::TestWithParam<int> {};
 TEST_P(Blocks, EveryShape) {
   long ran = 0;
   for (const int members : {1, 2, 3, 4, 5, 8, 9}) {
-    const std::size_t stride = (members <= 3 ? 1 : 5) * FERMATA_TEST_SCALE;
+    const std::size_t stride = (members <= 3 ? 5 : 25) * FERMATA_TEST_SCALE;
     ran += expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, stride, SIZE_MAX);
     if (HasFailure()) return;
   }
-  EXPECT_GT(ran, 5000 / FERMATA_TEST_SCALE);
+  EXPECT_GT(ran, 1000 / FERMATA_TEST_SCALE);
 }
 
 TEST_P(Blocks, EveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_SPIN}) {
     for (const int members : {2, 3, 4, 5, 9}) {
       if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
-      EXPECT_GT(expect_all({members, GetParam(), wait}, 17 * FERMATA_TEST_SCALE, 20000), 0);
+      EXPECT_GT(expect_all({members, GetParam(), wait}, 61 * FERMATA_TEST_SCALE, 20000), 0);
       if (HasFailure()) return;
     }
   }
@@ -103,7 +106,7 @@ TEST_P(Blocks, EveryWaitPolicy) {
 
 TEST_P(Blocks, SmallOnesOfLargeTeams) {
   for (const int members : {7, 16, 17}) {
-    EXPECT_GT(expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, 29 * FERMATA_TEST_SCALE, 2049), 0);
+    EXPECT_GT(expect_all({members, GetParam(), FERMATA_WAIT_AUTO}, 101 * FERMATA_TEST_SCALE, 2049), 0);
     if (HasFailure()) return;
   }
 }

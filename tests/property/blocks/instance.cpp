@@ -112,7 +112,8 @@ std::string describe(const Shape& s) {
          std::to_string(s.seed) + ")";
 }
 
-Instance::Instance(const Shape& shape, int rank, int members) : shape_(shape), rank_(rank), members_(members), operation_(FERMATA_OPERATION_INIT) {
+Instance::Instance(const Shape& shape, int rank, int members)
+    : shape_(shape), rank_(rank), members_(members), operation_(FERMATA_OPERATION_INIT) {
   lay_out(in_, several_in(shape.collective), false);
   // In place, all that goes in lies where the output is.
   lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)), true);
@@ -250,7 +251,8 @@ std::string Instance::check() const {
   // Its other blocks were input; what is left of them is not said.
   if (in_place_here() && shape_.collective == FERMATA_DO_REDUCE_SCATTER) {
     const std::size_t own = out_.counts[0] * size_of(shape_.element);
-    std::copy(out_.bytes.begin() + static_cast<std::ptrdiff_t>(own), out_.bytes.end() - kGuard, expected.begin() + static_cast<std::ptrdiff_t>(own));
+    const auto from = static_cast<std::ptrdiff_t>(own);
+    std::copy(out_.bytes.begin() + from, out_.bytes.end() - kGuard, expected.begin() + from);
   }
   const auto wrong = std::mismatch(expected.begin(), expected.end(), out_.bytes.begin());
   if (wrong.first != expected.end())

@@ -1,4 +1,5 @@
-// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on further along
+// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on
+// further along
 // a buffer; waiting for any or for all.
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace fermata::test {
 namespace {
 
-constexpr int kRounds = FERMATA_TEST_SCALE > 1 ? 4 : 20;
+constexpr int kRounds = FERMATA_TEST_SCALE > 1 ? 2 : 6;
 
 Shape shape_of(std::uint64_t n, int members) {
   constexpr std::size_t kCounts[] = {1, 6, 40, 257, 2100, 9000};
@@ -141,7 +142,8 @@ void chain(Seat& seat) {
     for (Walk& walk : walks) {
       walk.segment = segment;
       walk.data.resize(segment * kSegments);
-      for (std::size_t i = 0; i < walk.data.size(); ++i) walk.data[i] = static_cast<double>((i * 3 + static_cast<unsigned>(seat.rank)) % 16);
+      for (std::size_t i = 0; i < walk.data.size(); ++i)
+        walk.data[i] = static_cast<double>((i * 3 + static_cast<unsigned>(seat.rank)) % 16);
       fermata_operation o = FERMATA_OPERATION_INIT;
       o.collective = FERMATA_DO_ALLREDUCE;
       o.in = FERMATA_IN_PLACE;
@@ -184,7 +186,7 @@ struct Param {
 class Requests : public ::testing::TestWithParam<Param> {
  protected:
   void expect(void (*body)(Seat&)) {
-    for (const int members : {1, 2, 3, 4, 5, 9}) {
+    for (const int members : {1, 2, 3, 5}) {
       long ran = 0;
       const TeamCase test{members, GetParam().engine, GetParam().wait};
       EXPECT_EQ(run_team(test, body, &ran), "") << describe(test);
