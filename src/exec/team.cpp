@@ -37,7 +37,7 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
 
 // Rings for all pairs, then the heap: address space. As many bytes in a slot as keep the rings within kRingSpace.
 constexpr std::uint64_t kRingSpace = std::uint64_t{256} << 20;
-constexpr std::uint64_t kHeapSpace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
 
 std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
