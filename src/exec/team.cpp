@@ -36,14 +36,14 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
 }
 
 // Rings for all pairs, then the heap: address space. As many bytes in a slot as keep the rings within kRingSpace.
-constexpr std::uint64_t kRingSpace = std::uint64_t{256} << 20;
+constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
 
 std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
   const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
   const std::uint64_t fits = kRingSpace / pairs / kRingSlots;
-  header.in_slot = fits >= kMostInSlot ? kMostInSlot : fits / 4096 * 4096;
+  header.in_slot = fits >= kMostInSlot ? kMostInSlot : fits / 64 * 64;
   header.rings = at;
   header.heap = at + round_up(pairs * Channel::ring_bytes(header.in_slot), 4096);
   header.heap_bytes = kHeapSpace;
