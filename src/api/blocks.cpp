@@ -227,6 +227,8 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   if (bad != FERMATA_OK) return bad;
   Member& m = *member->member;
   if (m.shared_channel() == nullptr) return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
+  if (c->element > m.shared_channel()->most())
+    return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes", m.shared_channel()->most());
   r.member = member;
   r.given = operation;
   auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
