@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exec/blocks.hpp"
 
@@ -60,6 +61,8 @@ bool crowded(std::uint32_t members) {
 
 }  // namespace
 
+Team* Team::listed_ = nullptr;
+
 StatusLine* Team::statuses() const { return reinterpret_cast<StatusLine*>(segment_.base + statuses_offset()); }
 DoorLine* Team::doors() const { return reinterpret_cast<DoorLine*>(segment_.base + doors_offset(members_)); }
 
@@ -95,7 +98,6 @@ Team* Team::adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_
   team->segment_ = segment;
   team->wait_ = wait;
   team->stall_ns_ = stall_ns;
-  os::install_fork_hook();
   team->generation_ = os::fork_generation();
   return team;
 }
@@ -112,6 +114,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
       return Status::kArgument;
     }
   }
+  os::install_fork_hook();
   PlanEntry plans[kPlanSlots] = {};
   std::size_t bytes = lay_out(options, plans);
   TeamHeader blocks = {};
@@ -153,6 +156,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   team->members_ = options.members;
   team->shared_ = options.shared;
+  if (options.shared) {
+    const os::ProcessLock lock;
+    team->list();
+  }
   *out = team;
   return Status::kOk;
 }
@@ -186,6 +193,16 @@ Status Team::check_segment(const char** detail) const {
 }
 
 Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
+  os::install_fork_hook();
+  const os::ProcessLock lock;
+  const os::FileId file = os::identify(fd);
+  for (Team* team = listed_; team != nullptr; team = team->next_) {
+    if (!(team->file_ == file)) continue;
+    team->keep(fd);
+    team->retain();
+    *out = team;
+    return Status::kOk;
+  }
   os::Segment segment;
   Status status = os::map_shared(fd, &segment);
   if (status != Status::kOk) {
@@ -205,6 +222,7 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
   }
   team->members_ = team->header().members;
   team->shared_ = true;
+  team->list();
   *out = team;
   return Status::kOk;
 }
@@ -214,10 +232,39 @@ void Team::retain() {
 }
 
 void Team::release() {
-  if (!drop_reference<RealAtomics>(references_)) return;
-  os::unmap(&segment_);
+  if (!shared_) {
+    if (!drop_reference<RealAtomics>(references_)) return;
+    os::unmap(&segment_);
+  } else {
+    // Also the closing: who attached meanwhile would lose the locks that it takes.
+    const os::ProcessLock lock;
+    if (!drop_reference<RealAtomics>(references_)) return;
+    free_segment();
+  }
   this->~Team();
   free(this);
+}
+
+void Team::list() {
+  file_ = os::identify(segment_.fd);
+  next_ = listed_;
+  listed_ = this;
+}
+
+void Team::keep(std::int32_t fd) {
+  auto* more = static_cast<std::int32_t*>(realloc(spare_, (spares_ + 1) * sizeof *spare_));
+  if (more == nullptr) return;  // then it stays open until the process ends
+  spare_ = more;
+  spare_[spares_++] = fd;
+}
+
+void Team::free_segment() {
+  Team** at = &listed_;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+  for (std::uint32_t i = 0; i < spares_; ++i) close(spare_[i]);
+  free(spare_);
+  os::unmap(&segment_);
 }
 
 void Team::break_with(Status status, std::uint32_t culprit) {

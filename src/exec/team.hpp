@@ -107,7 +107,8 @@ class Team {
  public:
   // Lays the segment out and copies the programs in. detail: static text on error.
   static Status create(const TeamOptions& options, Team** out, const char** detail);
-  // Takes over a descriptor of a segment that another process laid out.
+  // Takes over a descriptor of a segment that another process laid out. Where this process has that team already, it is the same Team
+  // once more, whose waiting stays as it was: a process has one, so that its locks live as long as it does.
   static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
 
   void retain();
@@ -140,6 +141,9 @@ class Team {
 
  private:
   StatusLine* statuses() const;
+  void list();
+  void keep(std::int32_t fd);
+  void free_segment();
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
   Status check_segment(const char** detail) const;
 
@@ -150,6 +154,12 @@ class Team {
   std::int64_t stall_ns_ = 0;
   std::uint32_t generation_ = 0;
   std::atomic<std::uint32_t> references_{1};
+  // Of teams of processes, changed under os::ProcessLock.
+  static Team* listed_;             // all of this process
+  Team* next_ = nullptr;
+  os::FileId file_;
+  std::int32_t* spare_ = nullptr;   // further descriptors of the segment: closing one would drop this process's record locks
+  std::uint32_t spares_ = 0;
 };
 
 }  // namespace fermata::exec

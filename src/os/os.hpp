@@ -61,6 +61,12 @@ bool register_fence(bool shared);
 void heavy_fence(bool shared);
 
 // ---- Memory: zeroed, page-aligned, grown lazily by first touch.
+struct FileId {  // the same for all descriptors of one file
+  std::uint64_t device = 0, inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+FileId identify(std::int32_t fd);  // {} for what is no file; no file has that
+
 struct Segment {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
@@ -76,7 +82,7 @@ Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int6
 Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd);
 
 // ---- Liveness: a POSIX record lock on one byte of the segment's descriptor, dropped by the kernel when the process
-// ends, however it ends. lock_byte: kBusy if another process has it.
+// ends, however it ends, or closes any descriptor of that file. lock_byte: kBusy if another process has it.
 Status lock_byte(std::int32_t fd, std::uint32_t byte);
 void unlock_byte(std::int32_t fd, std::uint32_t byte);
 // Is it held by another process? (A process never sees its own locks.)
@@ -84,6 +90,14 @@ bool byte_is_locked(std::int32_t fd, std::uint32_t byte);
 
 // ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
 void install_fork_hook();
+// One lock per process, for short and rare work on tables of the whole process: with the hook a forked child finds it free, and
+// them whole.
+class ProcessLock {
+ public:
+  ProcessLock();
+  ~ProcessLock();
+  ProcessLock(const ProcessLock&) = delete;
+};
 extern std::atomic<std::uint32_t> fork_count;
 inline std::uint32_t fork_generation() {
   return fork_count.load(std::memory_order_relaxed);  // order: written only while the process has one thread

@@ -89,14 +89,21 @@ std::atomic<std::uint32_t> fork_count{1};
 
 namespace {
 std::atomic<std::uint32_t> hook_installed{0};
+pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
+void before_fork() { pthread_mutex_lock(&process_lock); }
+void in_parent() { pthread_mutex_unlock(&process_lock); }
 void in_child() {
   fork_count.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
+  pthread_mutex_unlock(&process_lock);
 }
 }  // namespace
 
+ProcessLock::ProcessLock() { pthread_mutex_lock(&process_lock); }
+ProcessLock::~ProcessLock() { pthread_mutex_unlock(&process_lock); }
+
 void install_fork_hook() {
   // order: relaxed; who comes second needs nothing from who came first
-  if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(nullptr, nullptr, in_child);
+  if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(before_fork, in_parent, in_child);
 }
 
 void write_stderr(const char* text, std::size_t length) {

@@ -37,6 +37,12 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out) {
   return map_shared(fd, out);
 }
 
+FileId identify(std::int32_t fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return {};
+  return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
+}
+
 Status map_shared(std::int32_t fd, Segment* out) {
   struct stat info;
   if (fstat(fd, &info) != 0 || info.st_size <= 0) {
