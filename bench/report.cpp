@@ -11,6 +11,14 @@ nlohmann::json optional_number(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+nlohmann::json median_of(const std::optional<Ratio>& ratio) {
+  return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr);
+}
+nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
+  if (!ratio || !ratio->interval) return nullptr;
+  return {ratio->interval->low, ratio->interval->high};
+}
+
 nlohmann::json row_json(const Row& row) {
   nlohmann::json samples = nlohmann::json::array();
   for (const double value : row.rounds)
@@ -31,8 +39,10 @@ nlohmann::json row_json(const Row& row) {
           {"min", row.summary.min},
           {"bound", optional_number(row.bound)},
           {"bound_source", row.bound_source},
-          {"ratio_to_plan", optional_number(row.ratio_to_plan)},
-          {"ratio_to_threads", optional_number(row.ratio_to_threads)},
+          {"ratio_to_plan", median_of(row.ratio_to_plan)},
+          {"ratio_to_plan_interval", interval_of(row.ratio_to_plan)},
+          {"ratio_to_threads", median_of(row.ratio_to_threads)},
+          {"ratio_to_threads_interval", interval_of(row.ratio_to_threads)},
           {"pinned", !row.what.cpus.empty()}};
 }
 
@@ -64,28 +74,38 @@ std::string heading(const Row& row) {
   }
   const bool processes = row.what.engine == Engine::kProcesses;
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %7s %7s %7s %7s %7s %7s %10s%s\n", "subject", "median", "p10",
-                "p90", "p99", "min", "x bound", "/planned", processes ? " threads" : "");
+  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10",
+                "p90", "min", "xbound", "/planned", "95 %", processes ? " /threads" : "");
   return text + line;
 }
+
+std::string short_ratio(double value) {
+  if (value >= 999.5) return short_number(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+  return text;
+}
+std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" + short_ratio(i.high); }
 
 std::string line_of(const Row& row) {
   const Summary& s = row.summary;
   const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
-  char over_bound[32] = "", over_plan[32] = "", over_threads[32] = "";
+  char over_bound[32] = "", over_threads[32] = "";
+  std::string over_plan, interval;
   // EPCC's overhead may be about nothing: no ratio then.
   if (row.bound && *row.bound > 0 && s.median > 0)
     std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
-    const bool faster = row.role != Role::kFloor && *row.ratio_to_plan < 1;
-    std::snprintf(over_plan, sizeof over_plan, "%.2f%s", *row.ratio_to_plan, faster ? " <" : "  ");
+    const bool faster = row.role != Role::kFloor && row.ratio_to_plan->median < 1;
+    over_plan = short_ratio(row.ratio_to_plan->median) + (faster ? " <" : "  ");
+    if (row.ratio_to_plan->interval) interval = short_interval(*row.ratio_to_plan->interval);
   }
-  if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", *row.ratio_to_threads);
+  if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", row.ratio_to_threads->median);
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %7.7s %7.7s %7.7s %7.7s %7.7s %7.7s %10.10s %7.7s",
+  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
                 clipped(label, 32).c_str(), short_number(s.median).c_str(), short_number(s.p10).c_str(),
-                short_number(s.p90).c_str(), short_number(s.p99).c_str(), short_number(s.min).c_str(),
-                over_bound, over_plan, over_threads);
+                short_number(s.p90).c_str(), short_number(s.min).c_str(),
+                over_bound, over_plan.c_str(), interval.c_str(), over_threads);
   std::string text = line;
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
@@ -141,7 +161,7 @@ std::string to_table(const Outcome& outcome) {
     previous = &row;
   }
   if (previous != nullptr)
-    text += "\n/planned: median of ratios within a round; < marks what was faster than planned.\n";
+    text += "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was faster.\n";
   if (!outcome.left_out.empty()) text += "\nleft out:\n";
   for (const LeftOut& l : outcome.left_out) {
     const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " +

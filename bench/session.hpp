@@ -58,8 +58,8 @@ struct Row {
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or "estimate: ..."
-  std::optional<double> ratio_to_plan;
-  std::optional<double> ratio_to_threads;  // of processes: to the same subject among threads, paired
+  std::optional<Ratio> ratio_to_plan;
+  std::optional<Ratio> ratio_to_threads;  // of processes: to the same subject among threads, paired
   int stages = 0;
 };
 

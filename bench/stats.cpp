@@ -32,14 +32,29 @@ Summary summarize(std::span<const double> values) {
           .min = *std::min_element(v.begin(), v.end())};
 }
 
-std::optional<double> paired_ratio(std::span<const double> subject, std::span<const double> base) {
+std::optional<Interval> median_interval(std::vector<double> values) {
+  const auto n = static_cast<double>(values.size());
+  const auto probability = [n](double i) {  // of i among n values below the median
+    return std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) - n * std::log(2.0));
+  };
+  std::size_t k = 0;
+  for (double tail = 0; k < values.size() / 2; ++k) {
+    tail += probability(static_cast<double>(k));
+    if (2 * tail > 0.05) break;
+  }
+  if (k == 0) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return Interval{values[k - 1], values[values.size() - k]};
+}
+
+std::optional<Ratio> paired_ratio(std::span<const double> subject, std::span<const double> base) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(subject.size(), base.size()); ++i) {
     if (!std::isnan(subject[i]) && !std::isnan(base[i]) && base[i] > 0)
       ratios.push_back(subject[i] / base[i]);
   }
   if (ratios.empty()) return std::nullopt;
-  return quantile(ratios, 0.5);
+  return Ratio{quantile(ratios, 0.5), median_interval(ratios)};
 }
 
 }  // namespace fermata::bench

@@ -19,9 +19,21 @@ struct Summary {
 double quantile(std::vector<double> values, double q);
 Summary summarize(std::span<const double> values);
 
-// One sample per round; NaN where the subject did not run in that round. Median over the rounds that both
+struct Interval {
+  double low = 0, high = 0;
+};
+// Holds the median of what the values are drawn from with a probability of at least 95 %, whatever its distribution:
+// the k-th value from below and from above, k the largest with 2 P(B(n, 1/2) < k) <= 5 %. Nothing for fewer than
+// six values. Source: Conover, Practical Nonparametric Statistics, section 3.2. It takes the values as independent.
+std::optional<Interval> median_interval(std::vector<double> values);
+
+struct Ratio {
+  double median = 0;
+  std::optional<Interval> interval;
+};
+// One sample per round; NaN where the subject did not run in that round. Ratios of the rounds that both
 // have, or nothing when there is none. Pairing cancels drift: both ran within the same fraction of a second.
-std::optional<double> paired_ratio(std::span<const double> subject, std::span<const double> base);
+std::optional<Ratio> paired_ratio(std::span<const double> subject, std::span<const double> base);
 
 std::vector<double> present(std::span<const double> rounds);  // without the NaNs
 

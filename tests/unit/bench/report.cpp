@@ -25,8 +25,8 @@ Outcome outcome_with_wide_rows() {
       row.summary = summarize(row.rounds);
       row.bound = 1e-9;
       row.bound_source = "estimate: 10 x one-way";
-      row.ratio_to_plan = 1e-12 + std::fabs(scale);
-      row.ratio_to_threads = 1e9;
+      row.ratio_to_plan = Ratio{1e-12 + std::fabs(scale), Interval{0.9 * std::fabs(scale), 1.1 * std::fabs(scale)}};
+      row.ratio_to_threads = Ratio{1e9, std::nullopt};
       outcome.rows.push_back(row);
     }
   }
@@ -58,13 +58,14 @@ TEST(Report, LossesAreMarkedBesideWins) {
     row.subject = ratio < 1 ? "faster" : "slower";
     row.rounds = {ratio};
     row.summary = summarize(row.rounds);
-    row.ratio_to_plan = ratio;
+    row.ratio_to_plan = Ratio{ratio, Interval{ratio - 0.25, ratio + 0.25}};
     outcome.rows.push_back(row);
   }
   std::istringstream lines(to_table(outcome));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("faster")) {
       EXPECT_NE(line.find("0.50 <"), std::string::npos) << line;
+      EXPECT_NE(line.find("0.25-0.75"), std::string::npos) << line;
     }
     if (line.starts_with("slower")) {
       EXPECT_EQ(line.find('<'), std::string::npos) << line;
@@ -86,6 +87,8 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
     for (const char* key : {"bound", "ratio_to_plan"}) {
       EXPECT_TRUE(result.at(key).is_number() || result.at(key).is_null()) << key;
     }
+    EXPECT_EQ(result.at("ratio_to_plan_interval").size(), 2u);
+    EXPECT_TRUE(result.at("ratio_to_threads_interval").is_null());
     ASSERT_EQ(result.at("samples").size(), 3u);
     EXPECT_TRUE(result.at("samples")[2].is_null());
     EXPECT_EQ(result.at("unit"), "ns");

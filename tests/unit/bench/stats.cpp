@@ -50,8 +50,28 @@ TEST(Stats, RoundsWithoutAValueDoNotCount) {
 TEST(Stats, RatiosPairRoundsAndNotMedians) {
   // The machine became ten times slower in the middle; each round still says two.
   const std::vector<double> base = {1, 1, 10, kNever, 10, 10}, subject = {2, 2, 20, 5, kNever, 20};
-  EXPECT_DOUBLE_EQ(paired_ratio(subject, base).value(), 2);
+  EXPECT_DOUBLE_EQ(paired_ratio(subject, base).value().median, 2);
   EXPECT_FALSE(paired_ratio(std::vector<double>{1, kNever}, std::vector<double>{kNever, 1}).has_value());
+}
+
+std::vector<double> shuffled_up_to(int n) {
+  std::vector<double> values;
+  for (int i = 0; i < n; ++i) values.push_back(i * 7 % n + 1);  // n no multiple of 7: a permutation of 1..n
+  return values;
+}
+
+// The ranks of Conover's table A3 at p = 1/2, two-sided 5 %.
+TEST(Stats, TheMediansIntervalIsThatOfOrderStatistics) {
+  EXPECT_FALSE(median_interval(shuffled_up_to(5)).has_value()) << "five values can only give 93.75 %";
+  constexpr struct {
+    int n, low;
+  } kRanks[] = {{6, 1}, {8, 1}, {9, 2}, {10, 2}, {12, 3}, {15, 4}, {20, 6}, {25, 8}, {40, 14}, {50, 18}, {100, 40}, {2000, 956}};
+  for (const auto& [n, low] : kRanks) {
+    const auto interval = median_interval(shuffled_up_to(n));
+    ASSERT_TRUE(interval.has_value()) << n;
+    EXPECT_EQ(interval->low, low) << n;
+    EXPECT_EQ(interval->high, n + 1 - low) << n;
+  }
 }
 
 TEST(Bounds, TheFastestVariantOfAFloorCounts) {
@@ -65,8 +85,8 @@ TEST(Bounds, TheFastestVariantOfAFloorCounts) {
   EXPECT_EQ(at(rows, "floor_counter").variant, "pause");
   EXPECT_DOUBLE_EQ(at(rows, "pthread").bound.value(), 31);
   EXPECT_EQ(at(rows, "pthread").bound_source, "floor_counter (pause)");
-  EXPECT_DOUBLE_EQ(at(rows, "pthread").ratio_to_plan.value(), 10);
-  EXPECT_DOUBLE_EQ(at(rows, "planned").ratio_to_plan.value(), 1);
+  EXPECT_DOUBLE_EQ(at(rows, "pthread").ratio_to_plan.value().median, 10);
+  EXPECT_DOUBLE_EQ(at(rows, "planned").ratio_to_plan.value().median, 1);
 }
 
 TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
@@ -99,7 +119,7 @@ TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
                            row("planned", "", Role::kOwn, {33, 330, 33})};
   rows[1].what.engine = Engine::kProcesses;
   settle(rows);
-  EXPECT_DOUBLE_EQ(at(rows, "planned", Engine::kProcesses).ratio_to_threads.value(), 1.1);
+  EXPECT_DOUBLE_EQ(at(rows, "planned", Engine::kProcesses).ratio_to_threads.value().median, 1.1);
   EXPECT_FALSE(at(rows, "planned").ratio_to_threads.has_value());
 }
 
