@@ -108,7 +108,8 @@ typedef int (*fermata_idle_hook)(fermata_member* member, void* user);
 typedef struct fermata_team_config {
   size_t size;               /* sizeof(fermata_team_config) */
   int members;               /* 1..4096 */
-  int engine;                /* FERMATA_THREADS: heap memory; FERMATA_PROCESSES: a memfd that fork inherits */
+  int engine;                /* FERMATA_THREADS: heap memory; FERMATA_PROCESSES: a memfd that fork inherits; each process may join
+                              * any number of ranks, for threads of its own */
   int wait;                  /* enum fermata_wait; the environment's FERMATA_WAIT=auto|spin|yield|park wins */
   int tagged;                /* non-zero: fermata_barrier_tagged works on this team (its barrier carries the tags) */
   const int* cpus;           /* members entries or NULL: where each rank will run, for planning; nobody is pinned by it */
@@ -128,11 +129,14 @@ FERMATA_API int fermata_team_size(const fermata_team* team);
 /* Offers a process team to unrelated processes under an abstract unix socket: `count` attaches, then the name is gone. Blocks
  * until all have come or `seconds` have passed (TIMEOUT). Same user only. */
 FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds);
-/* Attaches to a served team; retries until `seconds` have passed (TIMEOUT). */
+/* Attaches to a served team; retries until `seconds` have passed (TIMEOUT). Once per process will do, however many ranks it joins; a
+ * further handle is of the same team. */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
-/* Becomes `rank` (0..members-1), each once, from the thread or process that will call the collectives. Members compare
- * the plans' hash here: a different one is FERMATA_ERR_MISMATCH. Errors: ARGUMENT, BUSY (rank taken), FORKED, MISMATCH. */
+#define FERMATA_ANY_RANK (-1) /* the lowest rank that nobody has joined yet */
+
+/* Becomes `rank` (0..members-1, or FERMATA_ANY_RANK), each once, from the thread or process that will call the collectives. Members
+ * compare the plans' hash here: a different one is FERMATA_ERR_MISMATCH. Errors: ARGUMENT, BUSY (rank taken), FORKED, MISMATCH. */
 FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
 /* Gives the rank up. Members that wait for it, now or later, get FERMATA_ERR_MEMBER_LOST. NULL is fine. */
 FERMATA_API void fermata_member_leave(fermata_member* member);

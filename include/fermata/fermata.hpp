@@ -287,7 +287,7 @@ class Team {
   }
   int size() const { return fermata_team_size(handle_.get()); }
   // From the thread or process that will call the collectives.
-  Member join(int rank) {
+  Member join(int rank = FERMATA_ANY_RANK) {
     fermata_member* raw = nullptr;
     detail::check(fermata_team_join(handle_.get(), rank, &raw));
     return Member(raw);

@@ -35,7 +35,6 @@ struct fermata_plan {
 struct fermata_team {
   fermata::exec::Team* team = nullptr;
   std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
-  fermata::Engine engine = fermata::Engine::kThreads;
   // Where the members have moved on to after a review of their placement; aborts and reports follow them.
   std::atomic<fermata::exec::Team*> moved{nullptr};
 
@@ -51,7 +50,6 @@ struct fermata_member {
   fermata_team* origin;     // the handle that it was joined from
   fermata_idle_hook hook;
   void* hook_user;
-  std::uint32_t splits;
   std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
 };
@@ -97,7 +95,8 @@ struct TeamRequest {
   std::vector<const Plan*> plans;
 };
 int make_team(const TeamRequest& request, fermata_team** out);
-// `owns`: leaving the member destroys the team's handle, too.
+int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
+// rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
 // The first call after which an unpinned team looks at where its members are; later looks are 16 times as far apart.
 inline constexpr std::uint64_t kFirstReview = 4096;

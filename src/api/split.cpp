@@ -35,55 +35,82 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   return parts;
 }
 
-// Threads: the leader publishes the handle in its status line, and all hold a reference of it.
-int share_between_threads(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
-                          fermata_team** team) {
-  exec::Team& parent = member->member->team();
-  fermata_team* made = nullptr;
+// Before the barrier that begins a split or a review: what the others need of this member.
+void announce(const fermata_member* member, std::uint64_t scratch) {
+  static std::atomic<std::uint64_t> meetings{0};
+  const exec::Member& m = *member->member;
+  exec::StatusLine& line = m.team().status(m.rank());
+  line.scratch.store(scratch, std::memory_order_relaxed);  // order: relaxed: the barrier orders it
+  // order: relaxed: a number, and no more; the barrier orders the store
+  line.meeting.store(meetings.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// The address space that a member is in.
+std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
+  const exec::StatusLine& line = team.status(rank);
+  // order: relaxed: set at join
+  return {line.home.load(std::memory_order_relaxed), line.process.load(std::memory_order_relaxed)};
+}
+
+int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> homes;
+  for (const Part& p : parts) homes.push_back(home_of(team, p.rank));
+  std::sort(homes.begin(), homes.end());
+  return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
+}
+
+// The leader makes the team and passes its segment's descriptor, through an abstract socket whose name nobody else has, to the first
+// member of each other process.
+int make_or_fetch(const fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
+                  fermata_team** team) {
+  const exec::Team& parent = member->member->team();
+  const auto [home, process] = home_of(parent, parts[0].rank);
+  char name[80];
+  std::snprintf(name, sizeof name, "split.%u.%llx.%llu", process, static_cast<unsigned long long>(home),
+                static_cast<unsigned long long>(
+                    parent.status(parts[0].rank).meeting.load(std::memory_order_relaxed)));  // order: relaxed: after the barrier
+  constexpr int kSeconds = 30;
+  if (mine != 0) {
+    const int fetched = attach(name, kSeconds * std::int64_t{1'000'000'000}, request.wait, request.stall_ns, team);
+    if (fetched == FERMATA_OK) (*team)->cpus = request.cpus;
+    return fetched;
+  }
+  const int made = make_team(request, team);
+  const int others = parent.shared() ? other_processes(parent, parts) : 0;
+  if (made != FERMATA_OK || others == 0) return made;
+  const int served = fermata_team_serve(*team, name, others, kSeconds);
+  if (served != FERMATA_OK) fermata_team_destroy(*team);
+  return served;
+}
+
+// The first member of each process publishes the handle in its status line, and the others of that process take a reference of it.
+int share(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine, fermata_team** team) {
+  const exec::Member& m = *member->member;
+  std::uint32_t first = 0;
+  while (!m.is_beside(parts[first].rank)) ++first;
+  auto& handoff = m.team().status(parts[first].rank).handoff;
+  fermata_team* got = nullptr;
   int rc = FERMATA_OK;
-  if (mine == 0) {
-    rc = make_team(request, &made);
+  if (mine == first) {
+    rc = make_or_fetch(member, request, parts, mine, &got);
     // order: relaxed: the barrier that follows orders it; 1 says that it failed
-    parent.status(parts[0].rank).handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(made) : 1,
-                                               std::memory_order_relaxed);
+    handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(got) : 1, std::memory_order_relaxed);
   }
   const int met = fermata_barrier(member);
   if (met != FERMATA_OK) return met;
-  // order: relaxed: after the barrier
-  const std::uint64_t offered = parent.status(parts[0].rank).handoff.load(std::memory_order_relaxed);
-  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kMemory, "the leader could not make the sub-team");
-  const auto* original = reinterpret_cast<const fermata_team*>(offered);
-  if (mine == 0) {
-    *team = made;
+  const std::uint64_t offered = handoff.load(std::memory_order_relaxed);  // order: relaxed: after the barrier
+  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kSystem, "rank %u could not make or fetch the sub-team", parts[first].rank);
+  if (mine == first) {
+    *team = got;
     return FERMATA_OK;
   }
+  const auto* original = reinterpret_cast<const fermata_team*>(offered);
   auto copy = std::make_unique<fermata_team>();
   copy->team = original->team;
   copy->cpus = original->cpus;
   copy->team->retain();
   *team = copy.release();
   return FERMATA_OK;
-}
-
-// Processes: the leader passes the segment's descriptor through an abstract socket whose name nobody else has.
-int share_between_processes(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts,
-                            std::uint32_t mine, fermata_team** team) {
-  char name[80];
-  std::snprintf(name, sizeof name, "split.%u.%u.%d.%llu",
-                member->member->team().status(parts[0].rank).process.load(std::memory_order_relaxed),  // order: set at join
-                member->splits, parts[0].colour,
-                static_cast<unsigned long long>(member->member->team().header().hash));
-  constexpr double kSeconds = 30;
-  if (mine != 0) return fermata_team_attach(name, kSeconds, team);
-  const int rc = make_team(request, team);
-  if (rc != FERMATA_OK || parts.size() == 1) return rc;
-  return fermata_team_serve(*team, name, static_cast<int>(parts.size()) - 1, kSeconds);
-}
-
-int share(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
-          fermata_team** team) {
-  return member->member->team().shared() ? share_between_processes(member, request, parts, mine, team)
-                                         : share_between_threads(member, request, parts, mine, team);
 }
 
 TeamRequest request_like(const exec::Team& parent, std::size_t members) {
@@ -99,9 +126,7 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
 int split(fermata_member* member, int colour, int key, fermata_member** out) {
   exec::Member& m = *member->member;
   exec::Team& parent = m.team();
-  // order: relaxed: the barrier orders it
-  parent.status(m.rank()).scratch.store(pack(colour < 0 ? -1 : colour, key), std::memory_order_relaxed);
-  ++member->splits;
+  announce(member, pack(colour < 0 ? -1 : colour, key));
   int rc = fermata_barrier(member);
   if (rc != FERMATA_OK) return rc;
   fermata_member* made = nullptr;
@@ -114,13 +139,11 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
     for (const Part& p : parts) request.cpus.push_back(member->planned_for[p.rank]);
   int shared = FERMATA_OK;
   if (colour < 0) {
-    if (!parent.shared()) rc = fermata_barrier(member);
+    rc = fermata_barrier(member);
   } else {
     shared = share(member, request, parts, mine, &team);
   }
   if (shared == FERMATA_OK && team != nullptr) {
-    // Threads have it from make_team; the leader's handle is being copied by the others at this moment.
-    if (parent.shared()) team->cpus = request.cpus;
     shared = join(team, static_cast<int>(mine), true, &made);
     if (shared != FERMATA_OK) fermata_team_destroy(team);
   }
@@ -165,8 +188,7 @@ int review(fermata_member* member) {
   const std::uint64_t now = m.calls();
   std::int32_t cpu = -1;
   if (os::affinity_count() == 1) os::affinity_list(&cpu, 1);
-  // order: relaxed: the barriers order it
-  team.status(m.rank()).scratch.store(static_cast<std::uint32_t>(cpu), std::memory_order_relaxed);
+  announce(member, static_cast<std::uint32_t>(cpu));
   m.set_review(0);
   int rc = fermata_barrier(member);
   if (rc != FERMATA_OK) return rc;
@@ -182,7 +204,6 @@ int review(fermata_member* member) {
   for (std::uint32_t r = 0; r < team.members(); ++r) everybody.push_back({0, 0, r});
   TeamRequest request = request_like(team, everybody.size());
   request.cpus = cpus;
-  ++member->splits;
   fermata_team* made = nullptr;
   rc = share(member, request, everybody, m.rank(), &made);
   if (rc == FERMATA_OK) rc = fermata_barrier(member);

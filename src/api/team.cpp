@@ -89,7 +89,6 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   }
   auto handle = std::make_unique<fermata_team>();
   handle->cpus = request.cpus;
-  handle->engine = request.engine;
   const char* detail = "";
   const Status status = exec::Team::create(options, &handle->team, &detail);
   if (status != Status::kOk) return fail(status, "%s", detail);
@@ -97,11 +96,38 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   return FERMATA_OK;
 }
 
+int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out) {
+  std::int32_t fd = -1;
+  Status status = os::receive_fd(name, within_ns, &fd);
+  if (status != Status::kOk) return fail(status, "no team was offered as '%s' in %.1f s", name, static_cast<double>(within_ns) * 1e-9);
+  auto handle = std::make_unique<fermata_team>();
+  const char* detail = "";
+  status = exec::Team::attach(fd, wait, stall_ns, &handle->team, &detail);
+  if (status != Status::kOk) return fail(status, "%s", detail);
+  *out = handle.release();
+  return FERMATA_OK;
+}
+
+namespace {
+
+// The lowest rank that nobody has, or has had.
+Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
+  *detail = "all ranks of the team are taken";
+  Status status = Status::kBusy;
+  for (std::uint32_t r = 0; r < team->members() && status == Status::kBusy; ++r)
+    if (team->is_free(r)) status = exec::Member::join(team, r, out, detail);
+  return status;
+}
+
+}  // namespace
+
 int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   auto handle = std::make_unique<fermata_member>();
   const char* detail = "";
-  const Status status = exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &handle->member, &detail);
-  if (status != Status::kOk) return fail(status, "rank %d: %s", rank, detail);
+  const Status status = rank == FERMATA_ANY_RANK
+                            ? join_any(team->team, &handle->member, &detail)
+                            : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &handle->member, &detail);
+  if (status != Status::kOk) return rank == FERMATA_ANY_RANK ? fail(status, "%s", detail) : fail(status, "rank %d: %s", rank, detail);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
@@ -179,23 +205,12 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {
   if (name == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  return guarded([&] {
-    std::int32_t fd = -1;
-    Status status = os::receive_fd(name, to_ns(seconds), &fd);
-    if (status != Status::kOk) return fail(status, "no team was offered as '%s' in %.1f s", name, seconds);
-    auto handle = std::make_unique<fermata_team>();
-    handle->engine = Engine::kProcesses;
-    const char* detail = "";
-    status = exec::Team::attach(fd, wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), &handle->team, &detail);
-    if (status != Status::kOk) return fail(status, "%s", detail);
-    *out = handle.release();
-    return static_cast<int>(FERMATA_OK);
-  });
+  return guarded([&] { return attach(name, to_ns(seconds), wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), out); });
 }
 
 int fermata_team_join(fermata_team* team, int rank, fermata_member** out) {
   if (team == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  if (rank < 0) return fail(Status::kArgument, "rank %d is negative", rank);
+  if (rank < 0 && rank != FERMATA_ANY_RANK) return fail(Status::kArgument, "rank %d is negative", rank);
   return guarded([&] { return join(team, rank, false, out); });
 }
 

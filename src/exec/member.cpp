@@ -96,7 +96,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->generation_ = os::fork_generation();
   m->gate_ = m->generation_;
   m->status_ = &status;
-  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: reports only
+  if (team->shared()) m->home_ = os::lend();
+  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() hands it over
+  status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: likewise
   m->tagged_ = header.tagged != 0;
   m->memory_.doors = team->doors();
   m->memory_.fence = &header.full_fence;

@@ -162,6 +162,9 @@ class Member {
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
+  const os::Lender& home() const { return home_; }  // its process, in a team of processes
+  // Is that member in this one's process? Known once it has joined.
+  bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
   void set_idle_hook(IdleHook hook, void* context) {
     hook_ = hook;
@@ -269,6 +272,7 @@ class Member {
   Status wait();
   Status look_around(std::int64_t waited_ns);
   Status lost(std::uint32_t rank);
+  void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);
   Status look_for_requests(std::int64_t waited_ns);
   Status look_now_and_then();
@@ -283,6 +287,7 @@ class Member {
 
   Team* team_ = nullptr;
   std::uint32_t rank_ = 0;
+  os::Lender home_;  // this process, in a team of processes
   std::uint32_t generation_ = 0;
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;

@@ -38,11 +38,15 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
     describe(Call::unpack(seen.call), call, sizeof call);
     // order: relaxed: text
     const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
+    const bool inside = (sequence & 1) == 0;
+    const bool dead = state == MemberState::kJoined && team.is_gone(r);
     const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
                         : state == MemberState::kLeft ? "has left"
+                        : dead && sequence == 0       ? "has died"
                         : sequence == 0               ? "has called nothing yet"
-                        : (sequence & 1) != 0         ? "is outside, after"
-                                                      : "is in";
+                        : dead                        ? (inside ? "has died in" : "has died outside, after")
+                        : inside                      ? "is in"
+                                                      : "is outside, after";
     const bool named = state == MemberState::kJoined && sequence != 0;
     char* to = room(at) > 0 ? text + at : nullptr;
     // order: relaxed: text

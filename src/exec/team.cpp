@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include "exec/blocks.hpp"
+#include "sync/status_line.hpp"
 
 namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 1;
+constexpr std::uint32_t kTeamVersion = 2;
 
 std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
@@ -82,6 +83,27 @@ std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
   const ProgramHeader* p = program(slot);
   const std::uint64_t index = p->regions == 1 ? 0 : root;
   return segment_.base + header().plans[static_cast<int>(slot)].regions + index * p->region_bytes;
+}
+
+Where Team::where_is(std::uint32_t rank, const os::Lender& process) const {
+  if (!shared_) return Where::kHere;
+  const StatusLine& s = status(rank);
+  const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
+  if (state != MemberState::kJoined && state != MemberState::kLeft) return Where::kUnknown;
+  // order: relaxed: written before the state that was acquired above
+  const bool here = s.process.load(std::memory_order_relaxed) == process.process && s.home.load(std::memory_order_relaxed) == process.word;
+  return here ? Where::kHere : Where::kElsewhere;
+}
+
+bool Team::is_free(std::uint32_t rank) const {
+  return static_cast<MemberState>(state_of<RealAtomics>(status(rank))) == MemberState::kAbsent;
+}
+
+bool Team::is_gone(std::uint32_t rank) const {
+  const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
+  if (state == MemberState::kLeft) return true;
+  if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;
+  return !os::byte_is_locked(fd(), rank);
 }
 
 std::uint32_t Team::usable_cpus() const {

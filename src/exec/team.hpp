@@ -46,12 +46,17 @@ inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
 enum class MemberState : std::uint32_t { kAbsent = 0, kJoined = 1, kLeft = 2, kJoining = 3 };
 
+// Of a member, seen from a process.
+enum class Where : std::uint8_t { kUnknown = 0, kHere, kElsewhere };
+
 // Written by its member alone (but state, claimed at join), read by those who have waited long and by reports.
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x (number of the call), + 1 once it is over
   std::atomic<std::uint64_t> call;      // descriptor: kind, type, operator, root, count (exec/member.hpp)
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
   std::atomic<std::uint64_t> handoff;   // team_split: where the new team is
+  std::atomic<std::uint64_t> meeting;   // team_split: a number that no other split in this process has
+  std::atomic<std::uint64_t> home;      // with `process`: whose addresses are its own (os::Lender's word)
   std::atomic<std::uint32_t> state;     // MemberState
   std::atomic<std::uint32_t> process;
   std::atomic<std::uint32_t> thread;
@@ -130,6 +135,13 @@ class Team {
   const ProgramHeader* program(PlanSlot slot) const;
   const Step* steps(PlanSlot slot, std::uint32_t rank) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
+
+  // Does this member live in that process, so that addresses mean the same to both? Known once it has joined.
+  Where where_is(std::uint32_t rank, const os::Lender& process) const;
+  // Nobody has it, or has had it.
+  bool is_free(std::uint32_t rank) const;
+  // It has left, or its process has died, and with it all members that it had.
+  bool is_gone(std::uint32_t rank) const;
 
   // How many of its members can run at once, as far as they have joined: the CPUs of the union of their affinities (one pinned
   // member says nothing about the others), or less if the control group's quota is less. At least 1.

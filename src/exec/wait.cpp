@@ -10,17 +10,6 @@ namespace {
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks of calls on lines, whose doors requests do not ring
 
-// A member is gone if it left, or its process has died.
-bool is_gone(const Team& team, std::uint32_t rank) {
-  const StatusLine& s = team.status(rank);
-  const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
-  if (state == MemberState::kLeft) return true;
-  if (state != MemberState::kJoined || !team.shared()) return false;
-  // order: relaxed: written before the state that was acquired above
-  if (s.process.load(std::memory_order_relaxed) == os::process_id()) return false;
-  return !os::byte_is_locked(team.fd(), rank);
-}
-
 }  // namespace
 
 Status Member::broken_status() {
@@ -28,14 +17,16 @@ Status Member::broken_status() {
   const std::uint32_t broken = broken_by<RealAtomics>(h);
   if (broken == 0) return Status::kOk;
   const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
+  detail_[0] = '\0';  // of an error before
   const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
   if (detail_[0] == '\0' && status == Status::kMismatch)
     for (std::uint32_t r = 0; r < team_->members(); ++r)
       if (r != rank_ && differs_from(r, read_call<RealAtomics>(team_->status(r)))) break;
   if (detail_[0] == '\0') {
-    if (culprit != 0) {
-      snprintf(detail_, sizeof detail_, "rank %u %s", culprit - 1,
-               status == Status::kMemberLost ? "has left or died during a collective" : "met calls that differ");
+    if (culprit != 0 && status == Status::kMemberLost) {
+      name_lost(culprit - 1);
+    } else if (culprit != 0) {
+      snprintf(detail_, sizeof detail_, "rank %u met calls that differ", culprit - 1);
     } else {
       snprintf(detail_, sizeof detail_, "the team was aborted");
     }
@@ -61,7 +52,7 @@ Status Member::look_around(std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
     const StatusLine& s = team_->status(r);
-    const bool gone = is_gone(*team_, r);
+    const bool gone = team_->is_gone(r);
     const CallSeen seen = read_call<RealAtomics>(s);
     if (seen.sequence > sequence_ * 2) continue;  // has done its part of our call
     if (gone) return lost(r);
@@ -76,7 +67,7 @@ Status Member::look_around(std::int64_t waited_ns) {
 Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
-    const bool gone = is_gone(*team_, r);
+    const bool gone = team_->is_gone(r);
     // Gone before a look at what it left: if that is not enough to go on, nothing will come.
     if (gone && !request.operation.ready()) return lost(r);
     if (waited_ns < 2 * kLookNs || !differs_from(r, read_call<RealAtomics>(team_->status(r)))) continue;
@@ -110,11 +101,33 @@ Status Member::look_now_and_then() {
 }
 
 Status Member::lost(std::uint32_t rank) {
-  const StatusLine& s = team_->status(rank);
-  snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left or died", rank,
-           s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed));  // order: text
+  name_lost(rank);
   team_->break_with(Status::kMemberLost, rank);
   return Status::kMemberLost;
+}
+
+// Text: a member that has left; or one whose process has died, and all others that were in it.
+void Member::name_lost(std::uint32_t rank) {
+  const StatusLine& s = team_->status(rank);
+  // order: relaxed: text, and written before the state that showed it gone
+  const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr, s.process.load(std::memory_order_relaxed)};
+  if (static_cast<MemberState>(state_of<RealAtomics>(s)) == MemberState::kLeft) {
+    snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left", rank, process.process,
+             s.thread.load(std::memory_order_relaxed));  // order: text
+    return;
+  }
+  auto at = static_cast<std::size_t>(snprintf(detail_, sizeof detail_, "process %u has died, and with it", process.process));
+  const char* before = " rank";
+  for (std::uint32_t r = 0; r < team_->members(); ++r) {
+    const bool joined = static_cast<MemberState>(state_of<RealAtomics>(team_->status(r))) == MemberState::kJoined;
+    if (!joined || team_->where_is(r, process) != Where::kHere || !team_->is_gone(r)) continue;
+    if (at > sizeof detail_ - 24) {
+      snprintf(detail_ + at, sizeof detail_ - at, ", ...");
+      return;
+    }
+    at += static_cast<std::size_t>(snprintf(detail_ + at, sizeof detail_ - at, "%s %u", before, r));
+    before = ", rank";
+  }
 }
 
 struct Member::LineWait {

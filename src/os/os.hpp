@@ -108,6 +108,7 @@ struct Lender {
   std::uint64_t word = 0;       // what lies at `proof`: numbers of processes are not the same everywhere, nor for ever
   const void* proof = nullptr;  // in the lender's memory
   std::uint32_t process = 0;
+  bool operator==(const Lender&) const = default;
 };
 bool may_lend();  // false: the environment's FERMATA_CMA=0
 Lender lend();    // this process

@@ -1,10 +1,13 @@
-// Processes with several members of one team: they attach, die, leave and split.
+// Processes with several members of one team: they attach, join, split and are planned anew.
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
 #include <string>
-#include <thread>
 
-#include "../failures/crew.hpp"
+#include "house.hpp"
 
 namespace fermata::test {
 namespace {
@@ -52,6 +55,132 @@ TEST(Attach, TheCreatorMayToo) {
   fermata_team_destroy(again);
   fermata_team_destroy(team);
   fermata_member_leave(m);
+}
+
+// Unrelated processes of 3, 2 and 1 members, which take what ranks there are.
+TEST(Join, RanksAreAssigned) {
+  const std::string name = "ranks." + std::to_string(getpid());
+  Crew crew(3, [&](int process) {
+    fermata_team* team = nullptr;
+    if (process == 0) {
+      team = make_team(6, FERMATA_PROCESSES);
+      if (team == nullptr || fermata_team_serve(team, name.c_str(), 2, 20) != FERMATA_OK) return 90;
+    } else if (fermata_team_attach(name.c_str(), 20, &team) != FERMATA_OK) {
+      return 91;
+    }
+    const std::vector<int> ranks(static_cast<std::size_t>(3 - process), FERMATA_ANY_RANK);
+    const int code = live_in_house(team, ranks, [](fermata_member* m, int rank) {
+      std::int64_t seen[7] = {};
+      seen[rank] = 1;
+      if (fermata_allreduce(m, seen, seen, 7, FERMATA_INT64, FERMATA_SUM) != FERMATA_OK) return 93;
+      for (int r = 0; r < 6; ++r)
+        if (seen[r] != 1) return 94;
+      return 0;
+    });
+    fermata_member* none = nullptr;
+    const int late = fermata_team_join(team, FERMATA_ANY_RANK, &none);
+    fermata_team_destroy(team);
+    return code != 0 ? code : late == FERMATA_ERR_BUSY ? 0 : 95;
+  });
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
+}
+
+int sum_of_ranks(fermata_member* m) {
+  std::int32_t sum = fermata_member_rank(m);
+  const int n = fermata_member_count(m);
+  if (fermata_allreduce(m, &sum, &sum, 1, FERMATA_INT32, FERMATA_SUM) != FERMATA_OK) return 80;
+  return sum == n * (n - 1) / 2 ? 0 : 81;
+}
+
+// Twice: the teams of the first are split at the same time, by leaders that are in one process.
+int split_and_split(fermata_member* world, int rank) {
+  fermata_member* half = nullptr;
+  if (fermata_team_split(world, rank == 6 ? -1 : rank / 3, -rank, &half) != FERMATA_OK) return 70;
+  if (rank == 6) return half != nullptr ? 71 : fermata_barrier(world) != FERMATA_OK ? 72 : 0;
+  if (fermata_member_count(half) != 3 || fermata_member_rank(half) != 2 - rank % 3) return 73;
+  int code = sum_of_ranks(half);
+  if (code != 0) return code;
+  for (int round = 0; round < 3; ++round) {
+    fermata_member* part = nullptr;
+    if (fermata_team_split(half, rank % 3 == round ? 1 : 0, rank, &part) != FERMATA_OK) return 74;
+    if (fermata_member_count(part) != (rank % 3 == round ? 1 : 2)) return 75;
+    if ((code = sum_of_ranks(part)) != 0) return code;
+    fermata_member_leave(part);
+  }
+  fermata_member_leave(half);
+  return fermata_barrier(world) == FERMATA_OK ? 0 : 76;
+}
+
+TEST(Split, AcrossThreadsAndProcesses) {
+  const Ranks ranks = {{0, 3, 6}, {1, 4}, {2, 5}};
+  fermata_team* team = make_team(7, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  Crew crew(3, [&](int p) { return live_in_house(team, ranks[static_cast<std::size_t>(p)], split_and_split); });
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
+  fermata_team_destroy(team);
+}
+
+// Members of one process leave a sub-team that it fetched once; those that stay are still there.
+TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
+  const Ranks ranks = {{0, 1}, {2, 3}};
+  fermata_team* team = make_team(4, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  Crew crew(2, [&](int p) {
+    return live_in_house(team, ranks[static_cast<std::size_t>(p)], [](fermata_member* world, int rank) {
+      fermata_member* all = nullptr;
+      fermata_member* some = nullptr;
+      if (fermata_team_split(world, 0, 0, &all) != FERMATA_OK) return 70;
+      if (fermata_team_split(all, rank == 3 ? 1 : 0, 0, &some) != FERMATA_OK) return 71;
+      if (rank == 3) {
+        fermata_member_leave(some);
+        fermata_member_leave(all);
+      }
+      if (fermata_barrier(world) != FERMATA_OK) return 72;
+      if (rank == 3) return fermata_barrier(world) == FERMATA_OK ? 0 : 73;
+      if (rank == 2) usleep(100'000);
+      if (fermata_barrier(some) != FERMATA_OK) return 74;
+      fermata_member_leave(some);
+      fermata_member_leave(all);
+      return fermata_barrier(world) == FERMATA_OK ? 0 : 75;
+    });
+  });
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
+  fermata_team_destroy(team);
+}
+
+// Segments of teams that this process has mapped.
+std::size_t segments() {
+  std::set<std::string> inodes;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    std::string field[5];
+    for (std::string& f : field) fields >> f;
+    if (line.find("memfd:fermata") != std::string::npos) inodes.insert(field[4]);
+  }
+  return inodes.size();
+}
+
+// Pinned after it was planned, a team moves to one that is planned for its CPUs.
+TEST(Review, MovesTheTeamOfAllProcesses) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  const Ranks ranks = {{0, 2}, {1, 3}};
+  fermata_team* team = make_team(4, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  Crew crew(2, [&](int p) {
+    return live_in_house(team, ranks[static_cast<std::size_t>(p)], [&](fermata_member* m, int rank) {
+      if (fermata_pin(cpus[static_cast<std::size_t>(rank) % cpus.size()]) != FERMATA_OK) return 70;
+      for (int call = 0; call < 4200; ++call)
+        if (fermata_barrier(m) != FERMATA_OK) return 71;
+      return segments() != 2 ? 72 : sum_of_ranks(m);
+    });
+  });
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
+  fermata_team_destroy(team);
 }
 
 }  // namespace
