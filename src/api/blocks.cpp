@@ -18,7 +18,7 @@ using exec::Member;
 constexpr std::size_t kMostElement = 4096;
 // Bytes: an address and its acknowledgement cost two line moves, to copy so much costs more.
 constexpr std::size_t kDirectFrom = 2048;
-// Between processes: a copy by the kernel, which is a call and looks up every page; to fold it takes a copy here, too.
+// Out of another process: a copy by the kernel, which is a call and looks up every page; to fold it takes a copy here, too.
 constexpr std::size_t kLentFrom = 16384;
 constexpr std::size_t kLentToFoldFrom = 32768;
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
@@ -181,10 +181,13 @@ void fill(fermata_request& r) {
   call.element = c.element;
   call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
   call.context = &r.given;
-  call.between_processes = r.member->member->team().shared();
-  call.bounce = r.member->blocks->bounce.get();
-  if (!call.between_processes) call.direct_from = kDirectFrom;
-  else if (call.bounce != nullptr) call.direct_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
+  call.direct_from = kDirectFrom;
+  if (const exec::Team& team = r.member->member->team(); team.shared()) {
+    call.team = &team;
+    call.home = r.member->member->home();
+    call.bounce = r.member->blocks->bounce.get();
+    if (call.bounce != nullptr) call.lent_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
+  }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
   // In place, blocks of the output would be written while those of the input are still to be sent.

@@ -18,7 +18,7 @@ constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // of the tag
 // What lies in the slot of a piece that goes by address.
 struct Offer {
   std::byte* at = nullptr;
-  os::Lender lender;  // between processes
+  os::Lender lender;  // whose; {} in a team of threads
 };
 static_assert(sizeof(Offer) <= kOnLine);
 
@@ -159,10 +159,19 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
     w.done = w.elements;
     return Moved::kWritten;
   }
-  return x.code == BlockCode::kSend ? send(w) : receive(x, w, limit(stage, t));
+  return x.code == BlockCode::kSend ? send(x, w) : receive(x, w, limit(stage, t));
 }
 
-BlockOperation::Moved BlockOperation::send(Work& w) {
+bool BlockOperation::goes_direct(const BlockTransfer& x, const Work& w) const {
+  const std::size_t bytes = w.elements * call_.element;
+  if (bytes < call_.direct_from || w.overwritten) return false;
+  Channel::End& end = *w.end;
+  if (end.other == Where::kUnknown) end.other = call_.team == nullptr ? Where::kHere : call_.team->where_is(x.peer, call_.home);
+  if (end.other == Where::kHere) return true;
+  return call_.lent_from != 0 && bytes >= call_.lent_from && !end.refused;
+}
+
+BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   Channel::End& end = *w.end;
   Counter& credit = credit_of(w.ring);
   if (w.announced != 0) {
@@ -174,11 +183,11 @@ BlockOperation::Moved BlockOperation::send(Work& w) {
   }
   if (!Pieces::may_write(credit, end.credit_seen, end.next, kRingSlots)) return Moved::kNothing;
   std::byte* slot = this->slot(w);
-  const bool direct = goes_direct(w);
+  const bool direct = goes_direct(x, w);
   const std::uint64_t tag = call_.tag | (direct ? kByAddress : 0);
   memcpy(slot + kTagAt, &tag, sizeof tag);
   if (direct) {
-    const Offer offer{w.from, call_.between_processes ? os::lend() : os::Lender{}};
+    const Offer offer{w.from, call_.home};
     memcpy(slot + kDataAt, &offer, sizeof offer);
     w.announced = end.next;
   } else {
@@ -224,20 +233,19 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
 
 // As much of it as may be written by now.
 BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Work& w, std::size_t limit) {
-  const std::byte* slot = this->slot(w);
+  Offer offer;
+  memcpy(&offer, slot(w) + kDataAt, sizeof offer);
   std::size_t elements = limit - w.done;
-  if (call_.between_processes) {
+  if (offer.lender == call_.home) {
+    take(x, w, offer.at + w.done * call_.element, elements);
+  } else {
     if (elements > kMostLent / call_.element) elements = kMostLent / call_.element;
-    if (!take_lent(x, w, slot, elements)) {
+    if (!take_lent(x, w, offer.lender, offer.at, elements)) {
       const Refusal refusal{w.end->next, w.done};
       memcpy(w.ring + kRefusalAt, &refusal, sizeof refusal);
       Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
       return Moved::kRead;
     }
-  } else {
-    Offer offer;
-    memcpy(&offer, slot + kDataAt, sizeof offer);
-    take(x, w, offer.at + w.done * call_.element, elements);
   }
   if (w.done != w.elements) return Moved::kWritten;
   Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
@@ -245,13 +253,11 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
 }
 
 // False: what is behind w.done could not be read.
-bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const std::byte* slot, std::size_t elements) {
+bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements) {
   if (call_.bounce == nullptr) return false;
-  Offer offer;
-  memcpy(&offer, slot + kDataAt, sizeof offer);
   if (x.code == BlockCode::kReceive) {
     const std::size_t at = w.done * call_.element;
-    if (!os::read_lent(offer.lender, offer.at + at, w.to + at, elements * call_.element)) return false;
+    if (!os::read_lent(lender, from + at, w.to + at, elements * call_.element)) return false;
     w.done += elements;
     return true;
   }
@@ -259,7 +265,7 @@ bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const std::byte*
   const std::size_t most = kBounce / call_.element;
   while (w.done < end) {
     const std::size_t part = end - w.done < most ? end - w.done : most;
-    if (!os::read_lent(offer.lender, offer.at + w.done * call_.element, call_.bounce, part * call_.element)) return false;
+    if (!os::read_lent(lender, from + w.done * call_.element, call_.bounce, part * call_.element)) return false;
     take(x, w, call_.bounce, part);
   }
   return true;

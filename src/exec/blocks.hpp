@@ -2,8 +2,9 @@
 //
 // Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the
 // slot's size, so that writing and reading overlap and memory is bounded however long the buffer. Long pieces are not copied in: the
-// slot carries their address, and the reader copies or folds from where they lie; between processes by one copy of the kernel's. Where
-// that fails the reader refuses the piece, and from then on the edge's pieces go through slots. Every slot says which call it is of.
+// slot carries their address and whose it is, and the reader copies or folds from where they lie; out of another process by one copy of
+// the kernel's. Where that fails the reader refuses the piece, and from then on the edge's pieces go through slots. Every slot says which
+// call it is of.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -14,6 +15,7 @@
 #include "base/line.hpp"
 #include "base/status.hpp"
 #include "exec/block_program.hpp"
+#include "exec/team.hpp"
 #include "sync/ring.hpp"
 
 namespace fermata::exec {
@@ -32,6 +34,7 @@ struct Channel {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
     bool refused = false;  // the receiver can't read this process's memory
+    Where other = Where::kUnknown;
   };
   std::byte* base = nullptr;
   std::size_t in_slot = 0;    // bytes of a piece that a slot holds behind its line; 0: lines only
@@ -68,9 +71,11 @@ struct BlockCall {
   BlockFold fold = nullptr;
   void* context = nullptr;
   std::uint64_t tag = 0;       // what both ends of every edge must agree on
-  std::size_t direct_from = 0; // bytes from which pieces go by address; 0: never
-  bool between_processes = false;
-  std::byte* bounce = nullptr; // kBounce bytes, between processes; null: pieces that come by address are refused
+  std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
+  std::size_t lent_from = 0;   // likewise to those of others; 0: never
+  const Team* team = nullptr;  // of processes; null: all members are in this one
+  os::Lender home;             // this one; {} in a team of threads
+  std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused
 };
 
 class BlockOperation {
@@ -125,18 +130,16 @@ class BlockOperation {
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
-  bool goes_direct(const Work& w) const {
-    return call_.direct_from != 0 && w.elements * call_.element >= call_.direct_from && !w.overwritten && !w.end->refused;
-  }
+  bool goes_direct(const BlockTransfer& transfer, const Work& w) const;
   bool was_refused(Work& w) const;
   enum class Moved : std::uint8_t { kNothing, kWritten, kRead };
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
-  Moved send(Work& w);
+  Moved send(const BlockTransfer& transfer, Work& w);
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
-  bool take_lent(const BlockTransfer& transfer, Work& w, const std::byte* slot, std::size_t elements);
+  bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
   void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
 
   const BlockProgram* program_ = nullptr;

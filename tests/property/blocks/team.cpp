@@ -23,11 +23,24 @@ void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board&
   fermata_member_leave(member);
 }
 
+// One process's members: every `processes`-th rank, so that neighbours are in different ones.
+void run_process(fermata_team* team, const TeamCase& test, int first, int processes, Seat::Board& board,
+                 const std::function<void(Seat&)>& body) {
+  std::vector<std::thread> crew;
+  for (int r = first + processes; r < test.members; r += processes)
+    crew.emplace_back([&, r] { run_member(team, test, r, board, body); });
+  run_member(team, test, first, board, body);
+  for (std::thread& t : crew) t.join();
+}
+
 }  // namespace
 
+const char* name_of_engine(int engine) {
+  return engine == FERMATA_THREADS ? "threads" : engine == FERMATA_PROCESSES ? "processes" : "mixed";
+}
+
 std::string describe(const TeamCase& test) {
-  return "P " + std::to_string(test.members) + (test.engine == FERMATA_THREADS ? " threads" : " processes") + " wait " +
-         std::to_string(test.wait);
+  return "P " + std::to_string(test.members) + " " + name_of_engine(test.engine) + " wait " + std::to_string(test.wait);
 }
 
 bool Seat::holds(const std::string& problem) {
@@ -44,7 +57,7 @@ bool Seat::holds(int status, const std::string& what) {
 std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = test.members;
-  config.engine = test.engine;
+  config.engine = test.engine == kMixed ? FERMATA_PROCESSES : test.engine;
   config.wait = test.wait;
   fermata_team* team = nullptr;
   if (fermata_team_create(&config, &team) != FERMATA_OK) return std::string("create: ") + fermata_error_detail();
@@ -56,11 +69,12 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
     for (int r = 0; r < test.members; ++r) crew.emplace_back([&, r] { run_member(team, test, r, board, body); });
     for (std::thread& t : crew) t.join();
   } else {
+    const int processes = test.engine == kMixed ? (test.members + 1) / 2 - test.members / 6 : test.members;
     std::vector<pid_t> crew;
-    for (int r = 0; r < test.members; ++r) {
+    for (int p = 0; p < processes; ++p) {
       const pid_t pid = fork();
       if (pid == 0) {
-        run_member(team, test, r, board, body);
+        run_process(team, test, p, processes, board, body);
         _exit(0);
       }
       crew.push_back(pid);

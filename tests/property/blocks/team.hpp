@@ -10,12 +10,16 @@
 
 namespace fermata::test {
 
+// Beside the library's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
+inline constexpr int kMixed = 2;
+
 struct TeamCase {
   int members = 2;
-  int engine = FERMATA_THREADS;
+  int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES, kMixed
   int wait = FERMATA_WAIT_AUTO;
 };
 
+const char* name_of_engine(int engine);
 std::string describe(const TeamCase& test);
 
 // The members' handle, and a board that processes see, too.

@@ -99,10 +99,11 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
 
 TEST_P(Property, WaitPoliciesAndEngines) {
   int ran = 0;
-  for (const int engine : {FERMATA_THREADS, FERMATA_PROCESSES}) {
+  for (const int engine : {static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed}) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
+        if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD)) continue;
         for (const std::string& algorithm : spellings(GetParam().kind, members)) {
           PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = GetParam().kind, .members = members,
                          .payload = GetParam().payload, .engine = engine, .wait = wait, .episodes = 12 / (kScale > 1 ? 3 : 1)};

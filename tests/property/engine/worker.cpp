@@ -184,6 +184,15 @@ void run_member(const PropertyCase& test, Shared& shared, fermata_team* team, in
   fermata_member_leave(member);
 }
 
+// One process's members: every `processes`-th rank, so that neighbours are in different ones.
+void run_process(const PropertyCase& test, Shared& shared, fermata_team* team, int first, int processes) {
+  std::vector<std::thread> crew;
+  for (int r = first + processes; r < test.members; r += processes)
+    crew.emplace_back([&, r] { run_member(test, shared, team, r); });
+  run_member(test, shared, team, first);
+  for (std::thread& t : crew) t.join();
+}
+
 struct Handles {
   fermata_plan* plan = nullptr;
   fermata_team* team = nullptr;
@@ -199,7 +208,8 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = test.members;
   request.kind = test.kind;
-  request.engine = test.engine;
+  const int engine = test.engine == kMixed ? FERMATA_PROCESSES : test.engine;
+  request.engine = engine;
   request.payload = static_cast<std::size_t>(test.tagged ? 8 : test.payload);
   request.algorithm = test.algorithm.empty() ? nullptr : test.algorithm.c_str();
   request.layout = test.layout.empty() ? nullptr : test.layout.c_str();
@@ -208,7 +218,7 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   if (status != FERMATA_OK) return std::string("plan: ") + fermata_error_detail();
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = test.members;
-  config.engine = test.engine;
+  config.engine = engine;
   config.wait = test.wait;
   config.tagged = test.tagged ? 1 : 0;
   const fermata_plan* plans[] = {h.plan};
@@ -233,11 +243,12 @@ std::string run_property(const PropertyCase& test) {
     for (int r = 0; r < test.members; ++r) crew.emplace_back([&, r] { run_member(test, *h.shared, h.team, r); });
     for (std::thread& t : crew) t.join();
   } else {
+    const int processes = test.engine == kMixed ? (test.members + 1) / 2 - test.members / 6 : test.members;
     std::vector<pid_t> crew;
-    for (int r = 0; r < test.members; ++r) {
+    for (int p = 0; p < processes; ++p) {
       const pid_t pid = fork();
       if (pid == 0) {
-        run_member(test, *h.shared, h.team, r);
+        run_process(test, *h.shared, h.team, p, processes);
         _exit(0);
       }
       crew.push_back(pid);

@@ -12,6 +12,9 @@
 
 namespace fermata::test {
 
+// Beside the library's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
+inline constexpr int kMixed = 2;
+
 enum class Arrivals { kTogether, kOneLate, kOneEarly, kRandom };
 
 struct PropertyCase {
@@ -20,7 +23,7 @@ struct PropertyCase {
   int kind = FERMATA_BARRIER;
   int members = 2;
   int payload = 0;
-  int engine = FERMATA_THREADS;
+  int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES, kMixed
   int wait = FERMATA_WAIT_AUTO;
   int episodes = 50;
   bool tagged = false;

@@ -61,6 +61,7 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kMostInSlot)];
   std::memset(ring, 0, sizeof ring);
   Channel::End ends[2][2];
+  ends[0][0].other = Where::kElsewhere;  // as if it were
   Channel channels[2] = {{ring, kMostInSlot, 0, ends[0]}, {ring, kMostInSlot, 0, ends[1]}};
   const auto bounce = std::make_unique<std::byte[]>(kBounce);
   std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
@@ -68,12 +69,13 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   BlockCall call;
   call.element = 8;
   call.fold = add;
-  call.between_processes = true;
-  call.direct_from = 32768;
+  call.direct_from = 2048;
+  call.lent_from = 32768;
   const auto none = [](std::uint32_t) {};
   for (int use = 0; use < 2; ++use) {
     BlockOperation sender, receiver;
     BlockCall one = call, two = call;
+    one.home = os::lend();
     one.input = {pages.base, kCount, nullptr, nullptr};
     two.input = {reinterpret_cast<std::byte*>(mine.data()), kCount, nullptr, nullptr};
     two.output = {reinterpret_cast<std::byte*>(result.data()), kCount, nullptr, nullptr};
