@@ -276,7 +276,8 @@ FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation*
 typedef struct fermata_request fermata_request;
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 /* A persistent operation: made by all members in the same order (it may wait), then started any number of times, each in any order
- * with other requests. Errors: MEMORY when the team's 16 MiB of slots for such operations are used up. */
+ * with other requests. Errors: MEMORY when the team's 16 MiB of slots are held by such operations: those that all members have freed
+ * hold none. */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 FERMATA_API int fermata_request_start(fermata_request* request);            /* BUSY while it is active */
 FERMATA_API int fermata_request_test(fermata_request* request);             /* OK, PENDING, or its error */

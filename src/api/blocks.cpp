@@ -214,7 +214,7 @@ namespace {
 
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
-    member->blocks = std::make_shared<Blocks>();
+    member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) member->blocks->bounce.reset(new std::byte[exec::kBounce]);
     member->member->set_review(0);  // requests refer to this team's memory: its members stay where they are
   }
@@ -237,46 +237,6 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
   if (!program) return fail(program.error());
   r.program = std::move(*program);
-  return FERMATA_OK;
-}
-
-namespace {
-
-// The same piece size at all members: what the largest block of a regular operation needs, else the most.
-std::size_t own_slot(const Checked& c, const CompiledBlocks& compiled) {
-  std::size_t most = exec::kMostInSlot;
-  if (!c.irregular) {
-    std::uint32_t pieces = UINT32_MAX;
-    for (const BlockTransfer& x : compiled.transfers) pieces = std::min(pieces, x.pieces);
-    const std::size_t elements = compiled.transfers.empty() ? 0 : (c.largest + pieces - 1) / pieces;
-    most = std::min(most, elements * c.element);
-  }
-  return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
-}
-
-}  // namespace
-
-int take_slots(fermata_request& r) {
-  fermata_member* member = r.member;
-  Member& m = *member->member;
-  const exec::TeamHeader& header = m.team().header();
-  const std::size_t in_slot = own_slot(r.checked, *r.program);
-  std::uint64_t at[2] = {0, in_slot};
-  if (m.rank() == 0) {
-    Blocks& blocks = *member->blocks;
-    const std::uint64_t bytes = round_up(r.program->edges.size() * Channel::ring_bytes(in_slot), kMaxLine);
-    if (bytes <= header.heap_bytes - blocks.heap_used) {
-      at[0] = header.heap + blocks.heap_used;
-      blocks.heap_used += bytes;
-    }
-  }
-  const Status told = m.broadcast(at, sizeof at, 0);
-  if (told != Status::kOk) return answer(member, told);
-  if (at[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
-  if (at[1] != in_slot) return fail(Status::kMismatch, "the members prepare different operations");
-  r.slots_at = at[0];
-  r.ends.assign(2 * r.program->edges.size() + 1, {});
-  r.own = {m.team().base() + at[0], in_slot, 0, r.ends.data()};
   return FERMATA_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/handles.hpp"
+#include "api/slots.hpp"
 #include "plan/blocks.hpp"
 
 namespace fermata::api {
@@ -32,7 +33,7 @@ struct fermata_request {
   std::shared_ptr<const fermata::CompiledBlocks> program;
   fermata::exec::Channel own;                       // of a persistent one
   std::vector<fermata::exec::Channel::End> ends;    // of own
-  std::uint64_t slots_at = 0;                       // in the team's heap; 0: none
+  fermata::api::HeldSlots slots;                    // where own lies
   std::vector<fermata::exec::BlockOperation::Work> work;
   std::vector<std::size_t> in_displacements, out_displacements;  // where only counts were given
   std::unique_ptr<std::byte[]> space;
@@ -47,12 +48,13 @@ namespace fermata::api {
 
 // What a member keeps for its operations on blocks.
 struct Blocks {
+  explicit Blocks(const exec::Team& team) : heap(team.base(), team.header().heap, team.header().heap_bytes) {}
   // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent.
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
-  std::uint64_t heap_used = 0;             // rank 0's account of the team's heap, for all
+  SlotHeap heap;                           // rank 0's account of the team's heap, for all
 };
 
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
@@ -60,8 +62,6 @@ int check(const fermata_member* member, const fermata_operation& operation, Chec
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
 // From a made request to one that may begin: at each start, since inputs may be copied.
 void fill(fermata_request& request);
-// Slots of its own for a persistent request. Rank 0 keeps the account of the heap, and tells the others where they are.
-int take_slots(fermata_request& request);
 inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : member_status(member, status);
 }

@@ -40,6 +40,15 @@ bool receives(BlockCode code) { return code != BlockCode::kSend && code != Block
 
 }  // namespace
 
+// The lines: what lies behind them counts only with a header.
+void Channel::clear(std::byte* base, std::size_t in_slot, std::size_t rings) {
+  for (std::size_t r = 0; r < rings; ++r) {
+    std::byte* ring = base + r * ring_bytes(in_slot);
+    memset(ring, 0, kMaxLine);
+    for (std::size_t slot = 0; slot < kRingSlots; ++slot) memset(ring + kMaxLine + slot * (kRingLine + in_slot), 0, kRingLine);
+  }
+}
+
 BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, const BlockAt& at) const {
   std::size_t count;
   std::byte* base;

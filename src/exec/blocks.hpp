@@ -43,6 +43,8 @@ struct Channel {
 
   static constexpr std::size_t ring_bytes(std::size_t in_slot) { return round_up(kMaxLine + kRingSlots * (kRingLine + in_slot), kMaxLine); }
   static constexpr std::size_t ends_of(std::uint32_t members) { return 2 * std::size_t{members}; }
+  // Makes rings that lie where others did as new.
+  static void clear(std::byte* base, std::size_t in_slot, std::size_t rings);
   std::size_t most() const { return in_slot > kOnLine ? in_slot : kOnLine; }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(in_slot);

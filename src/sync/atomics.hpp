@@ -33,6 +33,7 @@ enum class Site : std::uint8_t {
   kBreak,         // the team is broken, written after the culprit
   kBrokenRead,    // a look whether it is, before the culprit
   kReferenceDrop, // a reference is given back; the last one frees
+  kReferencesRead, // whether all have been, before what they were to is used again
   kJoin,          // one more member has joined and published its CPUs
   kJoinedRead,    // how many have, read before their CPUs
   kMove,          // where the members have moved on to

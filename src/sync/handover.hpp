@@ -32,6 +32,13 @@ inline bool drop_reference(Count& count) {
   return A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1}) == 1;
 }
 
+// For who keeps what the references are to, and uses it again.
+template <class A, class Count>
+inline bool references_are_gone(const Count& count) {
+  // order: acquire: all holders' uses are over. Pairs with kReferenceDrop.
+  return A::template load_acquire<Site::kReferencesRead>(count) == 0;
+}
+
 template <class A, class Count>
 inline void count_joined(Count& joined) {
   // order: release: who counts this member sees what it published before. Pairs with kJoinedRead.

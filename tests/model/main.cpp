@@ -18,7 +18,7 @@ namespace {
 const char* const kSites[] = {
     "kSlotPublish", "kSlotAwait", "kWordAdd",  "kWordPoll", "kWordFlip",   "kCreditGive", "kCreditAwait", "kDoorFence",
     "kRingFence",   "kBellRing",  "kBellRead", "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
-    "kLeftRead",    "kBreak",     "kBrokenRead", "kReferenceDrop", "kJoin", "kJoinedRead", "kMove",       "kMovedRead",
+    "kLeftRead",    "kBreak",     "kBrokenRead", "kReferenceDrop", "kReferencesRead", "kJoin", "kJoinedRead", "kMove",       "kMovedRead",
     "kFlipAwait", "kRecycle", "kPoolPush", "kPoolPop", "kGone", "kGoneRead"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 

@@ -89,6 +89,21 @@ struct ReferenceSuite : rl::test_suite<ReferenceSuite, 3> {
   }
 };
 
+// Two use what a third keeps, and uses again when both have given it back.
+struct CollectSuite : rl::test_suite<CollectSuite, 3> {
+  Shared<std::uint32_t> count{2};
+  rl::var<std::uint64_t> object{0};
+
+  void thread(unsigned member) {
+    if (member > 0) {
+      RL_ASSERT(object(RL_INFO) == 0);
+      drop_reference<ModelAtomics>(count);
+    } else if (references_are_gone<ModelAtomics>(count)) {
+      object(RL_INFO) = 1;
+    }
+  }
+};
+
 // Who counts two has the CPUs of both.
 struct JoinSuite : rl::test_suite<JoinSuite, 3> {
   Shared<std::uint32_t> joined{0};

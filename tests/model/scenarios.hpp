@@ -112,6 +112,7 @@ inline std::vector<Scenario> scenarios() {
       {"state", "who joined is named, who has left has finished its calls", {}, 1, full(), false, full_fence, rl::simulate<StateSuite>},
       {"break", "two break a team; the cause stays and has a culprit", {}, 1, full(), false, full_fence, rl::simulate<BreakSuite>},
       {"reference", "the last reference frees", {}, 1, full(), false, full_fence, rl::simulate<ReferenceSuite>},
+      {"collect", "who keeps what others held uses it again", {}, 1, full(), false, full_fence, rl::simulate<CollectSuite>},
       {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
       {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
       {"ring2", "four pieces through two slots, given back by credits", {}, 1, bounded(3), false, full_fence, rl::simulate<RingSuite>},

@@ -115,6 +115,27 @@ void persistent(Seat& seat) {
     if (!seat.holds(fermata_request_free(one.request), "free")) return;
 }
 
+// Far more of them than there are slots at a time. Each member frees them in an order of its own, some long after the others have.
+void made_and_freed(Seat& seat) {
+  constexpr std::size_t kKept = 5;
+  constexpr std::size_t kCounts[] = {2100, 3, 700, 1500, 60};  // doubles: slots of 16 KiB and less, so parts that don't repeat
+  constexpr int kMade = 2000 / FERMATA_TEST_SCALE;
+  std::vector<Begun> kept(kKept);
+  for (int n = 0; n < kMade; ++n) {
+    Begun& one = kept[static_cast<std::size_t>(n + seat.rank * (n / 7)) % kKept];
+    if (one.request != nullptr && !check_and_free(seat, one)) return;
+    Shape s;
+    s.collective = n % 3 == 0 ? FERMATA_DO_ALLTOALL : FERMATA_DO_ALLREDUCE;
+    s.count = kCounts[static_cast<std::size_t>(n) % 5] / static_cast<std::size_t>(seat.members);
+    s.seed = static_cast<std::uint64_t>(n);
+    one.instance = std::make_unique<Instance>(s, seat.rank, seat.members);
+    if (!seat.holds(fermata_prepare(seat.member, &one.instance->operation(), &one.request), "prepare")) return;
+    if (!seat.holds(fermata_request_start(one.request), "start") || !seat.holds(fermata_request_wait(one.request), "wait")) return;
+  }
+  for (Begun& one : kept)
+    if (one.request != nullptr && !check_and_free(seat, one)) return;
+}
+
 // One operation walks along a buffer, segment by segment, restarted from its own callback.
 struct Walk {
   std::vector<double> data;
@@ -198,6 +219,7 @@ class Requests : public ::testing::TestWithParam<Param> {
 
 TEST_P(Requests, ManyOutstanding) { expect(outstanding); }
 TEST_P(Requests, StartedInAnyOrder) { expect(persistent); }
+TEST_P(Requests, SlotsAreGivenBack) { expect(made_and_freed); }
 TEST_P(Requests, CallbacksGoOnAlongABuffer) { expect(chain); }
 
 std::string name_of(const ::testing::TestParamInfo<Param>& info) {

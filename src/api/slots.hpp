@@ -1,0 +1,67 @@
+// Slots of persistent operations: parts of a team's heap, kept account of by rank 0, used by all members, given back by each on its own.
+//
+// A part begins with a count of the members that still hold it. Each counts itself out when it frees its request, whenever that is and
+// without a word to the others; rank 0 takes back what nobody holds any more when it looks for room. So nobody ever waits for a free,
+// and the account needs no lock.
+#ifndef FERMATA_API_SLOTS_HPP
+#define FERMATA_API_SLOTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "exec/team.hpp"
+
+struct fermata_request;
+
+namespace fermata::api {
+
+// Rank 0's account.
+class SlotHeap {
+ public:
+  // The heap lies at `base` + begin.
+  SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes);
+  struct Part {
+    std::uint64_t at = 0;  // from base: its line with the count, `bytes` behind that; 0: no room
+    bool used = false;     // it was another part before, and is as that one was left
+  };
+  Part take(std::uint64_t bytes, std::uint32_t holders);
+  std::size_t taken() const { return taken_.size(); }  // parts; some of them may not be held any more
+
+ private:
+  struct Taken {
+    std::uint64_t at, bytes;
+  };
+  std::uint64_t find(std::uint64_t bytes);
+  void collect();
+  void put_back(std::uint64_t at, std::uint64_t bytes);
+
+  std::byte* base_;
+  std::map<std::uint64_t, std::uint64_t> room_;  // bytes by where they begin; never two that touch
+  std::vector<Taken> taken_;
+  std::size_t collect_at_ = 0;  // parts: twice those that the last collection left, so a part is looked at twice on average
+  std::uint64_t used_;          // what lies behind is as new
+};
+
+// A member's hold on a part, and on the team's memory: requests may be freed after their member has left.
+class HeldSlots {
+ public:
+  HeldSlots() = default;
+  HeldSlots(const HeldSlots&) = delete;
+  HeldSlots& operator=(const HeldSlots&) = delete;
+  ~HeldSlots();
+  void hold(exec::Team& team, std::uint64_t at);
+  std::byte* rings() const;
+
+ private:
+  exec::Team* team_ = nullptr;
+  std::uint64_t at_ = 0;
+  std::uint32_t generation_ = 0;  // a forked child holds nothing
+};
+
+// Slots of its own for a persistent request. Rank 0 tells the others where they are.
+int take_slots(fermata_request& request);
+
+}  // namespace fermata::api
+#endif
