@@ -1,14 +1,20 @@
 #include "engines.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <thread>
 
+#include "bicgstab.hpp"
+#include "conjugate_gradient.hpp"
 #include "fermata/fermata.hpp"
+#include "pipelined_cg.hpp"
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -21,88 +27,149 @@ double now() {
 }
 
 struct Alone {
+  bool nudged = false;
+  bool up = false;
+  std::array<double, 3> begun{};
+
   int rank() const { return 0; }
-  double allreduce(double value) { return value; }
-  std::array<double, 2> allreduce(double a, double b) { return {a, b}; }
+  template <std::size_t N>
+  std::array<double, N> allreduce(std::array<double, N> values) {
+    if (!nudged) return values;
+    up = !up;
+    for (double& value : values) value = std::nextafter(value, up ? HUGE_VAL : -HUGE_VAL);
+    return values;
+  }
   void barrier() {}
+  void arrive() {}
+  void depart() {}
+  void begin(std::array<double, 3> values) { begun = values; }
+  void progress() {}
+  std::array<double, 3> finish() { return allreduce(begun); }
 };
 
-struct Together {
-  fermata::Member& member;
-  int my_rank = member.rank();
-  int rank() const { return my_rank; }
-  double allreduce(double value) { return member.allreduce(value, fermata::Op::kSum); }
-  std::array<double, 2> allreduce(double a, double b) {
-    std::array<double, 2> both{a, b};
-    member.allreduce(std::span<double>(both), fermata::Op::kSum);  // one call: both ride on one line
-    return both;
+void check(int status) {
+  if (status != FERMATA_OK) throw fermata::Error(status);
+}
+
+class Together {
+ public:
+  explicit Together(fermata::Member& member) : member_(member), rank_(member.rank()) {}
+  ~Together() { fermata_request_free(request_); }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+  int rank() const { return rank_; }
+  template <std::size_t N>
+  std::array<double, N> allreduce(std::array<double, N> values) {
+    member_.allreduce(std::span<double>(values), fermata::Op::kSum);  // one call: all ride on one line
+    return values;
   }
-  void barrier() { member.barrier(); }
+  void barrier() { member_.barrier(); }
+  void arrive() { member_.arrive(); }
+  void depart() { member_.depart(); }
+  void begin(std::array<double, 3> values) {
+    if (request_ == nullptr) prepare();
+    sums_ = values;
+    check(fermata_request_start(request_));
+  }
+  void progress() {
+    if (const int status = fermata_progress(member_.get(), 0); status < 0) check(status);
+  }
+  std::array<double, 3> finish() {
+    check(fermata_request_wait(request_));
+    return sums_;
+  }
+
+ private:
+  void prepare() {
+    fermata_operation sum = FERMATA_OPERATION_INIT;
+    sum.collective = FERMATA_DO_ALLREDUCE;
+    sum.in = FERMATA_IN_PLACE;
+    sum.out = sums_.data();
+    sum.count = sums_.size();
+    sum.type = FERMATA_DOUBLE;
+    sum.op = FERMATA_SUM;
+    check(fermata_prepare(member_.get(), &sum, &request_));
+  }
+
+  fermata::Member& member_;
+  const int rank_;
+  std::array<double, 3> sums_{};
+  fermata_request* request_ = nullptr;
 };
 
 #ifdef _OPENMP
 // Static, since a reduction inside a region needs variables that all its threads share: one solve at a time.
-// Two sums for each of three calls in turn, so that one reduction needs no barrier but its own: the sums of
+// Sums for each of three calls in turn, so that one reduction needs no barrier but its own: the sums of
 // the call after this one are cleared by rank 0 before this call's barrier, and everybody has read them by
 // then (two calls ago).
 alignas(64) double g_sums[3][8];
 
-struct InRegion {
-  int threads = omp_get_num_threads();
-  int turn = 0;
+// OpenMP has neither barriers in two halves nor reductions that go on meanwhile: the second half does it all.
+class InRegion {
+ public:
   int rank() const { return omp_get_thread_num(); }
-#ifdef __clang__
-  // Orphaned reductions over elements of arrays gave wrong sums with clang 19 and its libomp, so by hand
-  // there.
-  double allreduce(double value) { return allreduce(value, 0)[0]; }
-  std::array<double, 2> allreduce(double first, double second) {
-    double* const sums = g_sums[advance()];
-#pragma omp atomic
-    sums[0] += first;
-#pragma omp atomic
-    sums[1] += second;
-#pragma omp barrier
-    return {sums[0], sums[1]};
-  }
-#else
-  double allreduce(double value) {
+  template <std::size_t N>
+  std::array<double, N> allreduce(std::array<double, N> values) {
     const int now = advance();
-#pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : 1])
-    for (int part = 0; part < threads; ++part) g_sums[now][0] += value;
-    return g_sums[now][0];
+    add(values, now);
+    std::copy_n(g_sums[now], N, values.begin());
+    return values;
   }
-  std::array<double, 2> allreduce(double first, double second) {
-    const int now = advance();
-#pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : 2])
-    for (int part = 0; part < threads; ++part) {
-      g_sums[now][0] += first;
-      g_sums[now][1] += second;
-    }
-    return {g_sums[now][0], g_sums[now][1]};
-  }
-#endif
   void barrier() {
 #pragma omp barrier
   }
+  void arrive() {}
+  void depart() { barrier(); }
+  void begin(std::array<double, 3> values) { mine_ = values; }
+  void progress() {}
+  std::array<double, 3> finish() { return allreduce(mine_); }
 
  private:
+#ifdef __clang__
+  // Orphaned reductions over elements of arrays gave wrong sums with clang 19 and its libomp, so by hand
+  // there.
+  template <std::size_t N>
+  void add(const std::array<double, N>& values, int now) {
+    for (std::size_t i = 0; i < N; ++i) {
+      const double value = values[i];
+#pragma omp atomic
+      g_sums[now][i] += value;
+    }
+#pragma omp barrier
+  }
+#else
+  template <std::size_t N>
+  void add(const std::array<double, N>& values, int now) {
+#pragma omp for schedule(static) reduction(+ : g_sums[now : 1][0 : N])
+    for (int part = 0; part < threads_; ++part)
+      for (std::size_t i = 0; i < N; ++i) g_sums[now][i] += values[i];
+  }
+#endif
   int advance() {
-    const int now = turn;
-    turn = (turn + 1) % 3;
-    if (rank() == 0) g_sums[turn][0] = g_sums[turn][1] = 0;
+    const int now = turn_;
+    turn_ = (turn_ + 1) % 3;
+    if (rank() == 0) std::fill_n(g_sums[turn_], std::size(g_sums[turn_]), 0.0);
     return now;
   }
+
+  const int threads_ = omp_get_num_threads();
+  int turn_ = 0;
+  std::array<double, 3> mine_{};
 };
 #endif
 
 // The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each
 // solve.
-template <Team T>
-void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Vectors& vectors,
+template <class Solver, Team T>
+void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver,
                 Result& result) {
   if (!job.cpus.empty() && fermata_pin(job.cpus[static_cast<std::size_t>(team.rank())]) != FERMATA_OK)
     throw std::runtime_error(fermata_error_detail());
   const bool first = team.rank() == 0;
+  const auto rank = static_cast<std::size_t>(team.rank());
+  const Part part{*job.matrix,
+                  {static_cast<std::size_t>(cuts[rank]), static_cast<std::size_t>(cuts[rank + 1])}};
   for (int repeat = 0; repeat < job.repeats; ++repeat) {
     std::vector<double> earlier;
     if (first) {
@@ -111,7 +178,7 @@ void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, 
     }
     team.barrier();
     const double start = first ? now() : 0;
-    solve(team, *job.matrix, cuts, job.limits, vectors, result.outcome);
+    solver.solve(team, part, job.limits, result.outcome);
     team.barrier();
     if (!first) continue;
     result.seconds.push_back(now() - start);
@@ -119,20 +186,20 @@ void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, 
   }
 }
 
-}  // namespace
-
-Result run_serial(const Job& job) {
+template <class Solver>
+Result serial(const Job& job, bool nudged) {
   Result result;
-  Vectors vectors(*job.matrix);
-  Alone alone;
-  run_member(alone, job, {0, job.matrix->rows}, vectors, result);
-  result.solution = std::move(vectors.x);
+  Solver solver(*job.matrix);
+  Alone alone{.nudged = nudged};
+  run_member(alone, job, {0, job.matrix->rows}, solver, result);
+  result.solution = std::move(solver.x);
   return result;
 }
 
-Result run_fermata(const Job& job) {
+template <class Solver>
+Result with_fermata(const Job& job) {
   Result result;
-  Vectors vectors(*job.matrix);
+  Solver solver(*job.matrix);
   const auto cuts = partition(*job.matrix, job.threads);
   fermata::TeamOptions options;
   options.cpus = job.cpus;
@@ -145,8 +212,8 @@ Result run_fermata(const Job& job) {
       threads.emplace_back([&, rank] {
         try {
           fermata::Member member = team.join(rank);
-          Together together{member};
-          run_member(together, job, cuts, vectors, result);
+          Together together(member);
+          run_member(together, job, cuts, solver, result);
         } catch (...) {
           const std::lock_guard lock(guard);
           if (!failure) failure = std::current_exception();
@@ -156,16 +223,17 @@ Result run_fermata(const Job& job) {
     }
   }
   if (failure) std::rethrow_exception(failure);
-  result.solution = std::move(vectors.x);
+  result.solution = std::move(solver.x);
   return result;
 }
 
 #ifdef _OPENMP
-Result run_openmp(const Job& job) {
+template <class Solver>
+Result with_openmp(const Job& job) {
   Result result;
-  Vectors vectors(*job.matrix);
+  Solver solver(*job.matrix);
   const auto cuts = partition(*job.matrix, job.threads);
-  g_sums[0][0] = g_sums[0][1] = 0;
+  std::fill_n(g_sums[0], std::size(g_sums[0]), 0.0);
   int given = 0;
   omp_set_dynamic(0);
 #pragma omp parallel num_threads(job.threads)
@@ -174,17 +242,61 @@ Result run_openmp(const Job& job) {
     given = omp_get_num_threads();
     if (given == job.threads) {
       InRegion region;
-      run_member(region, job, cuts, vectors, result);
+      run_member(region, job, cuts, solver, result);
     }
   }
   if (given != job.threads)
     throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " +
                              std::to_string(job.threads));
-  result.solution = std::move(vectors.x);
+  result.solution = std::move(solver.x);
   return result;
 }
 #else
-Result run_openmp(const Job&) { throw std::runtime_error("this program was built without OpenMP"); }
+template <class Solver>
+Result with_openmp(const Job&) {
+  throw std::runtime_error("this program was built without OpenMP");
+}
 #endif
+
+Result run_alone(const Job& job, bool nudged) {
+  switch (job.method) {
+    case Method::kPipelinedCg:
+      return serial<PipelinedCg>(job, nudged);
+    case Method::kBicgstab:
+      return serial<Bicgstab>(job, nudged);
+    case Method::kConjugateGradient:
+      break;
+  }
+  return serial<ConjugateGradient>(job, nudged);
+}
+
+}  // namespace
+
+Result run_serial(const Job& job) { return run_alone(job, false); }
+Result run_nudged(const Job& job) { return run_alone(job, true); }
+
+Result run_fermata(const Job& job) {
+  switch (job.method) {
+    case Method::kPipelinedCg:
+      return with_fermata<PipelinedCg>(job);
+    case Method::kBicgstab:
+      return with_fermata<Bicgstab>(job);
+    case Method::kConjugateGradient:
+      break;
+  }
+  return with_fermata<ConjugateGradient>(job);
+}
+
+Result run_openmp(const Job& job) {
+  switch (job.method) {
+    case Method::kPipelinedCg:
+      return with_openmp<PipelinedCg>(job);
+    case Method::kBicgstab:
+      return with_openmp<Bicgstab>(job);
+    case Method::kConjugateGradient:
+      break;
+  }
+  return with_openmp<ConjugateGradient>(job);
+}
 
 }  // namespace cg

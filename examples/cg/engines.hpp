@@ -9,8 +9,11 @@
 
 namespace cg {
 
+enum class Method { kConjugateGradient, kPipelinedCg, kBicgstab };
+
 struct Job {
   const Matrix* matrix = nullptr;
+  Method method = Method::kConjugateGradient;
   int threads = 1;
   Limits limits;
   std::vector<int> cpus;  // where each rank runs; empty: wherever the system likes
@@ -25,6 +28,9 @@ struct Result {
 };
 
 Result run_serial(const Job& job);
+// A serial run whose sums are wrong in their last bit, by turns a little too large and too small: what
+// rounding does to this method on this system.
+Result run_nudged(const Job& job);
 Result run_fermata(const Job& job);
 // Throws std::runtime_error where the program was built without OpenMP.
 Result run_openmp(const Job& job);

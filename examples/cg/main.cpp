@@ -1,4 +1,4 @@
-// cg: solves A x = A x* for a known x* by conjugate gradient, A read from a Matrix Market file.
+// cg: solves A x = A x* for a known x* by a method of Krylov's kind, A read from a Matrix Market file.
 #include <sched.h>
 
 #include <charconv>
@@ -17,8 +17,11 @@
 namespace {
 
 constexpr const char* kUsage =
-    "cg --matrix FILE [options]: conjugate gradient on a symmetric positive definite matrix\n"
+    "cg --matrix FILE [options]: solves a sparse system by conjugate gradient or a relative of it\n"
     "  --matrix FILE      Matrix Market, coordinate real|integer general|symmetric\n"
+    "  --method NAME      cg (default), pipelined (cg with its sums hidden behind the product), or bicgstab, "
+    "for\n"
+    "                     matrices that are not symmetric positive definite\n"
     "  --engine NAME      fermata (default), openmp or serial\n"
     "  --threads N        members (default 2; serial: 1)\n"
     "  --iterations K     at most (default 1000)\n"
@@ -49,6 +52,12 @@ T number(const char* option, const char* text, T least) {
   return value;
 }
 
+cg::Method method(const std::string& name) {
+  for (const auto known : {cg::Method::kConjugateGradient, cg::Method::kPipelinedCg, cg::Method::kBicgstab})
+    if (name == cg::name_of(known)) return known;
+  throw BadUsage("--method must be cg, pipelined or bicgstab");
+}
+
 Options parse(int count, char** words) {
   Options o;
   o.job.threads = 2;
@@ -62,6 +71,8 @@ Options parse(int count, char** words) {
       throw BadUsage("unknown option, or its value is missing: " + option);
     } else if (option == "--matrix") {
       o.matrix = words[++i];
+    } else if (option == "--method") {
+      o.job.method = method(words[++i]);
     } else if (option == "--engine") {
       o.engine = words[++i];
     } else if (option == "--json") {
@@ -99,16 +110,19 @@ std::vector<int> cpus_for(int threads) {
 
 int run(const Options& options) {
   const cg::Matrix matrix = cg::read_matrix_market(options.matrix);
-  const std::string why = cg::why_not_spd(matrix);
-  if (!why.empty()) throw std::runtime_error(options.matrix + ": not symmetric positive definite: " + why);
+  const bool any = options.job.method == cg::Method::kBicgstab;
+  const std::string why = any ? cg::why_no_jacobi(matrix) : cg::why_not_spd(matrix);
+  if (!why.empty())
+    throw std::runtime_error(options.matrix + (any ? ": " : ": not symmetric positive definite: ") + why);
   cg::Job job = options.job;
   job.matrix = &matrix;
 
-  std::optional<cg::Result> serial;
+  std::optional<cg::Result> serial, nudged;
   if (options.check && options.engine != "serial") {
     cg::Job alone = job;
     alone.threads = alone.repeats = 1;
     serial = cg::run_serial(alone);
+    nudged = cg::run_nudged(alone);
   }
   if (options.pin) job.cpus = cpus_for(job.threads);
   const cg::Result result = options.engine == "serial"   ? cg::run_serial(job)
@@ -119,7 +133,9 @@ int run(const Options& options) {
   report.engine = options.engine;
   report.job = &job;
   report.result = &result;
-  if (serial) report.difference = cg::compare(result.outcome.residuals, serial->outcome.residuals);
+  if (serial)
+    report.difference =
+        cg::compare(result.outcome.residuals, serial->outcome.residuals, nudged->outcome.residuals);
   cg::print(report);
   if (!options.json.empty()) {
     std::ofstream out(options.json);

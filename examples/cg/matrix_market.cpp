@@ -99,7 +99,7 @@ Size read_size(Reader& reader) {
   const auto columns = number<std::int64_t>(reader, words[1], "columns");
   const auto entries = number<std::int64_t>(reader, words[2], "entries");
   if (rows != columns)
-    reader.refuse("conjugate gradient needs a square matrix, not " + std::to_string(rows) + " x " +
+    reader.refuse("a system needs a square matrix, not " + std::to_string(rows) + " x " +
                   std::to_string(columns));
   if (rows < 1 || rows > kMaxRows) reader.refuse("rows must be 1.." + std::to_string(kMaxRows));
   if (entries < 0 || entries > kMaxEntries)

@@ -40,6 +40,12 @@ double at(const Matrix& m, std::int32_t row, std::int32_t column) {
 
 }  // namespace
 
+std::string why_no_jacobi(const Matrix& m) {
+  for (std::int32_t row = 0; row < m.rows; ++row)
+    if (at(m, row, row) == 0) return "diagonal entry " + std::to_string(row + 1) + " is 0";
+  return {};
+}
+
 std::string why_not_spd(const Matrix& m) {
   for (std::int32_t row = 0; row < m.rows; ++row) {
     if (!(at(m, row, row) > 0)) return "diagonal entry " + std::to_string(row + 1) + " is not positive";
@@ -66,6 +72,23 @@ std::vector<std::int32_t> partition(const Matrix& m, int parts) {
         std::max(cuts[static_cast<std::size_t>(p) - 1], static_cast<std::int32_t>(hit - m.row_start.begin()));
   }
   return cuts;
+}
+
+Rows rows_alone(const Matrix& m, Rows rows) {
+  const auto alone = [&](std::size_t row) {
+    const auto first = static_cast<std::size_t>(m.row_start[row]);
+    const auto last = static_cast<std::size_t>(m.row_start[row + 1]);
+    return first == last || (static_cast<std::size_t>(m.column[first]) >= rows.first &&
+                             static_cast<std::size_t>(m.column[last - 1]) < rows.last);
+  };
+  Rows longest{rows.first, rows.first};
+  for (std::size_t begin = rows.first; begin < rows.last;) {
+    std::size_t end = begin;
+    while (end < rows.last && alone(end)) ++end;
+    if (end - begin > longest.last - longest.first) longest = {begin, end};
+    begin = end + 1;
+  }
+  return longest;
 }
 
 }  // namespace cg

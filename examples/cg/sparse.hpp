@@ -27,12 +27,21 @@ struct Entry {
 // Entries in any order; several at one place are added up. Both halves of a symmetric matrix must be there.
 Matrix compress(std::int32_t rows, std::vector<Entry> entries);
 
+// Empty if Jacobi's preconditioner exists, else why not: a diagonal entry that is 0 or not stored.
+std::string why_no_jacobi(const Matrix& matrix);
+
 // Empty if conjugate gradient may be tried, else why not: a diagonal entry that is not positive, or a value
 // that differs from its mirror image by more than rounding. (Definiteness shows itself only while solving.)
 std::string why_not_spd(const Matrix& matrix);
 
 // parts + 1 row numbers; part p has rows [result[p], result[p+1]) and about nonzeros/parts entries.
 std::vector<std::int32_t> partition(const Matrix& matrix, int parts);
+
+struct Rows {
+  std::size_t first = 0, last = 0;  // [first, last)
+};
+// The longest run within `rows` whose entries all lie in columns of `rows`.
+Rows rows_alone(const Matrix& matrix, Rows rows);
 
 }  // namespace cg
 #endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes symmetric positive definite test matrices as Matrix Market files (coordinate real symmetric, lower triangle).
+"""Writes test matrices as Matrix Market files: symmetric positive definite ones (coordinate real symmetric, lower triangle), and one
+that is not symmetric (coordinate real general).
 
   make_matrices.py KIND SIZE FILE    one matrix
   make_matrices.py --all FOLDER      those of the repository: examples/data/*.mtx
@@ -9,6 +10,8 @@ Kinds, on a grid with zero boundary values:
   poisson3d   7-point Laplacian on SIZE x SIZE x SIZE points
   diffusion   -div(k grad u) on SIZE x SIZE points, where k varies smoothly from 1 to 10 around a hard inclusion of 100; each face has
               the harmonic mean of its two cells (finite volumes)
+  convection  -laplace u + v grad u + u / dt on SIZE x SIZE points of spacing h: v h = (2, 1), h^2 / dt = 0.5, upwind differences; not
+              symmetric
 """
 import math
 import sys
@@ -51,9 +54,23 @@ def diffusion(size):
             yield row, row, sum(faces)
 
 
+def convection(size):
+    for row in range(size * size):
+        i, j = row % size, row // size
+        if j > 0:
+            yield row, row - size, -2.0
+        if i > 0:
+            yield row, row - 1, -3.0
+        yield row, row, 7.5
+        if i + 1 < size:
+            yield row, row + 1, -1.0
+        if j + 1 < size:
+            yield row, row + size, -1.0
+
+
 KINDS = {"poisson2d": (lambda size: poisson(size, 2), 2), "poisson3d": (lambda size: poisson(size, 3), 3),
-         "diffusion": (diffusion, 2)}
-REPOSITORY = [("poisson2d", 10), ("poisson2d", 32), ("poisson3d", 12), ("diffusion", 40)]
+         "diffusion": (diffusion, 2), "convection": (convection, 2)}
+REPOSITORY = [("poisson2d", 10), ("poisson2d", 32), ("poisson3d", 12), ("diffusion", 40), ("convection", 32)]
 
 
 def write(kind, size, path):
@@ -61,7 +78,8 @@ def write(kind, size, path):
     entries = list(make(size))
     rows = size**dimensions
     with open(path, "w", encoding="ascii") as out:
-        out.write("%%MatrixMarket matrix coordinate real symmetric\n")
+        symmetry = "general" if kind == "convection" else "symmetric"
+        out.write(f"%%MatrixMarket matrix coordinate real {symmetry}\n")
         out.write(f"% {kind}, {' x '.join([str(size)] * dimensions)} points; examples/data/make_matrices.py\n")
         out.write(f"{rows} {rows} {len(entries)}\n")
         for row, column, value in entries:
