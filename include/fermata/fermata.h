@@ -62,11 +62,14 @@ typedef struct fermata_plan fermata_plan;
 FERMATA_API int fermata_topology_discover(fermata_topology** out);
 /* From a file: hwloc XML, or the text that `fermata topo` prints. Errors: NOT_FOUND, PARSE. */
 FERMATA_API int fermata_topology_load(const char* path, fermata_topology** out);
+/* How many CPUs it has. */
 FERMATA_API int fermata_topology_cpus(const fermata_topology* topology, int* count);
+/* Frees it; NULL is fine, here and below. */
 FERMATA_API void fermata_topology_destroy(fermata_topology* topology);
 
 /* A profile measured by `fermata profile`; path NULL: this machine's from the cache. Errors: NOT_FOUND, PARSE. */
 FERMATA_API int fermata_profile_load(const char* path, fermata_profile** out);
+/* Frees it. */
 FERMATA_API void fermata_profile_destroy(fermata_profile* profile);
 
 enum fermata_kind { FERMATA_BARRIER = 0, FERMATA_BROADCAST = 1, FERMATA_REDUCE = 2, FERMATA_ALLREDUCE = 3 };
@@ -92,6 +95,7 @@ FERMATA_API int fermata_plan_make(const fermata_plan_request* request, fermata_p
 FERMATA_API int fermata_plan_load(const char* path, fermata_plan** out);
 /* Text as `fermata explain` prints it. *length in: capacity of buffer; out: bytes needed with the final NUL. */
 FERMATA_API int fermata_plan_text(const fermata_plan* plan, char* buffer, size_t* length);
+/* Frees it; teams made with it keep what they need. */
 FERMATA_API void fermata_plan_destroy(fermata_plan* plan);
 
 /* ---- Teams ------------------------------------------------------------------------------------------------------- */
@@ -124,7 +128,7 @@ FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_t
 /* Frees this process's handle; memory goes when the last process has let go. Members of this process must have left
  * (fermata_member_leave) or never be used again. */
 FERMATA_API void fermata_team_destroy(fermata_team* team);
-FERMATA_API int fermata_team_size(const fermata_team* team);
+FERMATA_API int fermata_team_size(const fermata_team* team); /* its members, joined or not */
 
 /* Offers a process team to unrelated processes under an abstract unix socket: `count` attaches, then the name is gone. Blocks
  * until all have come or `seconds` have passed (TIMEOUT). Same user only. */
@@ -146,12 +150,13 @@ FERMATA_API void fermata_team_abort(fermata_team* team);
  * new member is left with fermata_member_leave, which frees its share of the sub-team. */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
-FERMATA_API int fermata_member_rank(const fermata_member* member);
+FERMATA_API int fermata_member_rank(const fermata_member* member);  /* in its team, from 0 */
 FERMATA_API int fermata_member_count(const fermata_member* member); /* members of its team */
 /* Seconds that a blocking call may wait; <= 0: for ever (the default). On FERMATA_ERR_TIMEOUT the operation is
  * still outstanding: fermata_resume goes on waiting with the same buffers, every other collective of this member says BUSY,
  * fermata_team_abort or fermata_member_leave gives up. */
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
+/* What to call while this member waits, with `user`; NULL: nothing. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
 /* Goes on with the operation that a timeout or an idle hook left outstanding. */
 FERMATA_API int fermata_resume(fermata_member* member);
@@ -187,6 +192,7 @@ typedef struct fermata_int64_int { int64_t value; int32_t index; } fermata_int64
 typedef struct fermata_int16_int { int16_t value; int32_t index; } fermata_int16_int;
 #define FERMATA_MAX_PAYLOAD 56 /* bytes that ride on a signal's line */
 
+/* Nobody returns before all have called it. */
 FERMATA_API int fermata_barrier(fermata_member* member);
 /* Split phase: arrive returns at once; depart waits for all; what lies between overlaps. test: OK when depart would not
  * wait, else PENDING. */
@@ -220,6 +226,7 @@ FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t byt
 FERMATA_API int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
 /* in: at the root P x count; out: count elements. */
 FERMATA_API int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root);
+/* in: count elements; out: P x count, by rank. */
 FERMATA_API int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type);
 /* in: P x count; out: count elements, the fold of everybody's block number rank. */
 FERMATA_API int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
@@ -240,7 +247,9 @@ FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void*
 FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements,
                                   void* out, const size_t* out_counts, const size_t* out_displacements, int type);
 
-/* Any of them as data: for requests, and for elements and operators of the caller's own. */
+/* ---- Requests ------------------------------------------------------------------------------------------------------
+ * Any collective as data: for requests, and for elements and operators of the caller's own. */
+
 enum fermata_collective {
   FERMATA_DO_BROADCAST = 1, FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
   FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN
@@ -268,9 +277,10 @@ typedef struct fermata_operation {
 } fermata_operation;
 #define FERMATA_OPERATION_INIT {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 
+/* Does it, as the function of its name would. */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
 
-/* Requests. begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this
+/* begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this
  * member that waits, and in fermata_progress; it may not be freed before it is over. Everything that the operation points to stays until
  * then (the structure itself may go). */
 typedef struct fermata_request fermata_request;
@@ -318,6 +328,7 @@ FERMATA_API int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t ar
 /* Arrives once, and each later phase takes one arrival less. Without FERMATA_ANONYMOUS_COMPLETION nobody gets FERMATA_LAST for a later
  * phase whose threads have all arrived before the thread that filled the phase before it has gone on. */
 FERMATA_API int fermata_anonymous_drop(fermata_anonymous* barrier, uint64_t* phase);
+/* Lets the threads of a full phase go on; by whoever got FERMATA_LAST, where FERMATA_ANONYMOUS_COMPLETION is set. */
 FERMATA_API int fermata_anonymous_release(fermata_anonymous* barrier, uint64_t phase);
 /* Returns when that phase is over; at once if it is. */
 FERMATA_API int fermata_anonymous_wait(fermata_anonymous* barrier, uint64_t phase);
@@ -348,6 +359,7 @@ typedef struct fermata_ranked fermata_ranked;
 
 /* members: 1..4096. Errors: ARGUMENT, MEMORY. */
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
+/* Once all have left it. NULL is fine. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
 /* The barrier. A rank's calls may come from different threads as long as each happens before the next. Errors: ARGUMENT. */
 FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
