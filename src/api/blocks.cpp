@@ -245,9 +245,14 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
   fermata_request& request = *blocks.call;
   if (request.core.active) return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
+  if (blocks.repeats && std::memcmp(&request.given, &operation, sizeof operation) == 0)
+    return answer(member, member->member->execute(&request.core));
+  blocks.repeats = false;
   const int made = make(member, operation, request);
   if (made != FERMATA_OK) return made;
   fill(request);
+  // Counts, and input that is copied, may be others behind the same pointers.
+  blocks.repeats = !request.checked.irregular && operation.in != FERMATA_IN_PLACE && operation.in != operation.out;
   return answer(member, member->member->execute(&request.core));
 }
 

@@ -53,6 +53,7 @@ struct Blocks {
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
+  bool repeats = false;                    // the very same call again needs no new preparation
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
 };

@@ -18,8 +18,8 @@ std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
 }
 
 // The same piece size at all members: what the largest block of a regular operation needs, else the most.
-std::size_t own_slot(const Checked& c, const CompiledBlocks& compiled) {
-  std::size_t most = exec::kMostInSlot;
+std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled) {
+  std::size_t most = exec::kMostInQuarter;
   if (!c.irregular) {
     std::uint32_t pieces = UINT32_MAX;
     for (const BlockTransfer& x : compiled.transfers) pieces = std::min(pieces, x.pieces);
@@ -102,22 +102,22 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + kMaxLine; }
 int take_slots(fermata_request& r) {
   fermata_member* member = r.member;
   exec::Member& m = *member->member;
-  const std::size_t in_slot = own_slot(r.checked, *r.program);
+  const std::size_t in_quarter = own_quarter(r.checked, *r.program);
   const std::size_t rings = r.program->edges.size();
-  std::uint64_t told[2] = {0, in_slot};
+  std::uint64_t told[2] = {0, in_quarter};
   if (m.rank() == 0) {
     SlotHeap& heap = member->blocks->heap;
-    const SlotHeap::Part part = heap.take(rings * Channel::ring_bytes(in_slot), m.team().members());
+    const SlotHeap::Part part = heap.take(rings * Channel::ring_bytes(exec::kLeastRingLines, in_quarter), m.team().members());
     told[0] = part.at;
-    if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, in_slot, rings);
+    if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, exec::kLeastRingLines, in_quarter, rings);
   }
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
   if (told[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
   r.slots.hold(m.team(), told[0]);
-  if (told[1] != in_slot) return fail(Status::kMismatch, "the members prepare different operations");
+  if (told[1] != in_quarter) return fail(Status::kMismatch, "the members prepare different operations");
   r.ends.assign(2 * rings + 1, {});
-  r.own = {r.slots.rings(), in_slot, 0, r.ends.data()};
+  r.own = {r.slots.rings(), exec::kLeastRingLines, in_quarter, 0, r.ends.data()};
   return FERMATA_OK;
 }
 

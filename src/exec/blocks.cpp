@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/word.hpp"
 #include "os/os.hpp"
 
 namespace fermata::exec {
@@ -10,12 +11,12 @@ namespace {
 using Pieces = Ring<RealAtomics>;
 using Counter = std::atomic<std::uint64_t>;
 
-// A slot: header | tag | up to 48 bytes, or an address, or nothing and the piece behind the line.
+// A line: header | tag | up to 48 bytes, or an address, or nothing and the piece in the buffer.
 constexpr std::size_t kTagAt = 8;
 constexpr std::size_t kDataAt = 16;
 constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // of the tag
 
-// What lies in the slot of a piece that goes by address.
+// What lies on the line of a piece that goes by address.
 struct Offer {
   std::byte* at = nullptr;
   os::Lender lender;  // whose; {} in a team of threads
@@ -30,7 +31,8 @@ struct Refusal {
 };
 
 Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); }
-Counter& header_of(std::byte* slot) { return *reinterpret_cast<Counter*>(slot); }
+Counter& header_of(std::byte* line) { return *reinterpret_cast<Counter*>(line); }
+const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const Counter*>(line); }
 
 bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
@@ -41,12 +43,8 @@ bool receives(BlockCode code) { return code != BlockCode::kSend && code != Block
 }  // namespace
 
 // The lines: what lies behind them counts only with a header.
-void Channel::clear(std::byte* base, std::size_t in_slot, std::size_t rings) {
-  for (std::size_t r = 0; r < rings; ++r) {
-    std::byte* ring = base + r * ring_bytes(in_slot);
-    memset(ring, 0, kMaxLine);
-    for (std::size_t slot = 0; slot < kRingSlots; ++slot) memset(ring + kMaxLine + slot * (kRingLine + in_slot), 0, kRingLine);
-  }
+void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings) {
+  for (std::size_t r = 0; r < rings; ++r) memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
 }
 
 BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, const BlockAt& at) const {
@@ -166,7 +164,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
   if (x.code == BlockCode::kCopy) {
     if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
     w.done = w.elements;
-    return Moved::kWritten;
+    return Moved::kQuietly;
   }
   return x.code == BlockCode::kSend ? send(x, w) : receive(x, w, limit(stage, t));
 }
@@ -187,29 +185,57 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
     if (!Pieces::was_read(credit, end.credit_seen, w.announced)) return Moved::kNothing;
     if (!was_refused(w)) {
       w.done = w.elements;
-      return Moved::kRead;
+      return Moved::kQuietly;
     }
   }
-  if (!Pieces::may_write(credit, end.credit_seen, end.next, kRingSlots)) return Moved::kNothing;
-  std::byte* slot = this->slot(w);
   const bool direct = goes_direct(x, w);
+  if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
+  std::byte* line = this->line(w);
   const std::uint64_t tag = call_.tag | (direct ? kByAddress : 0);
-  memcpy(slot + kTagAt, &tag, sizeof tag);
+  memcpy(line + kTagAt, &tag, sizeof tag);
   if (direct) {
     const Offer offer{w.from, call_.home};
-    memcpy(slot + kDataAt, &offer, sizeof offer);
+    memcpy(line + kDataAt, &offer, sizeof offer);
     w.announced = end.next;
   } else {
     const std::size_t elements = piece_elements(w);
-    const std::size_t bytes = elements * call_.element;
-    memcpy(slot + (bytes <= kOnLine ? kDataAt : kRingLine), w.from + w.done * call_.element, bytes);
+    put(w, line, w.from + w.done * call_.element, elements * call_.element);
     w.done += elements;
   }
-  Pieces::publish(header_of(slot), end.next++);
-  return Moved::kWritten;
+  Pieces::publish(header_of(line), end.next++);
+  return Moved::kTold;
 }
 
-// Then the rest of it goes through slots.
+// Is there a line for the next piece, and room in the buffer? A quarter is entered again when all that was in it has been read.
+bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const {
+  const Channel::End& end = *w.end;
+  const Counter& credit = credit_of(w.ring);
+  if (!Pieces::may_write(credit, credit_seen, end.next, channel_->lines)) return false;
+  const std::size_t bytes = piece_elements(w) * call_.element;
+  if (direct || bytes <= kOnLine) return true;
+  const std::uint64_t quarter = channel_->in_quarter;
+  const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
+  const std::uint64_t last = (start + bytes - 1) / quarter;
+  for (std::uint64_t q = start / quarter; q <= last; ++q)
+    if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters])) return false;
+  return true;
+}
+
+// On the line if it fits there, else in the buffer.
+void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const {
+  if (bytes <= kOnLine) {
+    copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
+    return;
+  }
+  Channel::End& end = *w.end;
+  const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
+  memcpy(channel_->at(w.ring, start), from, bytes);
+  end.place = start + round_up(bytes, kRingLine);
+  const std::uint64_t quarter = channel_->in_quarter;
+  for (std::uint64_t q = start / quarter; q <= (end.place - 1) / quarter; ++q) end.last_in[q % kRingQuarters] = end.next;
+}
+
+// Then the rest of it goes through the ring.
 bool BlockOperation::was_refused(Work& w) const {
   Refusal refusal;
   memcpy(&refusal, w.ring + kRefusalAt, sizeof refusal);
@@ -222,10 +248,10 @@ bool BlockOperation::was_refused(Work& w) const {
 
 BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, std::size_t limit) {
   Channel::End& end = *w.end;
-  std::byte* slot = this->slot(w);
-  if (!Pieces::has_come(header_of(slot), end.next)) return Moved::kNothing;
+  const std::byte* line = this->line(w);
+  if (!Pieces::has_come(header_of(line), end.next)) return Moved::kNothing;
   std::uint64_t tag;
-  memcpy(&tag, slot + kTagAt, sizeof tag);
+  memcpy(&tag, line + kTagAt, sizeof tag);
   if ((tag & ~kByAddress) != call_.tag) {
     foreign_tag_ = tag & ~kByAddress;
     foreigner_ = x.peer;
@@ -235,15 +261,26 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   if ((tag & kByAddress) != 0) return receive_direct(x, w, limit);
   const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;
-  take(x, w, slot + (elements * call_.element <= kOnLine ? kDataAt : kRingLine), elements);
-  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, kRingSlots, false);
-  return told ? Moved::kRead : Moved::kWritten;
+  const std::size_t bytes = elements * call_.element;
+  bool leaves_quarter = false;
+  if (bytes <= kOnLine) {
+    take(x, w, line + kDataAt, elements);
+  } else {
+    const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
+    take(x, w, channel_->at(w.ring, start), elements);
+    const std::uint64_t place = start + round_up(bytes, kRingLine);
+    // Then at once: the sender may be waiting for that quarter, however few the pieces.
+    leaves_quarter = place / channel_->in_quarter != end.place / channel_->in_quarter;
+    end.place = place;
+  }
+  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, channel_->lines, leaves_quarter);
+  return told ? Moved::kTold : Moved::kQuietly;
 }
 
 // As much of it as may be written by now.
 BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Work& w, std::size_t limit) {
   Offer offer;
-  memcpy(&offer, slot(w) + kDataAt, sizeof offer);
+  memcpy(&offer, line(w) + kDataAt, sizeof offer);
   std::size_t elements = limit - w.done;
   if (offer.lender == call_.home) {
     take(x, w, offer.at + w.done * call_.element, elements);
@@ -252,13 +289,13 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
     if (!take_lent(x, w, offer.lender, offer.at, elements)) {
       const Refusal refusal{w.end->next, w.done};
       memcpy(w.ring + kRefusalAt, &refusal, sizeof refusal);
-      Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
-      return Moved::kRead;
+      Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
+      return Moved::kTold;
     }
   }
-  if (w.done != w.elements) return Moved::kWritten;
-  Pieces::give_credit(credit_of(w.ring), w.end->next++, kRingSlots, true);
-  return Moved::kRead;
+  if (w.done != w.elements) return Moved::kQuietly;
+  Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
+  return Moved::kTold;
 }
 
 // False: what is behind w.done could not be read.
@@ -285,7 +322,12 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
   switch (x.code) {
     case BlockCode::kReceiveLeft: call_.fold(call_.context, w.to + at, theirs, w.from + at, elements); break;
     case BlockCode::kReceiveRight: call_.fold(call_.context, w.to + at, w.from + at, theirs, elements); break;
-    default: memcpy(w.to + at, theirs, elements * call_.element); break;
+    default:
+      if (const std::size_t bytes = elements * call_.element; bytes <= kOnLine)
+        copy_bytes(w.to + at, theirs, static_cast<std::uint32_t>(bytes));
+      else
+        memcpy(w.to + at, theirs, bytes);
+      break;
   }
   w.done += elements;
 }
@@ -299,9 +341,9 @@ bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const 
   std::uint64_t seen = w.end->credit_seen;
   if (x.code == BlockCode::kSend) {
     if (w.announced != 0) return Pieces::was_read(credit_of(w.ring), seen, w.announced);
-    return Pieces::may_write(credit_of(w.ring), seen, w.end->next, kRingSlots);
+    return has_room(w, goes_direct(program_->transfers[t], w), seen);
   }
-  return Pieces::has_come(header_of(slot(w)), w.end->next);
+  return Pieces::has_come(header_of(line(w)), w.end->next);
 }
 
 bool BlockOperation::ready() const {

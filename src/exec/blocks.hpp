@@ -1,10 +1,10 @@
 // Operations on blocks of any size: one member's walk through a block program (exec/block_program.hpp).
 //
-// Pieces travel through rings, a ring per directed edge: up to 48 bytes on the header's line, more behind it, long ones cut to the
-// slot's size, so that writing and reading overlap and memory is bounded however long the buffer. Long pieces are not copied in: the
-// slot carries their address and whose it is, and the reader copies or folds from where they lie; out of another process by one copy of
-// the kernel's. Where that fails the reader refuses the piece, and from then on the edge's pieces go through slots. Every slot says which
-// call it is of.
+// Pieces travel through rings, a ring per directed edge: a line for each, with up to 48 bytes on it; more in a circular buffer behind
+// the lines, long ones cut to a quarter of it, so that writing and reading overlap and memory is bounded however long the block. Lines
+// are many, so that short calls which nobody answers stream. Long pieces are not copied in: the line carries their address and whose it
+// is, and the reader copies or folds from where they lie; out of another process by one copy of the kernel's. Where that fails the reader
+// refuses the piece, and from then on the edge's pieces go through the ring. Every line says which call it is of.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -20,10 +20,11 @@
 
 namespace fermata::exec {
 
-inline constexpr std::uint64_t kRingSlots = 4;
-inline constexpr std::size_t kRingLine = 64;      // the header's line, and the credit's
+inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
+inline constexpr std::size_t kRingLine = 64;
+inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the lines
 inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
-inline constexpr std::size_t kMostInSlot = 16384;
+inline constexpr std::size_t kMostInQuarter = 16384;
 inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
 inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
 
@@ -33,21 +34,36 @@ struct Channel {
   struct End {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
+    std::uint64_t place = 0;  // bytes of the buffer handed out so far, lap after lap
+    std::uint64_t last_in[kRingQuarters] = {};  // the sender's: piece that was last written into each quarter
     bool refused = false;  // the receiver can't read this process's memory
     Where other = Where::kUnknown;
   };
   std::byte* base = nullptr;
-  std::size_t in_slot = 0;    // bytes of a piece that a slot holds behind its line; 0: lines only
+  std::uint64_t lines = kLeastRingLines;
+  std::size_t in_quarter = 0; // bytes of the longest piece in the buffer, a quarter of it; 0: lines only
   std::uint32_t members = 0;  // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
   End* ends = nullptr;
 
-  static constexpr std::size_t ring_bytes(std::size_t in_slot) { return round_up(kMaxLine + kRingSlots * (kRingLine + in_slot), kMaxLine); }
+  static constexpr std::size_t ring_bytes(std::uint64_t lines, std::size_t in_quarter) {
+    return round_up(kMaxLine + lines * kRingLine + kRingQuarters * in_quarter, kMaxLine);
+  }
   static constexpr std::size_t ends_of(std::uint32_t members) { return 2 * std::size_t{members}; }
   // Makes rings that lie where others did as new.
-  static void clear(std::byte* base, std::size_t in_slot, std::size_t rings);
-  std::size_t most() const { return in_slot > kOnLine ? in_slot : kOnLine; }
+  static void clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings);
+  std::size_t most() const { return in_quarter > kOnLine ? in_quarter : kOnLine; }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
-    return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(in_slot);
+    return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(lines, in_quarter);
+  }
+  std::byte* line(std::byte* ring, std::uint64_t piece) const { return ring + kMaxLine + (piece & (lines - 1)) * kRingLine; }
+  // A piece lies in one part of the buffer: where it starts, as `place` counts.
+  std::uint64_t start_of(std::uint64_t place, std::size_t bytes) const {
+    const std::uint64_t room = kRingQuarters * in_quarter;
+    const std::uint64_t left = room - place % room;
+    return bytes <= left ? place : place + left;
+  }
+  std::byte* at(std::byte* ring, std::uint64_t start) const {
+    return ring + kMaxLine + lines * kRingLine + start % (kRingQuarters * in_quarter);
   }
   // A member may send to itself.
   End* end(const BlockEdge& edge, std::uint32_t number, bool receives) const {
@@ -122,7 +138,8 @@ class BlockOperation {
   std::uint32_t foreigner() const { return foreigner_; }  // whose
 
  private:
-  std::byte* slot(const Work& w) const { return w.ring + kMaxLine + w.end->next % kRingSlots * (kRingLine + channel_->in_slot); }
+  std::byte* line(const Work& w) const { return channel_->line(w.ring, w.end->next); }
+  bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
   struct Range {
     std::byte* at;
     std::size_t elements;
@@ -134,11 +151,12 @@ class BlockOperation {
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
   bool goes_direct(const BlockTransfer& transfer, const Work& w) const;
   bool was_refused(Work& w) const;
-  enum class Moved : std::uint8_t { kNothing, kWritten, kRead };
+  enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: the peer may go on
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
   Moved send(const BlockTransfer& transfer, Work& w);
+  void put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const;
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
@@ -164,7 +182,7 @@ bool BlockOperation::advance(Bell&& bell) {
     bool all = true;
     for (std::uint32_t t = stage.first; t < stage.first + stage.count && status_ == Status::kOk; ++t) {
       for (Moved m; !is_done(t) && (m = move(stage, t)) != Moved::kNothing; moved = true)
-        if (program_->transfers[t].code != BlockCode::kCopy) bell(program_->transfers[t].peer);
+        if (m == Moved::kTold) bell(program_->transfers[t].peer);
       all = all && is_done(t);
     }
     if (all) ++stage_;

@@ -141,7 +141,7 @@ class Cursor {
           break;
         }
         case Code::kCreditGive:
-          if (episode % step->threshold == 0) {
+          if ((episode & (step->threshold - 1)) == 0) {
             // order: release: after the reads of the slot. Pairs with kCreditAwait.
             A::template store_release<Site::kCreditGive>(memory.credit(step->offset), episode);
             memory.ring(*step);

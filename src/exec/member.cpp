@@ -114,7 +114,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   if (header.rings != 0) {
     auto* first = reinterpret_cast<Channel::End*>(next);
     for (std::size_t i = 0; i < Channel::ends_of(header.members); ++i) new (first + i) Channel::End;
-    m->channel_ = {team->base() + header.rings, header.in_slot, header.members, first};
+    m->channel_ = {team->base() + header.rings, header.ring_lines, header.in_quarter, header.members, first};
   }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);

@@ -38,7 +38,7 @@ bool step_is_sound(const Step& s, std::uint32_t index, const MemberProgram& m, c
   if (jumps && (s.target <= index || s.target >= m.count)) return false;
   if (s.rings > 2 || (s.rings == 1 && s.door >= p.members)) return false;
   if (s.rings == 2 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;
-  if (s.code == Code::kCreditGive && s.threshold == 0) return false;
+  if (s.code == Code::kCreditGive && (s.threshold == 0 || (s.threshold & (s.threshold - 1)) != 0)) return false;
   const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
   if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;

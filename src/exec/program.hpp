@@ -25,7 +25,7 @@ enum class Code : std::uint8_t {
   kPoll,        // the word has reached threshold x episode
   kFlip,        // set a phase word to this episode; ring the word's door
   kCreditAwait, // the receiver has read episode - slots: the slot that the next kSend writes is free
-  kCreditGive,  // tell the sender that this episode was read (every `threshold` episodes)
+  kCreditGive,  // tell the sender that this episode was read (every `threshold` episodes, a power of two)
   kJump,        // go on at `target`
 };
 

@@ -37,17 +37,22 @@ std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) 
   return round_up(at, 4096);
 }
 
-// Rings for all pairs, then the heap: address space. As many bytes in a slot as keep the rings within kRingSpace.
+// Rings for all pairs, then the heap: address space. As many lines, and behind them bytes, as keep the rings within kRingSpace: a
+// quarter of it for lines.
 constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
 
 std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
   const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
-  const std::uint64_t fits = kRingSpace / pairs / kRingSlots;
-  header.in_slot = fits >= kMostInSlot ? kMostInSlot : fits / 64 * 64;
+  const std::uint64_t fits = kRingSpace / pairs;
+  header.ring_lines = kMostRingLines;
+  while (header.ring_lines > kLeastRingLines && header.ring_lines * kRingLine > fits / 4) header.ring_lines /= 2;
+  const std::uint64_t lines = header.ring_lines * kRingLine;
+  const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
+  header.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
   header.rings = at;
-  header.heap = at + round_up(pairs * Channel::ring_bytes(header.in_slot), 4096);
+  header.heap = at + round_up(pairs * Channel::ring_bytes(header.ring_lines, header.in_quarter), 4096);
   header.heap_bytes = kHeapSpace;
   return header.heap + header.heap_bytes;
 }
@@ -157,7 +162,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->tagged = options.tagged;
   header->bytes = bytes;
   header->rings = blocks.rings;
-  header->in_slot = blocks.in_slot;
+  header->ring_lines = blocks.ring_lines;
+  header->in_quarter = blocks.in_quarter;
   header->heap = blocks.heap;
   header->heap_bytes = blocks.heap_bytes;
   // order: nobody else has the segment yet
@@ -206,7 +212,7 @@ Status Team::check_segment(const char** detail) const {
     TeamHeader blocks = {};
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, blocks) != segment_.bytes || blocks.in_slot != h.in_slot ||
+    if (lay_out_blocks(h.rings, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines || blocks.in_quarter != h.in_quarter ||
         blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }

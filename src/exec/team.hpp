@@ -85,7 +85,8 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t hash;        // over the plans' hashes
   PlanEntry plans[kPlanSlots];
   std::uint64_t rings = 0;       // offset of a ring for each pair of members (exec/blocks.hpp); 0: this team moves no blocks
-  std::uint64_t in_slot = 0;     // bytes of a piece in one of their slots
+  std::uint64_t ring_lines = 0;  // of each
+  std::uint64_t in_quarter = 0;  // bytes of the longest piece in one
   std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
   std::uint64_t heap_bytes = 0;
   alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole

@@ -5,13 +5,25 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/line.hpp"
+
 namespace fermata {
 namespace {
 
 constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
+constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
+constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;   // bytes of a team's segment for one plan's slots, all roots
 constexpr double kWorthwhile = 0.95;  // a stride that measured less gain than this is noise
+
+// A team has a region for each root, with about as many edges as members.
+std::int32_t streaming_slots(std::int32_t members, std::int32_t stride) {
+  const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
+  std::int32_t slots = kMostStreaming;
+  while (slots > kLeastStreaming && lines * slots > kStreamingSpace) slots /= 2;
+  return slots;
+}
 
 }  // namespace
 
@@ -37,9 +49,12 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   return choices;
 }
 
-std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology) {
+std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology, const PlanKey& key) {
   std::vector<LayoutChoice> variants;
-  for (const std::int32_t slots : {1, 2, 4}) {
+  std::vector<std::int32_t> counts = {1, 2, 4};
+  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, layout.stride)};
+  if (counts.back() == counts.front()) counts.pop_back();
+  for (const std::int32_t slots : counts) {
     LayoutChoice choice = layout;
     choice.slots = slots;
     variants.push_back(choice);

@@ -55,7 +55,7 @@ struct Plan {
   Cluster levels;
   Schedule schedule;
   LayoutChoice layout;
-  std::int32_t credit_batch = 0;  // 0: no credits needed; else receivers give credits every so many episodes
+  std::int32_t credit_batch = 0;  // 0: no credits needed; else receivers give credits every so many episodes, a power of two
   double predicted_latency_ns = 0;
   double predicted_period_ns = 0;
   double measured_period_ns = 0;  // 0: not measured

@@ -2,6 +2,7 @@
 #include "plan/search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -190,7 +191,7 @@ class Search {
     std::vector<Entry> variants;
     const std::vector<LayoutChoice> layouts =
         options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
-            ? slot_and_line_variants(base.layout, topology_)
+            ? slot_and_line_variants(base.layout, topology_, options_.key)
             : std::vector{base.layout};
     for (const LayoutChoice& layout : layouts) {
       Entry e = base;
@@ -349,7 +350,7 @@ std::string prove(const Plan& plan) {
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
   if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
   if (plan.credit_batch > plan.layout.slots) return "credits are given back later than the slots last";
-  if (plan.credit_batch > 0) return {};
+  if (plan.credit_batch > 0) return std::has_single_bit(static_cast<unsigned>(plan.credit_batch)) ? "" : "credit_batch must be a power of two";
   const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, plan.key.payload > 0);
   return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout.slots);
 }

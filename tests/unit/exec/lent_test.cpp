@@ -58,11 +58,11 @@ struct Pages {
 void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool expect_refusal) {
   const OneTransfer sends(BlockCode::kSend, 0), receives(code, 1);
   const Pages pages;
-  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kMostInSlot)];
+  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostInQuarter)];
   std::memset(ring, 0, sizeof ring);
   Channel::End ends[2][2];
   ends[0][0].other = Where::kElsewhere;  // as if it were
-  Channel channels[2] = {{ring, kMostInSlot, 0, ends[0]}, {ring, kMostInSlot, 0, ends[1]}};
+  Channel channels[2] = {{ring, kLeastRingLines, kMostInQuarter, 0, ends[0]}, {ring, kLeastRingLines, kMostInQuarter, 0, ends[1]}};
   const auto bounce = std::make_unique<std::byte[]>(kBounce);
   std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
   BlockOperation::Work work[2];
