@@ -335,11 +335,13 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
 // As move() would find it, without moving. The loads here are relaxed in effect: advance() reads again.
 bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const {
   if (!may_move(stage, t)) return false;
-  const BlockTransfer& x = program_->transfers[t];
+  return program_->transfers[t].code == BlockCode::kCopy || peer_has_acted(t);
+}
+
+bool BlockOperation::peer_has_acted(std::uint32_t t) const {
   const Work& w = work_[t];
-  if (x.code == BlockCode::kCopy) return true;
   std::uint64_t seen = w.end->credit_seen;
-  if (x.code == BlockCode::kSend) {
+  if (program_->transfers[t].code == BlockCode::kSend) {
     if (w.announced != 0) return Pieces::was_read(credit_of(w.ring), seen, w.announced);
     return has_room(w, goes_direct(program_->transfers[t], w), seen);
   }
@@ -359,6 +361,17 @@ bool BlockOperation::works_with(std::uint32_t rank) const {
   const BlockStage& stage = program_->stages[stage_];
   for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
     if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy && program_->transfers[t].peer == rank) return true;
+  return false;
+}
+
+bool BlockOperation::lacks(std::uint32_t rank) const {
+  if (over()) return false;
+  const BlockStage& stage = program_->stages[stage_];
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t) {
+    if (is_done(t) || program_->transfers[t].code == BlockCode::kCopy || program_->transfers[t].peer != rank) continue;
+    const bool next_on_its_edge = work_[t].after == 0 || is_done(work_[t].after - 1);
+    if (next_on_its_edge && !peer_has_acted(t)) return true;
+  }
   return false;
 }
 

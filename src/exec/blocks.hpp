@@ -133,6 +133,9 @@ class BlockOperation {
   const BlockCall& call() const { return call_; }
   void set_tag(std::uint64_t tag) { call_.tag = tag; }
   bool works_with(std::uint32_t rank) const;
+  // Does a transfer with `rank` need something of it that is not there? What has come from a member that left will do, even if it can't
+  // be taken yet.
+  bool lacks(std::uint32_t rank) const;
   // The tag found where another was expected, of a kMismatch.
   std::uint64_t foreign_tag() const { return foreign_tag_; }
   std::uint32_t foreigner() const { return foreigner_; }  // whose
@@ -154,6 +157,7 @@ class BlockOperation {
   enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: the peer may go on
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
+  bool peer_has_acted(std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
   Moved send(const BlockTransfer& transfer, Work& w);
   void put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const;

@@ -68,8 +68,8 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
     const bool gone = team_->is_gone(r);
-    // Gone before a look at what it left: if that is not enough to go on, nothing will come.
-    if (gone && !request.operation.ready()) return lost(r);
+    // Gone before a look at what it left: what is not there will not come.
+    if (gone && request.operation.lacks(r)) return lost(r);
     if (waited_ns < 2 * kLookNs || !differs_from(r, read_call<RealAtomics>(team_->status(r)))) continue;
     team_->break_with(Status::kMismatch, r);
     return Status::kMismatch;

@@ -4,6 +4,7 @@
 // the word leads on to other words, the add branches: whoever completes it climbs (adds to the parent, or flips a phase)
 // before it joins the main line again, where its own poll then finds the word as it left it.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <set>
@@ -275,7 +276,7 @@ Result<std::vector<std::byte>> compile(const Plan& plan) {
   const bool carries = plan.key.payload > 0;
   std::set<std::pair<std::int32_t, std::int32_t>> credited;
   for (const Hazard& h : reuse_hazards(s, plan.layout.slots, carries)) credited.insert({h.stage, h.transfer});
-  if (!credited.empty() && (plan.credit_batch < 1 || plan.credit_batch > plan.layout.slots))
+  if (!credited.empty() && (plan.credit_batch > plan.layout.slots || !std::has_single_bit(static_cast<unsigned>(plan.credit_batch))))
     return refused(plan, Status::kVerify, "a slot may be overwritten before it is read; it needs credits or more slots");
 
   const auto placed = place_edges(s, plan.layout, plan.key.payload);

@@ -350,7 +350,8 @@ std::string prove(const Plan& plan) {
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
   if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
   if (plan.credit_batch > plan.layout.slots) return "credits are given back later than the slots last";
-  if (plan.credit_batch > 0) return std::has_single_bit(static_cast<unsigned>(plan.credit_batch)) ? "" : "credit_batch must be a power of two";
+  const bool power = std::has_single_bit(static_cast<unsigned>(plan.credit_batch));
+  if (plan.credit_batch > 0) return power ? "" : "credit_batch must be a power of two";
   const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, plan.key.payload > 0);
   return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout.slots);
 }
