@@ -245,27 +245,26 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
   fermata_request& request = *blocks.call;
   if (request.core.active) return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
-  if (blocks.repeats && std::memcmp(&request.given, &operation, sizeof operation) == 0)
-    return answer(member, member->member->execute(&request.core));
-  blocks.repeats = false;
+  blocks.last = {};
   const int made = make(member, operation, request);
   if (made != FERMATA_OK) return made;
   fill(request);
-  // Counts, and input that is copied, may be others behind the same pointers.
-  blocks.repeats = !request.checked.irregular && operation.in != FERMATA_IN_PLACE && operation.in != operation.out;
   return answer(member, member->member->execute(&request.core));
 }
 
-fermata_operation operation_of(int collective, const void* in, void* out, size_t count, int type, int op, int root) {
+int execute(fermata_member* member, const Plain& plain) {
   fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = collective;
-  o.in = in;
-  o.out = out;
-  o.count = count;
-  o.type = type;
-  o.op = op;
-  o.root = root;
-  return o;
+  o.collective = plain.collective;
+  o.in = plain.in;
+  o.out = plain.out;
+  o.count = plain.count;
+  o.type = plain.type;
+  o.op = plain.op;
+  o.root = plain.root;
+  const int status = execute(member, o);
+  // Input that is copied may be another behind the same pointer.
+  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out) member->blocks->last = plain;
+  return status;
 }
 
 }  // namespace fermata::api

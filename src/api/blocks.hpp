@@ -46,6 +46,16 @@ struct fermata_request {
 
 namespace fermata::api {
 
+// A call with nothing special about it.
+struct Plain {
+  int collective = -1;
+  int type = 0, op = 0, root = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;
+  bool operator==(const Plain&) const = default;
+};
+
 // What a member keeps for its operations on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.header().heap, team.header().heap_bytes) {}
@@ -53,7 +63,7 @@ struct Blocks {
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
-  bool repeats = false;                    // the very same call again needs no new preparation
+  Plain last;                              // call is prepared for it
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
 };
@@ -68,7 +78,16 @@ inline int answer(const fermata_member* member, Status status) {
 }
 // A blocking call.
 int execute(fermata_member* member, const fermata_operation& operation);
-fermata_operation operation_of(int collective, const void* in, void* out, size_t count, int type, int op = 0, int root = 0);
+int execute(fermata_member* member, const Plain& plain);
+// The last call again, with the same arguments, needs no preparation. (Compared before anything of it is stored: a wide load of
+// what was just stored in parts would wait.)
+inline int call(fermata_member* member, const Plain& plain) {
+  return guarded([&] {
+    if (member->blocks != nullptr && member->blocks->last == plain)
+      return answer(member, member->member->execute(&member->blocks->call->core));
+    return execute(member, plain);
+  });
+}
 
 }  // namespace fermata::api
 #endif

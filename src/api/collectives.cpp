@@ -24,9 +24,7 @@ inline int answer(const fermata_member* member, Status status) {
 }
 
 // More than rides on a line, or arguments that make no sense: operations on blocks find out which.
-[[gnu::noinline, gnu::cold]] int as_blocks(fermata_member* member, const fermata_operation& operation) {
-  return api::guarded([&] { return api::execute(member, operation); });
-}
+[[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) { return api::call(member, plain); }
 
 // Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.
 struct Limits {
@@ -52,7 +50,7 @@ inline bool data_ok(size_t count, int type, int op) {
 [[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
   if (!data_ok(count, type, op)) [[unlikely]]
-    return as_blocks(member, api::operation_of(FERMATA_DO_ALLREDUCE, in, out, count, type, op));
+    return as_blocks(member, {FERMATA_DO_ALLREDUCE, type, op, 0, in, out, count});
   if (in == FERMATA_IN_PLACE) in = out;
   return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
                                                   static_cast<Op>(op)));
@@ -113,7 +111,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]] return null_handle();
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
   if (!data_ok(count, type, op)) [[unlikely]]
-    return as_blocks(member, api::operation_of(FERMATA_DO_REDUCE, in, out, count, type, op, root));
+    return as_blocks(member, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
   if (in == FERMATA_IN_PLACE) in = out;
   if (static_cast<unsigned>(root) == member->member->rank() && out == nullptr && count != 0) [[unlikely]] return null_handle();
   return answer(member, member->member->reduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
@@ -124,7 +122,7 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]] return null_handle();
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
-    return as_blocks(member, api::operation_of(FERMATA_DO_BROADCAST, nullptr, data, bytes, FERMATA_INT8, 0, root));
+    return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   return answer(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(root)));
 }
 

@@ -12,6 +12,22 @@ namespace {
 
 int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
 
+inline int plain_call(fermata_member* member, const Plain& plain) {
+  return member == nullptr ? null_handle() : call(member, plain);
+}
+
+fermata_operation irregular(int collective, const void* in, void* out, size_t count, int type, int root = 0) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = collective;
+  o.in = in;
+  o.out = out;
+  o.count = count;
+  o.type = type;
+  o.root = root;
+  o.irregular = 1;
+  return o;
+}
+
 }  // namespace
 
 extern "C" {
@@ -22,44 +38,36 @@ int fermata_execute(fermata_member* member, const fermata_operation* operation) 
 }
 
 int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  const fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count});
 }
 
 int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  const fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count});
 }
 
 int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, count, type);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count});
 }
 
 int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_REDUCE_SCATTER, in, out, count, type, op);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count});
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  const fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, count, type);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count});
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_SCAN, in, out, count, type, op);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_SCAN, type, op, 0, in, out, count});
 }
 
 int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  const fermata_operation o = operation_of(FERMATA_DO_EXSCAN, in, out, count, type, op);
-  return fermata_execute(member, &o);
+  return plain_call(member, {FERMATA_DO_EXSCAN, type, op, 0, in, out, count});
 }
 
 int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts, const size_t* displacements,
                     int type, int root) {
-  fermata_operation o = operation_of(FERMATA_DO_GATHER, in, out, count, type, 0, root);
-  o.irregular = 1;
+  fermata_operation o = irregular(FERMATA_DO_GATHER, in, out, count, type, root);
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.out_counts = counts;
     o.out_displacements = displacements;
@@ -69,8 +77,7 @@ int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* 
 
 int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, size_t count,
                      int type, int root) {
-  fermata_operation o = operation_of(FERMATA_DO_SCATTER, in, out, count, type, 0, root);
-  o.irregular = 1;
+  fermata_operation o = irregular(FERMATA_DO_SCATTER, in, out, count, type, root);
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.in_counts = counts;
     o.in_displacements = displacements;
@@ -79,8 +86,7 @@ int fermata_scatterv(fermata_member* member, const void* in, const size_t* count
 }
 
 int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts, const size_t* displacements, int type) {
-  fermata_operation o = operation_of(FERMATA_DO_ALLGATHER, in, out, 0, type);
-  o.irregular = 1;
+  fermata_operation o = irregular(FERMATA_DO_ALLGATHER, in, out, 0, type);
   o.out_counts = counts;
   o.out_displacements = displacements;
   return fermata_execute(member, &o);
@@ -88,8 +94,7 @@ int fermata_allgatherv(fermata_member* member, const void* in, void* out, const 
 
 int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
                       const size_t* out_counts, const size_t* out_displacements, int type) {
-  fermata_operation o = operation_of(FERMATA_DO_ALLTOALL, in, out, 0, type);
-  o.irregular = 1;
+  fermata_operation o = irregular(FERMATA_DO_ALLTOALL, in, out, 0, type);
   o.in_counts = in_counts;
   o.in_displacements = in_displacements;
   o.out_counts = out_counts;
