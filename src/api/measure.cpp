@@ -41,6 +41,7 @@ struct alignas(kMaxLine) Cell {
 // Shared by the members of one repeat: between processes it is an anonymous shared page.
 struct Timing {
   std::atomic<std::int32_t> failed{0};  // -Status of a member
+  std::atomic<std::uint32_t> ready{0};  // members
   std::atomic<std::int64_t> episodes{0};
   std::atomic<std::int64_t> ns{0};
   std::atomic<std::int64_t> seen{0};  // of the cells: so that they are read
@@ -62,6 +63,18 @@ int one_episode(fermata_member* m, const ProgramHeader& program) {
   }
 }
 
+constexpr std::int64_t kMeetNs = 5'000'000'000;
+
+// Where calls stream, a member that starts late would be waited for in a batch that counts.
+void meet(Timing& timing, std::uint32_t members) {
+  timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed at all: only the time matters
+  const std::int64_t end = os::now_ns() + kMeetNs;
+  while (timing.ready.load(std::memory_order_relaxed) < members &&   // order: see above
+         timing.failed.load(std::memory_order_relaxed) == 0 &&       // order: see above
+         os::now_ns() < end)
+    os::yield();
+}
+
 // Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
 // the batch's number, and rank 0 says before each batch, through a plain store ordered by the episodes, whether to go on.
 void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
@@ -74,6 +87,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     fermata_member handle{};
     handle.member = member;
     std::int64_t seen = 0;
+    meet(timing, program.members);
     constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
