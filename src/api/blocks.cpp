@@ -182,6 +182,8 @@ void fill(fermata_request& r) {
   call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
   call.context = &r.given;
   call.direct_from = kDirectFrom;
+  call.status = &r.member->member->team().status(r.member->member->rank());
+  call.header = &r.member->member->team().header();
   if (const exec::Team& team = r.member->member->team(); team.shared()) {
     call.team = &team;
     call.home = r.member->member->home();

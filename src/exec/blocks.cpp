@@ -4,6 +4,7 @@
 
 #include "base/word.hpp"
 #include "os/os.hpp"
+#include "sync/lending.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -37,6 +38,21 @@ const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const
 bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
 }
+
+// While it lives the lender of a block doesn't take it back: an operator of the caller's may throw.
+class Reading {
+ public:
+  explicit Reading(const BlockCall& call) : call_(call), allowed_(begin_reading<RealAtomics>(call.status->reading, *call.header)) {}
+  ~Reading() {
+    if (allowed_) end_reading<RealAtomics>(call_.status->reading);
+  }
+  Reading(const Reading&) = delete;
+  bool allowed() const { return allowed_; }
+
+ private:
+  const BlockCall& call_;
+  const bool allowed_;
+};
 
 bool receives(BlockCode code) { return code != BlockCode::kSend && code != BlockCode::kCopy; }
 
@@ -283,6 +299,8 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
   memcpy(&offer, line(w) + kDataAt, sizeof offer);
   std::size_t elements = limit - w.done;
   if (offer.lender == call_.home) {
+    const Reading reading(call_);
+    if (!reading.allowed()) return Moved::kNothing;
     take(x, w, offer.at + w.done * call_.element, elements);
   } else {
     if (elements > kMostLent / call_.element) elements = kMostLent / call_.element;
@@ -291,6 +309,11 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
       memcpy(w.ring + kRefusalAt, &refusal, sizeof refusal);
       Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
       return Moved::kTold;
+    }
+    // Then its owner may have it back, and what was read may be anything. (No wait as within a process: a reader may be killed.)
+    if (call_.header != nullptr && broken_by<RealAtomics>(*call_.header) != 0) {
+      status_ = Status::kBroken;
+      return Moved::kNothing;
     }
   }
   if (w.done != w.elements) return Moved::kQuietly;
@@ -361,6 +384,14 @@ bool BlockOperation::works_with(std::uint32_t rank) const {
   const BlockStage& stage = program_->stages[stage_];
   for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
     if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy && program_->transfers[t].peer == rank) return true;
+  return false;
+}
+
+bool BlockOperation::lends() const {
+  if (over()) return false;
+  const BlockStage& stage = program_->stages[stage_];
+  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
+    if (work_[t].announced != 0 && !is_done(t)) return true;
   return false;
 }
 

@@ -92,6 +92,8 @@ struct BlockCall {
   std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
   std::size_t lent_from = 0;   // likewise to those of others; 0: never
   const Team* team = nullptr;  // of processes; null: all members are in this one
+  StatusLine* status = nullptr;        // this member's, which says when it reads another one's memory
+  const TeamHeader* header = nullptr;  // whether the team is broken
   os::Lender home;             // this one; {} in a team of threads
   std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused
 };
@@ -136,6 +138,8 @@ class BlockOperation {
   // Does a transfer with `rank` need something of it that is not there? What has come from a member that left will do, even if it can't
   // be taken yet.
   bool lacks(std::uint32_t rank) const;
+  // Is a block of this member's where others may be reading it?
+  bool lends() const;
   // The tag found where another was expected, of a kMismatch.
   std::uint64_t foreign_tag() const { return foreign_tag_; }
   std::uint32_t foreigner() const { return foreigner_; }  // whose

@@ -138,6 +138,9 @@ void Member::leave() {
   if (usable() != Status::kForked) {
     say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
+    for (const BlockRequest* list : {ordered_, unordered_})
+      for (const BlockRequest* r = list; r != nullptr; r = r->next)
+        if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
     fail_requests(Status::kBroken);
   }

@@ -279,6 +279,7 @@ class Member {
   bool differs_from(std::uint32_t rank, const CallSeen& seen);
   bool advance_requests(BlockRequest** list, bool one_by_one);
   void fail_requests(Status status);
+  void take_back();
   void ring(std::uint32_t rank) { fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls); }
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
@@ -320,6 +321,7 @@ class Member {
   BlockRequest* unordered_ = nullptr;
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false;
+  bool taken_back_ = false;
   std::uint32_t issued_ = 0;           // ordered requests
   std::uint64_t ended_ = 0;            // requests
   std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set

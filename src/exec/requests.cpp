@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "exec/member.hpp"
+#include "sync/lending.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -69,7 +70,12 @@ bool Member::advance_requests(BlockRequest** list, bool one_by_one) {
       snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, other, theirs);
       team_->break_with(Status::kMismatch, other);
       broken_ = Status::kMismatch;
+    } else if (r->status != Status::kOk) {
+      r->status = broken_ = broken_status();
+    }
+    if (r->status != Status::kOk) {
       gate_ = 0;
+      take_back();
     }
     if (r->ordered && ordered_ == nullptr && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
     if (r->completed != nullptr) r->completed(r, r->context);
@@ -112,8 +118,21 @@ Status Member::team_status() {
   return broken_;
 }
 
+// The team is broken, and requests are about to end: what they lent is their owner's again, so nobody may be reading it. Members of
+// other processes read by the kernel, which knows what is there.
+void Member::take_back() {
+  if (taken_back_) return;
+  taken_back_ = true;
+  withdraw<RealAtomics>();
+  for (std::uint32_t r = 0; r < team_->members(); ++r) {
+    if (r == rank_ || team_->where_is(r, home()) == Where::kElsewhere) continue;
+    while (still_reads<RealAtomics>(team_->status(r).reading)) os::yield();  // for the time of a copy
+  }
+}
+
 // The team is broken: nothing will move any more.
 void Member::fail_requests(Status status) {
+  if (has_requests()) take_back();
   for (BlockRequest** list : {&ordered_, &unordered_}) {
     while (*list != nullptr) {
       BlockRequest* r = *list;

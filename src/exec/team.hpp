@@ -61,6 +61,7 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> process;
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
+  std::atomic<std::uint32_t> reading;   // a block that lies in another member's memory (sync/lending.hpp)
 };
 static_assert(sizeof(StatusLine) == kMaxLine);
 

@@ -44,6 +44,10 @@ enum class Site : std::uint8_t {
   kPoolPop,       // a look at the entry to take
   kGone,          // whoever met in a barrier of shared memory is out of it
   kGoneRead,      // a look whether all are, before its memory is given up
+  kReadFence,     // between saying that a lent block is being read and looking whether the team is broken
+  kReadEnd,       // it was read
+  kReadEndAwait,  // a look whether anybody still reads, before the lender's owner has its block again
+  kWithdrawFence, // between the team's being broken and that look
   kCount
 };
 

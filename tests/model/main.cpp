@@ -19,7 +19,8 @@ const char* const kSites[] = {
     "kSlotPublish", "kSlotAwait", "kWordAdd",  "kWordPoll", "kWordFlip",   "kCreditGive", "kCreditAwait", "kDoorFence",
     "kRingFence",   "kBellRing",  "kBellRead", "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
     "kLeftRead",    "kBreak",     "kBrokenRead", "kReferenceDrop", "kReferencesRead", "kJoin", "kJoinedRead", "kMove",       "kMovedRead",
-    "kFlipAwait", "kRecycle", "kPoolPush", "kPoolPop", "kGone", "kGoneRead"};
+    "kFlipAwait", "kRecycle", "kPoolPush", "kPoolPop", "kGone", "kGoneRead",
+    "kReadFence", "kReadEnd", "kReadEndAwait", "kWithdrawFence"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {

@@ -5,6 +5,7 @@
 
 #include "memory.hpp"
 #include "sync/handover.hpp"
+#include "sync/lending.hpp"
 #include "sync/ring.hpp"
 #include "sync/status_line.hpp"
 
@@ -168,6 +169,30 @@ struct RingSuite : rl::test_suite<RingSuite, 2> {
     if (member != 0) return;
     while (!Pieces::was_read(credit, credit_seen, kPieces)) ModelAtomics::pause();
     piece[kPieces % kSlots](RL_INFO) = 0;
+  }
+};
+
+// A block is lent; its owner writes it once the team is broken and nobody reads it any more.
+struct LendingSuite : rl::test_suite<LendingSuite, 2> {
+  struct {
+    Shared<std::uint32_t> broken{0}, culprit{0};
+  } header;
+  Shared<std::uint32_t> reading{0};
+  rl::var<std::uint64_t> block;
+
+  void before() { block(RL_INFO) = 7; }
+
+  void thread(unsigned member) {
+    if (member == 1) {
+      if (!begin_reading<ModelAtomics>(reading, header)) return;
+      RL_ASSERT(block(RL_INFO) == 7);
+      end_reading<ModelAtomics>(reading);
+      return;
+    }
+    break_once<ModelAtomics>(header, 1, 1);
+    withdraw<ModelAtomics>();
+    while (still_reads<ModelAtomics>(reading)) ModelAtomics::pause();
+    block(RL_INFO) = 8;
   }
 };
 

@@ -116,6 +116,7 @@ inline std::vector<Scenario> scenarios() {
       {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
       {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
       {"ring2", "four pieces through two slots, given back by credits", {}, 1, bounded(3), false, full_fence, rl::simulate<RingSuite>},
+      {"lending", "a lent block is its owner's again when nobody reads it", {}, 1, full(), false, full_fence, rl::simulate<LendingSuite>},
       {"break_parked", "a broken team wakes who is parked", {}, 1, full(), false, full_fence, rl::simulate<BreakParkedSuite>},
   };
   const std::vector<Scenario> anonymous = anonymous_scenarios();
