@@ -95,12 +95,12 @@ void settle(std::vector<Row>& rows) {
       row.ratio_to_plan = paired_ratio(row.rounds, planned->rounds);
     }
     const Row* const threads =
-        row.what.engine == Engine::kProcesses ? find(rows, row.subject, Engine::kThreads) : nullptr;
+        row.what.engine != Engine::kThreads ? find(rows, row.subject, Engine::kThreads) : nullptr;
     if (threads != nullptr) row.ratio_to_threads = paired_ratio(row.rounds, threads->rounds);
   }
   std::sort(settled.begin(), settled.end(), [](const Row& a, const Row& b) {
     const auto key = [](const Row& r) {
-      return r.role == Role::kProbe ? 2 : static_cast<int>(r.what.engine);
+      return r.role == Role::kProbe ? 3 : static_cast<int>(r.what.engine);
     };
     return std::tuple(key(a), a.summary.median, a.subject) < std::tuple(key(b), b.summary.median, b.subject);
   });

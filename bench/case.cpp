@@ -14,7 +14,7 @@ std::optional<Kind> kind_from(std::string_view name) {
 }
 
 std::optional<Engine> engine_from(std::string_view name) {
-  for (const Engine e : {Engine::kThreads, Engine::kProcesses}) {
+  for (const Engine e : {Engine::kThreads, Engine::kProcesses, Engine::kMixed}) {
     if (name == name_of(e)) return e;
   }
   return std::nullopt;

@@ -12,11 +12,14 @@
 
 namespace fermata::bench {
 
-enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1 };
+// kMixed: processes of two members each, an odd one alone.
+enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1, kMixed = 2 };
 // kStagger is not reported: it is the untimed check in which one member after the other comes late.
 enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3 };
 
-constexpr const char* name_of(Engine e) { return e == Engine::kThreads ? "threads" : "processes"; }
+constexpr const char* name_of(Engine e) {
+  return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed";
+}
 constexpr const char* name_of(Quantity q) {
   constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger"};
   return kNames[static_cast<int>(q)];

@@ -80,7 +80,8 @@ std::string Crew::start_members() {
     if (!case_.cpus.empty()) pin_self(case_.cpus[static_cast<std::size_t>(rank)]);
     live_as_member(case_, subject_, *muster_, rank);
   };
-  for (int rank = 0; rank < case_.members; ++rank) {
+  const int in_process = case_.engine == Engine::kMixed ? 2 : 1;
+  for (int rank = 0; rank < case_.members; rank += in_process) {
     if (case_.engine == Engine::kThreads) {
       threads_.emplace_back(member, rank);
       continue;
@@ -91,6 +92,7 @@ std::string Crew::start_members() {
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != host) _exit(1);  // it died before the signal was set
+      if (in_process == 2 && rank + 1 < case_.members) std::thread(member, rank + 1).detach();
       member(rank);
       _exit(0);
     }

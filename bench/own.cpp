@@ -9,8 +9,10 @@
 namespace fermata::bench {
 namespace {
 
-static_assert(static_cast<int>(Engine::kThreads) == FERMATA_THREADS &&
-              static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
+static_assert(static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
+
+// The library's: a team of processes takes any number of members of each.
+int engine_of(const Case& c) { return c.engine == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES; }
 
 std::string failure(const char* what, int status) {
   const std::string detail = fermata_error_detail();
@@ -38,7 +40,7 @@ class Own final : public Subject {
     }
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = c.members;
-    config.engine = static_cast<int>(c.engine);
+    config.engine = engine_of(c);
     config.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
     config.plans = &plan_;
     config.plan_count = plan_ != nullptr ? 1 : 0;
@@ -124,7 +126,7 @@ class Own final : public Subject {
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
     request.members = c.members;
     request.kind = static_cast<int>(c.collective);
-    request.engine = static_cast<int>(c.engine);
+    request.engine = engine_of(c);
     request.payload = static_cast<size_t>(c.bytes);
     request.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
     request.algorithm = choice_.algorithm.empty() ? nullptr : choice_.algorithm.c_str();

@@ -72,7 +72,7 @@ std::string heading(const Row& row) {
   } else if (row.bound) {
     text += "bound " + short_number(*row.bound) + ": " + row.bound_source + "\n";
   }
-  const bool processes = row.what.engine == Engine::kProcesses;
+  const bool processes = row.what.engine != Engine::kThreads;
   char line[2 * kTableWidth];
   std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10",
                 "p90", "min", "xbound", "/planned", "95 %", processes ? " /threads" : "");

@@ -53,7 +53,7 @@ bench::Options options_from(const Arguments& a) {
   o.engines.clear();
   for (const std::string& name : names(a.engine)) {
     const auto engine = bench::engine_from(name);
-    if (!engine) throw CommandError("--engine: threads, processes or both, not '" + name + "'");
+    if (!engine) throw CommandError("--engine: threads, processes or mixed, not '" + name + "'");
     o.engines.push_back(*engine);
   }
   o.quantities.clear();
@@ -124,7 +124,7 @@ void add_bench(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   command->add_option("collective", a->collective, collectives())->capture_default_str();
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
-  command->add_option("--engine", a->engine, "threads, processes or both")->capture_default_str();
+  command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
   command
       ->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
       ->capture_default_str();
