@@ -137,7 +137,7 @@ FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int cou
  * further handle is of the same team. */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
-#define FERMATA_ANY_RANK (-1) /* the lowest rank that nobody has joined yet */
+#define FERMATA_ANY_RANK (-2) /* the lowest rank that nobody has joined yet */
 
 /* Becomes `rank` (0..members-1, or FERMATA_ANY_RANK), each once, from the thread or process that will call the collectives. Members
  * compare the plans' hash here: a different one is FERMATA_ERR_MISMATCH. Errors: ARGUMENT, BUSY (rank taken), FORKED, MISMATCH. */

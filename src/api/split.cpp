@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "api/handles.hpp"
+#include "os/os.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
@@ -83,7 +84,8 @@ int make_or_fetch(const fermata_member* member, const TeamRequest& request, cons
   return served;
 }
 
-// The first member of each process publishes the handle in its status line, and the others of that process take a reference of it.
+// The first member of each process publishes the handle in its status line, and the others of that process take a reference of it. Not
+// for their own sake with the lock: race detectors don't see what the barrier orders by way of other processes.
 int share(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine, fermata_team** team) {
   const exec::Member& m = *member->member;
   std::uint32_t first = 0;
@@ -93,11 +95,13 @@ int share(fermata_member* member, const TeamRequest& request, const std::vector<
   int rc = FERMATA_OK;
   if (mine == first) {
     rc = make_or_fetch(member, request, parts, mine, &got);
+    const os::ProcessLock lock;
     // order: relaxed: the barrier that follows orders it; 1 says that it failed
     handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(got) : 1, std::memory_order_relaxed);
   }
   const int met = fermata_barrier(member);
   if (met != FERMATA_OK) return met;
+  const os::ProcessLock lock;
   const std::uint64_t offered = handoff.load(std::memory_order_relaxed);  // order: relaxed: after the barrier
   if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kSystem, "rank %u could not make or fetch the sub-team", parts[first].rank);
   if (mine == first) {

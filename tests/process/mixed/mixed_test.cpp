@@ -78,6 +78,7 @@ TEST(Join, RanksAreAssigned) {
       return 0;
     });
     fermata_member* none = nullptr;
+    if (fermata_team_join(team, -1, &none) != FERMATA_ERR_ARGUMENT) return 96;
     const int late = fermata_team_join(team, FERMATA_ANY_RANK, &none);
     fermata_team_destroy(team);
     return code != 0 ? code : late == FERMATA_ERR_BUSY ? 0 : 95;

@@ -13,6 +13,12 @@ namespace {
 // Under sanitizers and emulators.
 constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kSeesOtherProcesses = false;  // what threads of one process have ordered by way of another looks like a race
+#else
+constexpr bool kSeesOtherProcesses = true;
+#endif
+
 std::vector<std::string> spellings(int kind, int members) {
   std::vector<std::string> all;
   for (const Algorithm& a : algorithms()) {
@@ -103,7 +109,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
-        if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD)) continue;
+        if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         for (const std::string& algorithm : spellings(GetParam().kind, members)) {
           PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = GetParam().kind, .members = members,
                          .payload = GetParam().payload, .engine = engine, .wait = wait, .episodes = 12 / (kScale > 1 ? 3 : 1)};
