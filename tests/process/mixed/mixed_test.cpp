@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -143,6 +144,61 @@ TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
       fermata_member_leave(some);
       fermata_member_leave(all);
       return fermata_barrier(world) == FERMATA_OK ? 0 : 75;
+    });
+  });
+  for (int p = 0; p < 2; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
+  fermata_team_destroy(team);
+}
+
+// Ranks 0 and 1 live together, rank 2 alone. An operator sees where its operands lie.
+constexpr std::size_t kDoubles = 1024;  // more than goes by address within a process, less than is read out of another one
+double inputs[3][kDoubles];
+std::atomic<int> folds_of_an_input{0}, folds{0};
+
+void add(void* out, const void* left, const void* right, size_t count, void* user) {
+  const auto* others = static_cast<const double*>(user);
+  const auto is_others = [&](const void* p) { return p >= others && p < others + kDoubles; };
+  ++folds;
+  if (is_others(left) || is_others(right)) ++folds_of_an_input;
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<double*>(out)[i] = static_cast<const double*>(left)[i] + static_cast<const double*>(right)[i];
+}
+
+int reduce_pair(fermata_member* world, int rank, int first, int second) {
+  fermata_member* pair = nullptr;
+  if (fermata_team_split(world, rank == first || rank == second ? 0 : -1, 0, &pair) != FERMATA_OK) return 70;
+  if (pair == nullptr) return 0;
+  for (double& x : inputs[rank]) x = rank + 1;
+  double out[kDoubles];
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = FERMATA_DO_REDUCE;
+  o.in = inputs[rank];
+  o.out = out;
+  o.count = kDoubles;
+  o.type = FERMATA_DOUBLE;
+  o.fold = add;
+  o.user = inputs[rank == first ? second : first];
+  if (fermata_execute(pair, &o) != FERMATA_OK) return 71;
+  for (std::size_t i = 0; rank == first && i < kDoubles; ++i)
+    if (out[i] != first + second + 2) return 72;
+  fermata_member_leave(pair);
+  return 0;
+}
+
+TEST(Blocks, GoByAddressWithinAProcess) {
+  const Ranks ranks = {{0, 1}, {2}};
+  fermata_team* team = make_team(3, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  Crew crew(2, [&](int p) {
+    return live_in_house(team, ranks[static_cast<std::size_t>(p)], [](fermata_member* world, int rank) {
+      int code = reduce_pair(world, rank, 0, 1);
+      if (code != 0 || fermata_barrier(world) != FERMATA_OK) return code != 0 ? code : 73;
+      if (rank == 0 && (folds == 0 || folds != folds_of_an_input)) return 74;
+      if (fermata_barrier(world) != FERMATA_OK) return 75;
+      if (rank == 0) folds = folds_of_an_input = 0;
+      code = reduce_pair(world, rank, 0, 2);
+      if (rank == 0 && (folds == 0 || folds_of_an_input != 0)) return 76;
+      return code != 0 ? code : fermata_barrier(world) == FERMATA_OK ? 0 : 77;
     });
   });
   for (int p = 0; p < 2; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
