@@ -4,65 +4,37 @@
 #include <sstream>
 
 #include "algo/algorithm.hpp"
-#include "fermata/fermata.h"
+#include "bench/team_subject.hpp"
 
 namespace fermata::bench {
 namespace {
 
-static_assert(static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
-
-// The library's: a team of processes takes any number of members of each.
-int engine_of(const Case& c) { return c.engine == Engine::kThreads ? FERMATA_THREADS : FERMATA_PROCESSES; }
-
-std::string failure(const char* what, int status) {
-  const std::string detail = fermata_error_detail();
-  return std::string(what) + ": " + fermata_status_string(status) + (detail.empty() ? "" : ": " + detail);
-}
-
 // Does a plan of the planner's carry it? Else it is an operation on blocks, which any team has.
 bool rides(Kind collective, int bytes) { return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload); }
 
-class Own final : public Subject {
+class Own final : public TeamSubject {
  public:
   explicit Own(OwnSubject choice) : choice_(std::move(choice)) {}
-  ~Own() override {
-    for (fermata_member* member : members_) fermata_member_leave(member);
-    fermata_team_destroy(team_);
-    fermata_plan_destroy(plan_);
-  }
+  ~Own() override { fermata_plan_destroy(plan_); }
 
   std::string prepare(const Case& c, Arena&) override {
-    case_ = c;
-    members_.resize(static_cast<std::size_t>(c.members));
     if (rides(c.collective, c.bytes)) {
       const std::string failed = plan(c);
       if (!failed.empty()) return failed;
     }
-    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = c.members;
-    config.engine = engine_of(c);
-    config.cpus = c.cpus.empty() ? nullptr : c.cpus.data();
-    config.plans = &plan_;
-    config.plan_count = plan_ != nullptr ? 1 : 0;
-    const int status = fermata_team_create(&config, &team_);
-    return status == FERMATA_OK ? "" : failure("team", status);
-  }
-
-  std::string enter(int rank) override {
-    const int status = fermata_team_join(team_, rank, &members_[static_cast<std::size_t>(rank)]);
-    return status == FERMATA_OK ? "" : failure("join", status);
+    return make_team(c, plan_);
   }
 
   void work(int rank, Turn& turn) override {
-    fermata_member* const member = members_[static_cast<std::size_t>(rank)];
-    const auto count = static_cast<size_t>(case_.doubles());
+    fermata_member* const member = member_of(rank);
+    const auto count = static_cast<size_t>(turn.doubles);
     const size_t bytes = count * sizeof(double);
     int bad = 0;  // statuses are checked as a program would: one test of the result
     const auto note = [&bad](int status) {
       if (status != FERMATA_OK) [[unlikely]]
         bad = status;
     };
-    switch (case_.collective) {
+    switch (turn.collective) {
       case Kind::kBarrier:
         turn.run(rank, [&] { note(fermata_barrier(member)); });
         break;
@@ -110,7 +82,6 @@ class Own final : public Subject {
     turn.lines[rank].status = bad;
   }
 
-  std::string version() const override { return std::string("fermata ") + fermata_version(); }
   std::string description() const override {
     if (plan_ == nullptr) return {};
     size_t length = 0;
@@ -124,6 +95,7 @@ class Own final : public Subject {
  private:
   std::string plan(const Case& c) {
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+    static_assert(static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);
     request.members = c.members;
     request.kind = static_cast<int>(c.collective);
     request.engine = engine_of(c);
@@ -136,10 +108,7 @@ class Own final : public Subject {
   }
 
   const OwnSubject choice_;
-  Case case_;
   fermata_plan* plan_ = nullptr;
-  fermata_team* team_ = nullptr;
-  std::vector<fermata_member*> members_;
 };
 
 std::vector<std::string> spellings(const std::vector<std::string>& wanted, int members) {

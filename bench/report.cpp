@@ -79,14 +79,6 @@ std::string heading(const Row& row) {
   return text + line;
 }
 
-std::string short_ratio(double value) {
-  if (value >= 999.5) return short_number(value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
-  return text;
-}
-std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" + short_ratio(i.high); }
-
 std::string line_of(const Row& row) {
   const Summary& s = row.summary;
   const std::string label = row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
@@ -130,6 +122,14 @@ std::string short_number(double value) {
   return text;
 }
 
+std::string short_ratio(double value) {
+  if (value >= 999.5) return short_number(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+  return text;
+}
+std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" + short_ratio(i.high); }
+
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
   nlohmann::json results = nlohmann::json::array();
   for (const Row& row : outcome.rows) results.push_back(row_json(row));
@@ -162,6 +162,11 @@ std::string to_table(const Outcome& outcome) {
   }
   if (previous != nullptr)
     text += "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was faster.\n";
+  return text + left_out_table(outcome);
+}
+
+std::string left_out_table(const Outcome& outcome) {
+  std::string text;
   if (!outcome.left_out.empty()) text += "\nleft out:\n";
   for (const LeftOut& l : outcome.left_out) {
     const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " +

@@ -21,9 +21,13 @@ nlohmann::json to_json(const Options& options, const Outcome& outcome, const std
 
 // Lines of at most kTableWidth columns: one block per (n, bytes, quantity, engine).
 std::string to_table(const Outcome& outcome);
+std::string left_out_table(const Outcome& outcome);  // its last part
 
 // "31.2", "1234", "12.3k", "4.56M": up to five characters below 1e12, plus a sign.
 std::string short_number(double value);
+// "0.95", "12.3", "1234", "12.3k"; "0.95-1.05"
+std::string short_ratio(double value);
+std::string short_interval(const Interval& interval);
 
 }  // namespace fermata::bench
 #endif

@@ -2,12 +2,14 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 
 #include "commands.hpp"
 
 #ifdef FERMATA_HAVE_BENCH
+#include "bench/guidelines.hpp"
 #include "bench/report.hpp"
 #include "bench/session.hpp"
 
@@ -15,10 +17,10 @@ namespace fermata::tool {
 namespace {
 
 struct Arguments {
-  std::string collective = "barrier", members = "2", engine = "threads", algorithm = "all", layout,
+  std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
               rivals = "all", bytes;
   std::string quantity = "period", json;
-  bool no_pin = false, no_floors = false;
+  bool no_pin = false, no_floors = false, guidelines = false;
   double seconds = 10, limit = 10;
   int burners = 0;
   std::uint64_t seed = 1;
@@ -42,12 +44,15 @@ std::string collectives() {
   return list;
 }
 
+Kind kind_of(const std::string& name) {
+  const auto kind = bench::kind_from(name);
+  if (!kind) throw CommandError("no collective '" + name + "': " + collectives());
+  return *kind;
+}
+
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
-  const auto kind = bench::kind_from(a.collective);
-  if (!kind)
-    throw CommandError("no collective '" + a.collective + "': " + collectives());
-  o.collective = *kind;
+  o.collective = a.collective.empty() ? Kind::kBarrier : kind_of(a.collective);
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
   o.engines.clear();
@@ -71,9 +76,11 @@ bench::Options options_from(const Arguments& a) {
   o.limit_s = a.limit;
   o.burners = a.burners;
   o.seed = a.seed;
-  const std::string wrong = bench::check(o);
-  if (!wrong.empty()) throw CommandError(wrong);
   return o;
+}
+
+void refuse(const std::string& wrong) {
+  if (!wrong.empty()) throw CommandError(wrong);
 }
 
 // One line that is written over; on anything but a terminal one line per tenth.
@@ -97,23 +104,64 @@ std::string command_line_of_this_process() {
   return text;
 }
 
+// The file that --json names: opened before the run, not after it.
+class ResultFile {
+ public:
+  explicit ResultFile(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    file_.open(path_);
+    if (!file_) throw CommandError("cannot write " + path_);
+  }
+  void write(const nlohmann::json& json) {
+    if (path_.empty()) return;
+    file_ << json.dump(1) << '\n';
+    if (!file_.flush()) throw CommandError("cannot write " + path_);
+  }
+
+ private:
+  const std::string path_;
+  std::ofstream file_;
+};
+
+void end_progress() {
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+}
+
+void compare(bench::Options options, const Arguments& a) {
+  refuse(bench::check(options));
+  ResultFile file(a.json);
+  const bench::Outcome outcome = bench::run(options);
+  end_progress();
+  fmt::print("{}", bench::to_table(outcome));
+  file.write(bench::to_json(options, outcome, command_line_of_this_process()));
+  if (outcome.rows.empty()) throw CommandError("no subject could be measured");
+}
+
+void check_guidelines(bench::Options options, const Arguments& a) {
+  std::vector<Kind> kinds;
+  for (int kind = 0; kind < kKindCount && a.collective.empty(); ++kind) {
+    if (bench::has_guidelines(static_cast<Kind>(kind))) kinds.push_back(static_cast<Kind>(kind));
+  }
+  if (kinds.empty()) kinds = {options.collective};
+  refuse(bench::check_guidelines(options, kinds));
+  ResultFile file(a.json);
+  const bench::Outcome outcome = bench::run_guidelines(options, kinds);
+  end_progress();
+  const std::vector<bench::Guideline> guidelines = bench::judge(outcome);
+  fmt::print("{}{}", bench::guidelines_table(guidelines), bench::left_out_table(outcome));
+  nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
+  json["guidelines"] = bench::guidelines_json(guidelines);
+  file.write(json);
+  if (guidelines.empty()) throw CommandError("no guideline could be checked");
+  const auto violated = std::count_if(guidelines.begin(), guidelines.end(),
+                                      [](const bench::Guideline& g) { return g.finding == bench::Finding::kViolated; });
+  if (violated != 0) throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
+}
+
 void bench_command(const Arguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
-  const std::string command = command_line_of_this_process();
-  std::ofstream file;
-  if (!a.json.empty()) {
-    file.open(a.json);  // before the run, not after it
-    if (!file) throw CommandError("cannot write " + a.json);
-  }
-  const bench::Outcome outcome = bench::run(options);
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
-  fmt::print("{}", bench::to_table(outcome));
-  if (file.is_open()) {
-    file << bench::to_json(options, outcome, command).dump(1) << '\n';
-    if (!file.flush()) throw CommandError("cannot write " + a.json);
-  }
-  if (outcome.rows.empty()) throw CommandError("no subject could be measured");
+  a.guidelines ? check_guidelines(options, a) : compare(options, a);
 }
 
 }  // namespace
@@ -122,7 +170,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("collective", a->collective, collectives())->capture_default_str();
+  command->add_option("collective", a->collective, collectives() + "; barrier if not given, with --guidelines all");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
   command
@@ -139,6 +187,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")
       ->capture_default_str();
   command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
+  command->add_flag("--guidelines", a->guidelines,
+                    "Is each collective as fast as what does the same by other calls? Exit status 1 if one is not");
   command->add_flag("--no-pin", a->no_pin, "Never pin members");
   command->add_flag("--no-floors", a->no_floors, "Leave floors and probes out; there are no bounds then");
   command->add_option("--json", a->json, "Write raw samples, statistics and the machine to this file");

@@ -1,0 +1,35 @@
+// What Fermata's own subjects have in common: a team, made before its members exist, that each of them joins.
+#ifndef FERMATA_BENCH_TEAM_SUBJECT_HPP
+#define FERMATA_BENCH_TEAM_SUBJECT_HPP
+
+#include <string>
+#include <vector>
+
+#include "bench/subject.hpp"
+#include "fermata/fermata.h"
+
+namespace fermata::bench {
+
+int engine_of(const Case& c);
+
+class TeamSubject : public Subject {
+ public:
+  ~TeamSubject() override;
+  std::string prepare(const Case& c, Arena&) override { return make_team(c, nullptr); }
+  std::string enter(int rank) override;
+  std::string version() const override { return std::string("fermata ") + fermata_version(); }
+
+ protected:
+  // plan: instead of what the library would take, or nullptr. It must outlive the team's making only.
+  std::string make_team(const Case& c, const fermata_plan* plan);
+  fermata_member* member_of(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+  // What went wrong, with the library's own words.
+  static std::string failure(const char* what, int status);
+
+ private:
+  fermata_team* team_ = nullptr;
+  std::vector<fermata_member*> members_;
+};
+
+}  // namespace fermata::bench
+#endif
