@@ -27,9 +27,10 @@ void keep_fastest_variants(std::vector<Row>& rows) {
   rows = std::move(kept);
 }
 
-const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine) {
+// Of the quantity given, if one is.
+const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine, std::optional<Quantity> quantity = {}) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-    return row.subject == subject && row.what.engine == engine && row.summary.count != 0;
+    return row.subject == subject && row.what.engine == engine && row.summary.count != 0 && row.quantity == quantity.value_or(row.quantity);
   });
   return found == rows.end() ? nullptr : &*found;
 }
@@ -91,11 +92,11 @@ void settle(std::vector<Row>& rows) {
     } else {
       bound_from_probes(row, round_trip, two_switches);
     }
-    if (const Row* const planned = find(rows, "planned", row.what.engine)) {
+    if (const Row* const planned = find(rows, "planned", row.what.engine, row.quantity)) {
       row.ratio_to_plan = paired_ratio(row.rounds, planned->rounds);
     }
     const Row* const threads =
-        row.what.engine != Engine::kThreads ? find(rows, row.subject, Engine::kThreads) : nullptr;
+        row.what.engine != Engine::kThreads ? find(rows, row.subject, Engine::kThreads, row.quantity) : nullptr;
     if (threads != nullptr) row.ratio_to_threads = paired_ratio(row.rounds, threads->rounds);
   }
   std::sort(settled.begin(), settled.end(), [](const Row& a, const Row& b) {

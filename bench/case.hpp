@@ -14,16 +14,20 @@ namespace fermata::bench {
 
 // kMixed: processes of two members each, an odd one alone.
 enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1, kMixed = 2 };
-// kStagger is not reported: it is the untimed check in which one member after the other comes late.
-enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3 };
+// kStagger is not reported: it is the untimed check in which one member after the other comes late. kSkewed and kOverlap are
+// `fermata bench overlap`'s (bench/overlap.hpp).
+enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3, kSkewed = 4, kOverlap = 5 };
 
 constexpr const char* name_of(Engine e) {
   return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed";
 }
 constexpr const char* name_of(Quantity q) {
-  constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger"};
+  constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger", "skewed", "overlap"};
   return kNames[static_cast<int>(q)];
 }
+
+// A delay between episodes is subtracted from what they take.
+constexpr bool has_reference(Quantity q) { return q == Quantity::kEpcc || q == Quantity::kSkewed || q == Quantity::kOverlap; }
 
 std::optional<Kind> kind_from(std::string_view name);
 std::optional<Engine> engine_from(std::string_view name);

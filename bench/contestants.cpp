@@ -77,6 +77,7 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
                         (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least &&
                         bytes <= entry.bytes.most;
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
+      if (quantity == Quantity::kOverlap && !entry.overlaps) continue;
       list.push_back(from_entry(options, entry, base));
     }
     for (const OwnSubject& own :

@@ -26,6 +26,7 @@ class Own final : public TeamSubject {
   }
 
   void work(int rank, Turn& turn) override {
+    if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
     fermata_member* const member = member_of(rank);
     const auto count = static_cast<size_t>(turn.doubles);
     const size_t bytes = count * sizeof(double);
@@ -93,6 +94,33 @@ class Own final : public TeamSubject {
   }
 
  private:
+  // Begin, compute with a call for progress after each chunk, wait.
+  void overlap(int rank, Turn& turn) {
+    static_assert(static_cast<int>(Kind::kAllreduce) == FERMATA_DO_ALLREDUCE);
+    fermata_member* const member = member_of(rank);
+    fermata_operation sum = FERMATA_OPERATION_INIT;
+    sum.collective = static_cast<int>(turn.collective);
+    sum.count = static_cast<size_t>(turn.doubles);
+    sum.type = FERMATA_DOUBLE;
+    sum.op = FERMATA_SUM;
+    int bad = turn.collective == Kind::kAllreduce ? FERMATA_OK : FERMATA_ERR_UNSUPPORTED;
+    turn.run(rank, [&](const double* in, double* out) {
+      sum.in = in;
+      sum.out = out;
+      fermata_request* request = nullptr;
+      int status = fermata_begin(member, &sum, &request);
+      for (std::uint64_t chunk = 0; chunk < turn.order.chunks && status >= 0; ++chunk) {
+        delay(turn.order.delay_rounds);
+        status = fermata_progress(member, 0);
+      }
+      if (status >= 0) status = fermata_request_wait(request);
+      if (status == FERMATA_OK) status = fermata_request_free(request);
+      if (status != FERMATA_OK) [[unlikely]]
+        bad = status;
+    });
+    turn.lines[rank].status = bad;
+  }
+
   std::string plan(const Case& c) {
     fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
     static_assert(static_cast<int>(Kind::kReduce) == FERMATA_REDUCE);

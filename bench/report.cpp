@@ -19,11 +19,14 @@ nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
   return {ratio->interval->low, ratio->interval->high};
 }
 
+nlohmann::json numbers_of(const std::vector<double>& rounds) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const double value : rounds) list.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
+  return list;
+}
+
 nlohmann::json row_json(const Row& row) {
-  nlohmann::json samples = nlohmann::json::array();
-  for (const double value : row.rounds)
-    samples.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
-  return {{"subject", row.subject},
+  nlohmann::json json = {{"subject", row.subject},
           {"variant", row.variant},
           {"collective", fermata::name_of(row.what.collective)},
           {"engine", name_of(row.what.engine)},
@@ -31,7 +34,7 @@ nlohmann::json row_json(const Row& row) {
           {"bytes", row.what.bytes},
           {"quantity", name_of(row.quantity)},
           {"unit", "ns"},
-          {"samples", std::move(samples)},
+          {"samples", numbers_of(row.rounds)},
           {"median", row.summary.median},
           {"p10", row.summary.p10},
           {"p90", row.summary.p90},
@@ -44,6 +47,8 @@ nlohmann::json row_json(const Row& row) {
           {"ratio_to_threads", median_of(row.ratio_to_threads)},
           {"ratio_to_threads_interval", interval_of(row.ratio_to_threads)},
           {"pinned", !row.what.cpus.empty()}};
+  if (!row.references.empty()) json["references"] = numbers_of(row.references);
+  return json;
 }
 
 std::string clipped(const std::string& text, std::size_t width) {

@@ -18,6 +18,9 @@ constexpr double kTooSlowNs = 100e6;  // an episode; such a subject would eat ev
 constexpr double kDelayNs = 100;      // EPCC's delay between episodes
 constexpr double kSkewNs = 300;       // spread of arrivals when latency is measured
 constexpr std::size_t kMinRounds = 5;
+// Overlap: computing for 2 ms in chunks of 10 us, members up to 1 ms apart, so that each has begun before any has computed.
+constexpr double kChunkNs = 10e3;
+constexpr std::uint64_t kChunks = 200, kApartNs = 1'000'000;
 
 // Rounds of delay() per nanosecond here.
 double delay_rate() {
@@ -37,7 +40,8 @@ struct Player {
   double batch_ns = 0;  // what its last batch took, warm-up included
   double batch_episodes = 1;
   double used_ns = 0;  // and all of its rounds
-  std::vector<double> rounds;
+  std::vector<double> rounds, references;
+  double reference_ns = 0;  // of the last batch
   std::string error;
 };
 
@@ -85,6 +89,7 @@ class Group {
     const Remote::Outcome outcome = p.remote.turn(p.order, options_.limit_s);
     p.error = outcome.error;
     p.batch_ns = outcome.reply.elapsed_ns;
+    p.reference_ns = outcome.reply.reference_ns;
     p.batch_episodes = static_cast<double>(std::max<std::uint64_t>(outcome.reply.episodes, 1));
     return outcome.reply.value_ns;
   }
@@ -95,8 +100,10 @@ class Group {
   void calibrate(Player& p) {
     p.order = Order{};
     p.order.quantity = p.who.quantity;
-    p.order.delay_rounds = static_cast<std::uint64_t>(kDelayNs * rate_);
-    p.order.skew_ns = static_cast<std::uint64_t>(kSkewNs * rate_);
+    const bool computes = p.who.quantity == Quantity::kSkewed || p.who.quantity == Quantity::kOverlap;
+    p.order.delay_rounds = static_cast<std::uint64_t>((computes ? kChunkNs : kDelayNs) * rate_);
+    p.order.chunks = computes ? kChunks : 1;
+    p.order.skew_ns = computes ? kApartNs : static_cast<std::uint64_t>(kSkewNs * rate_);
     take_turn(p);
     if (p.error.empty() && cost(p) > kTooSlowNs) take_turn(p);  // the first turn wakes everybody up
     if (!p.error.empty()) return;
@@ -177,17 +184,22 @@ class Group {
       std::shuffle(players_.begin(), players_.end(), random_);
       for (const auto& p : players_) {
         p->rounds.resize(round, kNever);
+        p->references.resize(round, kNever);
         if (!p->error.empty() || sits_out(*p, spent())) continue;
         report(0.3 + 0.7 * std::min(spent() / budget, 1.0), "round " + std::to_string(round + 1));
         const double value = take_turn(*p);
         leave_out_failed(*p);
         if (!p->error.empty()) continue;
         p->rounds.push_back(value);
+        p->references.push_back(p->reference_ns);
         p->used_ns += p->batch_ns;
         if (p->batch_ns > 3 * target_ns_ || p->batch_ns < target_ns_ / 3) size_batch(*p, cost(*p));
       }
     }
-    for (const auto& p : players_) p->rounds.resize(round, kNever);
+    for (const auto& p : players_) {
+      p->rounds.resize(round, kNever);
+      p->references.resize(round, kNever);
+    }
   }
 
   // A subject that has had twice its share of the time sits out, so that slow ones don't take the others'
@@ -210,6 +222,7 @@ class Group {
       row.what = c.what;
       row.quantity = c.quantity;
       row.rounds = p->rounds;
+      if (has_reference(c.quantity)) row.references = p->references;
       row.summary = summarize(p->rounds);
       row.stages = c.stages;
     }
@@ -228,6 +241,11 @@ class Group {
 
 }  // namespace
 
+void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share,
+               Outcome& outcome) {
+  Group(options, outcome, title, done, share).run(std::move(list));
+}
+
 Outcome run(const Options& options) {
   Outcome outcome;
   std::vector<int> payloads = options.bytes;
@@ -242,8 +260,7 @@ Outcome run(const Options& options) {
         std::string title = "n=" + std::to_string(members);
         if (bytes != 0) title += " " + std::to_string(bytes) + " bytes";
         if (quantity != Quantity::kPeriod) title += std::string(" ") + name_of(quantity);
-        Group group(options, outcome, title, done / groups, 1 / groups);
-        group.run(contestants(options, members, bytes, quantity));
+        run_group(options, contestants(options, members, bytes, quantity), title, done / groups, 1 / groups, outcome);
         ++done;
       }
     }

@@ -45,7 +45,7 @@ struct Options {
   int burners = 0;
   std::uint64_t seed = 1;
   std::string worker_directory;   // "": beside the tool, or its libexec
-  std::vector<Contestant> extra;  // `what` is completed by the group; tests use it
+  std::vector<Contestant> extra;  // further ones; `what` is completed by the group
   std::function<void(double done, const std::string& what)> progress;
 };
 
@@ -54,7 +54,8 @@ struct Row {
   Role role = Role::kRival;
   Case what;
   Quantity quantity = Quantity::kPeriod;
-  std::vector<double> rounds;  // ns per episode, one per round; NaN where it did not run
+  std::vector<double> rounds;      // ns per episode, one per round; NaN where it did not run
+  std::vector<double> references;  // likewise, what was subtracted; empty where nothing is
   Summary summary;
   std::optional<double> bound;
   std::string bound_source;  // which floor, or "estimate: ..."
@@ -80,6 +81,10 @@ struct Outcome {
 std::string check(const Options& options);
 // Precondition: check(options) is "", and this process has no threads.
 Outcome run(const Options& options);
+
+// One group, appended to `outcome`: `done` of the whole run is over before it, `share` of it is this group's.
+void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share,
+               Outcome& outcome);
 
 // One group's contestants (bench/contestants.cpp) and bounds (bench/bounds.cpp).
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity);

@@ -58,7 +58,7 @@ constexpr Entry runtime(const char* name, const char* worker, const char* enviro
   return {name, "", Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr, worker, environment, needs};
 }
 constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
-  return {name, "", Role::kRival, kAnyKind, kProcesses, 0, kAnySize, nullptr, worker, "", needs};
+  return {name, "", Role::kRival, kAnyKind, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
 }
 
 const Entry kTable[] = {

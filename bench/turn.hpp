@@ -23,47 +23,10 @@
 #include "bench/arena.hpp"
 #include "bench/case.hpp"
 #include "bench/clock.hpp"
+#include "bench/order.hpp"
+#include "bench/probes.hpp"
 
 namespace fermata::bench {
-
-inline constexpr std::uint64_t kMaxStamps = 2048;  // episodes of one latency batch
-
-// One batch, as the parent orders it. Plain data: it goes over a socket.
-struct Order {
-  Quantity quantity = Quantity::kPeriod;
-  std::uint64_t episodes = 1;
-  std::uint64_t warm = 1;  // untimed episodes before, checked all the same
-  std::uint64_t check_every = 1;
-  std::uint64_t delay_rounds = 0;  // kEpcc
-  std::uint64_t skew_ns = 0;  // kLatency: arrivals spread over so much; kStagger: how late the late one is
-  std::uint64_t seed = 1;
-  std::uint64_t limit_ns = 0;  // warm-up and batch each end early after so much; 0: never
-};
-static_assert(std::is_trivially_copyable_v<Order>);
-
-// Written by one member during a turn, read by the host after all have finished (the crew's gate orders
-// that).
-struct alignas(kMaxLine) MemberLine {
-  std::uint64_t begin_ns = 0;
-  std::uint64_t end_ns = 0;
-  std::uint64_t episodes = 0;  // timed ones
-  std::uint64_t warm = 0;
-  double reference_ns = 0;  // kEpcc: one delay
-  std::uint64_t failures = 0;
-  double expected = 0, seen = 0;  // of the first failure
-  int about = -1;                 // rank whose data was wrong, or element of the result
-  int status = 0;                 // of a subject that reports errors; not 0: the turn is void
-};
-
-// Plain on purpose: the barrier under test is all that orders these accesses.
-struct alignas(kMaxLine) Cell {
-  std::uint64_t value[2] = {0, 0};
-};
-
-struct alignas(kMaxLine) Stamps {
-  std::uint64_t arrival[kMaxStamps];
-  std::uint64_t departure[kMaxStamps];
-};
 
 class Turn {
  public:
@@ -104,6 +67,9 @@ class Turn {
   // check number after which all members stop. order: relaxed: it is written before rank 0 enters the episode
   // of that check and read after it.
   alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
+  // Members that have come to a meeting of the harness's own, in all: episodes whose arrivals are skewed begin with one, so
+  // that what is late is late by the skew alone.
+  alignas(kMaxLine) std::atomic<std::uint64_t> met{0};
 
  private:
   static constexpr std::size_t kPage = 4096;
@@ -242,73 +208,6 @@ class DataCheck {
   int sampled_ = 0;
 };
 
-struct PeriodProbe {
-  void before() {}
-  void after() {}
-  void timed_part() {}
-};
-
-// Arrivals are spread at random over skew_ns, so that the last one is any member and nobody runs in lock
-// step.
-class LatencyProbe {
- public:
-  LatencyProbe(Turn& turn, int rank)
-      : stamps_(turn.stamps[rank]),
-        skew_(turn.order.skew_ns),
-        random_(turn.order.seed * 0x9e3779b97f4a7c15u +
-                static_cast<std::uint64_t>(rank) * 0xbf58476d1ce4e5b9u + 1) {}
-  void before() {
-    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
-    if (skew_ != 0) delay(random_ % skew_);
-    stamps_.arrival[at_] = ticks();
-  }
-  void after() {
-    stamps_.departure[at_] = ticks();
-    at_ = at_ + 1 < kMaxStamps ? at_ + 1 : at_;
-  }
-  void timed_part() { at_ = 0; }
-
- private:
-  Stamps& stamps_;
-  std::uint64_t at_ = 0;
-  const std::uint64_t skew_;
-  std::uint64_t random_;
-};
-
-class EpccProbe {
- public:
-  EpccProbe(Turn& turn, int rank) : rounds_(turn.order.delay_rounds) {
-    // The reference: the delay alone. One member times it while the others wait in the first warm-up episode.
-    if (rank != 0) return;
-    const std::uint64_t repeats = std::clamp<std::uint64_t>(turn.order.episodes, 100, 2000);
-    const std::uint64_t begin = now_ns();
-    for (std::uint64_t i = 0; i < repeats; ++i) delay(rounds_);
-    turn.lines[rank].reference_ns = static_cast<double>(now_ns() - begin) / static_cast<double>(repeats);
-  }
-  void before() { delay(rounds_); }
-  void after() {}
-  void timed_part() {}
-
- private:
-  const std::uint64_t rounds_;
-};
-
-// One member after the other comes late: whoever does not wait for it is seen by the check.
-class StaggerProbe {
- public:
-  StaggerProbe(Turn& turn, int rank) : members_(turn.members), rank_(rank), late_(turn.order.skew_ns) {}
-  void before() {
-    if (episode_++ % members_ == rank_) spin_ns(late_);
-  }
-  void after() {}
-  void timed_part() {}
-
- private:
-  const int members_, rank_;
-  const std::uint64_t late_;
-  int episode_ = 0;
-};
-
 }  // namespace detail
 
 template <class Probe, class Check, class Episode>
@@ -349,21 +248,27 @@ void Turn::timed(int rank, Probe& probe, Check& check, Episode& episode) {
 
 template <class Check, class Episode>
 void Turn::by_quantity(int rank, Check& check, Episode& episode) {
+  const ProbePlace place{order, lines[rank], stamps[rank], met, rank, members};
   switch (order.quantity) {
     case Quantity::kPeriod: {
-      detail::PeriodProbe probe;
+      PeriodProbe probe;
       return timed(rank, probe, check, episode);
     }
     case Quantity::kLatency: {
-      detail::LatencyProbe probe(*this, rank);
+      LatencyProbe probe(place);
       return timed(rank, probe, check, episode);
     }
     case Quantity::kEpcc: {
-      detail::EpccProbe probe(*this, rank);
+      EpccProbe probe(place);
+      return timed(rank, probe, check, episode);
+    }
+    case Quantity::kSkewed:
+    case Quantity::kOverlap: {
+      SkewProbe probe(place);
       return timed(rank, probe, check, episode);
     }
     case Quantity::kStagger: {
-      detail::StaggerProbe probe(*this, rank);
+      StaggerProbe probe(place);
       return timed(rank, probe, check, episode);
     }
   }

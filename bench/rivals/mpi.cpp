@@ -95,6 +95,7 @@ class Mpi final : public Subject {
   }
 
   void work(int rank, Turn& turn) override {
+    if (turn.order.quantity == Quantity::kOverlap) return overlap(rank, turn);
     const int count = turn.doubles;
     int bad = MPI_SUCCESS;
     const auto run = [&](auto&& call) {
@@ -163,6 +164,22 @@ class Mpi final : public Subject {
   }
 
  private:
+  // Begin, compute with a call for progress after each chunk, wait.
+  static void overlap(int rank, Turn& turn) {
+    int bad = turn.collective == Kind::kAllreduce ? MPI_SUCCESS : MPI_ERR_OP;
+    turn.run(rank, [&](const double* in, double* out) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      int status = MPI_Iallreduce(in, out, turn.doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+      int over = 0;
+      for (std::uint64_t chunk = 0; chunk < turn.order.chunks; ++chunk) {
+        delay(turn.order.delay_rounds);
+        if (over == 0 && status == MPI_SUCCESS) status = MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+      }
+      if (over == 0 && status == MPI_SUCCESS) status = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (status != MPI_SUCCESS) bad = status;
+    });
+    turn.lines[rank].status = bad;
+  }
   static std::string log_file() { return scratch() + "/launcher.log"; }
   [[noreturn]] static void become_launcher(std::vector<std::string>& list, pid_t host) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -10,11 +10,14 @@
 
 #ifdef FERMATA_HAVE_BENCH
 #include "bench/guidelines.hpp"
+#include "bench/overlap.hpp"
 #include "bench/report.hpp"
 #include "bench/session.hpp"
 
 namespace fermata::tool {
 namespace {
+
+constexpr const char* kOverlap = "overlap";  // in a collective's place: bench/overlap.hpp
 
 struct Arguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
@@ -52,7 +55,7 @@ Kind kind_of(const std::string& name) {
 
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
-  o.collective = a.collective.empty() ? Kind::kBarrier : kind_of(a.collective);
+  o.collective = a.collective.empty() ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
   o.engines.clear();
@@ -158,10 +161,23 @@ void check_guidelines(bench::Options options, const Arguments& a) {
   if (violated != 0) throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
 }
 
+void overlap(bench::Options options, const Arguments& a) {
+  refuse(bench::check_overlap(options));
+  ResultFile file(a.json);
+  const bench::Outcome outcome = bench::run_overlap(options);
+  end_progress();
+  fmt::print("{}{}", bench::overlap_table(outcome), bench::left_out_table(outcome));
+  nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
+  json["overlap"] = bench::overlap_json(outcome);
+  file.write(json);
+  if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
+}
+
 void bench_command(const Arguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
-  a.guidelines ? check_guidelines(options, a) : compare(options, a);
+  if (a.guidelines) return check_guidelines(options, a);
+  a.collective == kOverlap ? overlap(options, a) : compare(options, a);
 }
 
 }  // namespace
@@ -170,7 +186,8 @@ void add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("collective", a->collective, collectives() + "; barrier if not given, with --guidelines all");
+  command->add_option("collective", a->collective,
+                      collectives() + "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
   command

@@ -49,6 +49,22 @@ TEST_P(Mpi, EveryCollectiveIsRight) {
   }
 }
 
+TEST_P(Mpi, AnAllreduceGoesOnWhileRanksCompute) {
+  what_.collective = Kind::kAllreduce;
+  what_.bytes = 40000;
+  Remote remote;
+  ASSERT_EQ(remote.start(launch_, what_), "");
+  Order order;
+  order.quantity = Quantity::kOverlap;
+  order.episodes = 20;
+  order.chunks = 20;
+  order.delay_rounds = 1000;
+  order.skew_ns = 10'000;
+  const Remote::Outcome outcome = remote.turn(order, 30);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_GT(outcome.reply.reference_ns, 0);
+}
+
 // Processes that run the worker's executable, with the CPU time that each has used.
 std::vector<std::pair<pid_t, long>> processes_of(const std::string& executable) {
   std::vector<std::pair<pid_t, long>> found;
