@@ -1,9 +1,18 @@
 # Sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI> and FERMATA_MPIRUN_<MPI> for `mpi`, openmpi or mpich: the wrapper that
-# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time.
+# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time. ARGN: the folder where it
+# lies alone, under plain names; nothing is remembered of its absence, since scripts/bootstrap --rivals may fill it any time.
 function(check_mpi mpi)
   string(TOUPPER ${mpi} upper)
-  find_program(FERMATA_MPICXX_${upper} NAMES mpicxx.${mpi})
-  find_program(FERMATA_MPIRUN_${upper} NAMES mpirun.${mpi} mpiexec.${mpi})
+  if(NOT ARGN)
+    find_program(FERMATA_MPICXX_${upper} NAMES mpicxx.${mpi})
+    find_program(FERMATA_MPIRUN_${upper} NAMES mpirun.${mpi} mpiexec.${mpi})
+  elseif(EXISTS ${ARGN}/bin/mpicxx)
+    find_program(FERMATA_MPICXX_${upper} NAMES mpicxx PATHS ${ARGN}/bin NO_DEFAULT_PATH)
+    find_program(FERMATA_MPIRUN_${upper} NAMES mpirun PATHS ${ARGN}/bin NO_DEFAULT_PATH)
+  else()
+    unset(FERMATA_HAVE_${upper} CACHE)
+    return()
+  endif()
   if(DEFINED CACHE{FERMATA_HAVE_${upper}})
     return()
   endif()

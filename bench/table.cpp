@@ -24,6 +24,7 @@ constexpr const char* kNeedsLibcxx = "clang++ with libc++ (Debian: clang-19 libc
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
 constexpr const char* kNeedsOpenMpi = "Open MPI (Debian: libopenmpi-dev openmpi-bin), found when configuring";
 constexpr const char* kNeedsMpich = "MPICH (Debian: libmpich-dev mpich), found when configuring";
+constexpr const char* kNeedsWheels = "scripts/bootstrap --rivals, before configuring";
 
 constexpr const char* kGompActive = "OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite OMP_DYNAMIC=false";
 constexpr const char* kGompPassive = "OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0 OMP_DYNAMIC=false";
@@ -104,6 +105,8 @@ const Entry kTable[] = {
     rival("reduce_naive", kReductions, kBothEngines, make_reduce_naive),
     mpi("openmpi", "fermata-bench-worker-openmpi", kNeedsOpenMpi),
     mpi("mpich", "fermata-bench-worker-mpich", kNeedsMpich),
+    mpi("openmpi5", "fermata-bench-worker-openmpi5", kNeedsWheels),
+    mpi("mpich5", "fermata-bench-worker-mpich5", kNeedsWheels),
 };
 
 }  // namespace

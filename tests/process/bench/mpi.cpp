@@ -32,7 +32,8 @@ class Mpi : public testing::TestWithParam<const char*> {
   Launch launch_;
   Case what_;
 };
-INSTANTIATE_TEST_SUITE_P(Rivals, Mpi, testing::Values("openmpi", "mpich"), [](const auto& each) { return std::string(each.param); });
+INSTANTIATE_TEST_SUITE_P(Rivals, Mpi, testing::Values("openmpi", "mpich", "openmpi5", "mpich5"),
+                         [](const auto& each) { return std::string(each.param); });
 
 TEST_P(Mpi, EveryCollectiveIsRight) {
   for (int kind = 0; kind < kKindCount; ++kind) {
