@@ -49,8 +49,25 @@ struct Case {
   Engine engine = Engine::kThreads;
   int members = 2;
   int bytes = 0;          // payload, a multiple of 8; 0 for a barrier. Of gather and the like: one member's block
+  bool rotating = false;  // episode e of a turn has root e mod members, else all have root 0
   std::vector<int> cpus;  // OS index of each rank's CPU; empty: nobody is pinned
   int doubles() const { return bytes / 8; }
+};
+
+// The roots of a turn's episodes, in order, the untimed ones too.
+class Roots {
+ public:
+  Roots(int members, bool rotating) : members_(members), step_(rotating ? 1 : 0) {}
+  int next() {
+    const int root = next_;
+    next_ += step_;
+    if (next_ == members_) next_ = 0;
+    return root;
+  }
+
+ private:
+  const int members_, step_;
+  int next_ = 0;
 };
 
 // "1,2,8" -> {1, 2, 8}; nothing on anything else than a list of non-negative numbers.

@@ -66,6 +66,7 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.collective = options.collective;
   base.members = members;
   base.bytes = bytes;
+  base.rotating = options.rotating;
   if (options.pin && members <= static_cast<int>(cpus.size()))
     base.cpus.assign(cpus.begin(), cpus.begin() + members);
 
@@ -77,7 +78,7 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
                         (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least &&
                         bytes <= entry.bytes.most;
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
-      if (quantity == Quantity::kOverlap && !entry.overlaps) continue;
+      if ((quantity == Quantity::kOverlap || options.rotating) && !entry.library) continue;
       list.push_back(from_entry(options, entry, base));
     }
     for (const OwnSubject& own :
@@ -118,6 +119,7 @@ std::string check(const Options& options) {
   }
   if (options.collective == Kind::kBarrier && !options.bytes.empty())
     return "--bytes: a barrier carries no payload";
+  if (options.rotating && !has_root(options.collective)) return "--roots: only broadcast, reduce, gather and scatter have one";
   for (const int bytes : options.bytes) {
     if (bytes < 8 || bytes > kMaxBytes || bytes % 8 != 0)
       return "--bytes: multiples of 8 (doubles) up to 8 MiB, not " + std::to_string(bytes);

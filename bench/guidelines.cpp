@@ -64,6 +64,7 @@ bool has_guidelines(Kind kind) {
 }
 
 std::string check_guidelines(Options options, const std::vector<Kind>& kinds) {
+  if (options.rotating) return "--roots: guidelines are of fixed roots";
   for (const Kind kind : kinds) {
     if (!has_guidelines(kind)) return std::string("--guidelines: there is no other way to do ") + fermata::name_of(kind);
     const std::string wrong = check(options_for(options, kind));

@@ -30,6 +30,7 @@ class Own final : public TeamSubject {
     fermata_member* const member = member_of(rank);
     const auto count = static_cast<size_t>(turn.doubles);
     const size_t bytes = count * sizeof(double);
+    Roots roots(turn.members, turn.rotating);
     int bad = 0;  // statuses are checked as a program would: one test of the result
     const auto note = [&bad](int status) {
       if (status != FERMATA_OK) [[unlikely]]
@@ -46,19 +47,20 @@ class Own final : public TeamSubject {
         break;
       case Kind::kReduce:
         turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, 0));
+          note(fermata_reduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, roots.next()));
         });
         break;
       case Kind::kBroadcast:
         turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_broadcast(member, rank == 0 ? const_cast<double*>(in) : out, bytes, 0));
+          const int root = roots.next();
+          note(fermata_broadcast(member, rank == root ? const_cast<double*>(in) : out, bytes, root));
         });
         break;
       case Kind::kGather:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, 0)); });
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, roots.next())); });
         break;
       case Kind::kScatter:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, 0)); });
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, roots.next())); });
         break;
       case Kind::kAllgather:
         turn.run(rank, [&](const double* in, double* out) { note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE)); });

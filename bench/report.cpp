@@ -32,6 +32,7 @@ nlohmann::json row_json(const Row& row) {
           {"engine", name_of(row.what.engine)},
           {"n", row.what.members},
           {"bytes", row.what.bytes},
+          {"roots", row.what.rotating ? "rotating" : "fixed"},
           {"quantity", name_of(row.quantity)},
           {"unit", "ns"},
           {"samples", numbers_of(row.rounds)},
@@ -69,6 +70,7 @@ std::string heading(const Row& row) {
            ", n = " + std::to_string(row.what.members);
     if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
     text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
+    if (row.what.rotating) text += ", rotating roots";
     if (row.what.cpus.empty()) text += ", not pinned";
   }
   text += "\n";

@@ -39,6 +39,7 @@ struct Options {
   std::vector<std::string> layouts;
   bool own = true;      // Fermata's subjects
   bool floors = true;   // and probes
+  bool rotating = false;  // roots
   bool pin = true;      // as long as there is a CPU for each member
   double seconds = 10;  // of rounds, per group
   double limit_s = 10;  // of one batch; then the subject counts as hung

@@ -65,7 +65,7 @@ struct Entry {
   const char* worker;       // executable that it lives in, or nullptr: the tool's own code
   const char* environment;  // of that executable: "A=1 B=2"
   const char* needs;        // what to install when it is not available
-  bool overlaps = false;    // its allreduce can go on while its caller computes
+  bool library = false;     // of collectives: any root, and an allreduce that goes on while its caller computes
 };
 
 constexpr unsigned bit(Kind k) { return 1u << static_cast<unsigned>(k); }

@@ -34,6 +34,7 @@ class Turn {
       : members(c.members),
         doubles(c.doubles()),
         collective(c.collective),
+        rotating(c.rotating),
         lines(arena.make_array<MemberLine>(static_cast<std::size_t>(c.members))),
         cells(arena.make_array<Cell>(static_cast<std::size_t>(c.members))),
         stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))),
@@ -51,13 +52,14 @@ class Turn {
   double* out_of(int rank) const { return buffer(2 * rank + 1); }
 
   // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects
-  // one that takes (const double* in, double* out); both may keep state in their captures.
+  // one that takes (const double* in, double* out); both may keep state in their captures: of rooted kinds, Roots.
   template <class Episode>
   void run(int rank, Episode&& episode);
 
   const int members;
   const int doubles;
   const Kind collective;
+  const bool rotating;
   Order order;                    // set by the host between turns
   std::uint64_t first_check = 1;  // likewise; numbers are never used twice, so stale data never passes
   MemberLine* const lines;
@@ -143,11 +145,13 @@ class DataCheck {
         given_(count_ * blocks_in(turn.collective, turn.members)),
         in_(turn.in_of(rank)),
         out_(turn.out_of(rank)),
+        roots_(turn.members, turn.rotating),
         number_(turn.first_check) {
     for (int k = 0; k < given_; ++k) in_[k] = value(rank_, k, 0);
   }
   template <class Episode>
   void call(Episode& episode) {
+    root_ = roots_.next();
     episode(static_cast<const double*>(in_), out_);
     asm volatile("" ::"r"(out_) : "memory");  // the result is used
   }
@@ -177,7 +181,7 @@ class DataCheck {
       for (int i = begin; i < count_; i += step) {
         const int k = from + i;
         const double tag = k % step_ == sampled_ ? tag_ : 0;
-        const double expected = folds(kind) ? sum(k, tag) : value(blocks > 1 ? b : 0, k, tag);
+        const double expected = folds(kind) ? sum(k, tag) : value(blocks > 1 ? b : root_, k, tag);
         const double seen = out_[b * count_ + i];
         if (seen != expected) [[unlikely]]
           fail(turn_.lines[rank_], b * count_ + i, expected, seen);
@@ -187,8 +191,8 @@ class DataCheck {
   bool has_result() const {
     switch (turn_.collective) {
       case Kind::kReduce:
-      case Kind::kGather: return rank_ == 0;
-      case Kind::kBroadcast:
+      case Kind::kGather: return rank_ == root_;
+      case Kind::kBroadcast: return rank_ != root_;
       case Kind::kExscan: return rank_ != 0;
       default: return true;
     }
@@ -203,6 +207,8 @@ class DataCheck {
   const int count_, step_, given_;
   double* const in_;
   double* const out_;
+  Roots roots_;
+  int root_ = 0;  // of the last episode
   std::uint64_t number_;
   double tag_ = 0;
   int sampled_ = 0;
@@ -212,8 +218,8 @@ class DataCheck {
 
 template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
-  // Contributors to a reduce or a gather do not wait for anybody, so nobody could tell them all when to stop.
-  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather;
+  // Contributors to a reduce or a gather do not wait for anybody, nor do roots, so nobody could tell them all when to stop.
+  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather && !rotating;
   const std::uint64_t deadline = now_ns() + order.limit_ns;
   const std::uint64_t every = order.check_every;
   std::uint64_t left = count;

@@ -172,6 +172,7 @@ std::vector<std::string> worker_arguments(std::string_view subject, const Case& 
       "--subject", std::string(subject),   "--collective", fermata::name_of(c.collective),
       "--engine",  name_of(c.engine),      "--members",    std::to_string(c.members),
       "--bytes",   std::to_string(c.bytes)};
+  if (c.rotating) list.insert(list.end(), {"--roots", "rotating"});
   if (!c.cpus.empty()) list.insert(list.end(), {"--cpus", to_string(c.cpus)});
   return list;
 }
@@ -187,6 +188,7 @@ WorkerArguments parse_worker_arguments(int argc, char** argv) {
     if (key == "--engine") c.engine = engine_from(value).value_or(Engine::kThreads);
     if (key == "--members") c.members = numbers_from(value).value_or(std::vector<int>{2}).at(0);
     if (key == "--bytes") c.bytes = numbers_from(value).value_or(std::vector<int>{0}).at(0);
+    if (key == "--roots") c.rotating = value == "rotating";
     if (key == "--cpus") c.cpus = numbers_from(value).value_or(std::vector<int>{});
   }
   return arguments;

@@ -33,7 +33,7 @@ bool receive_all(int descriptor, void* data, std::size_t bytes);
 void serve(int descriptor, const Case& c, Subject& subject);
 
 // Main function of the worker executables: --subject NAME --collective K --engine E --members N --bytes B
-// --cpus LIST.
+// --roots rotating --cpus LIST.
 struct WorkerArguments {
   std::string subject;
   Case what;

@@ -114,6 +114,7 @@ class Mpi final : public Subject {
     };
     const MPI_Datatype type = MPI_DOUBLE;
     const MPI_Comm all = MPI_COMM_WORLD;
+    Roots roots(turn.members, turn.rotating);
     switch (turn.collective) {
       case Kind::kBarrier:
         turn.run(rank, [&] {
@@ -122,20 +123,21 @@ class Mpi final : public Subject {
         break;
       case Kind::kBroadcast:
         run([&](const double* in, double* out) {
-          return MPI_Bcast(rank == 0 ? const_cast<double*>(in) : out, count, type, 0, all);
+          const int root = roots.next();
+          return MPI_Bcast(rank == root ? const_cast<double*>(in) : out, count, type, root, all);
         });
         break;
       case Kind::kReduce:
-        run([&](const double* in, double* out) { return MPI_Reduce(in, out, count, type, MPI_SUM, 0, all); });
+        run([&](const double* in, double* out) { return MPI_Reduce(in, out, count, type, MPI_SUM, roots.next(), all); });
         break;
       case Kind::kAllreduce:
         run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
         break;
       case Kind::kGather:
-        run([&](const double* in, double* out) { return MPI_Gather(in, count, type, out, count, type, 0, all); });
+        run([&](const double* in, double* out) { return MPI_Gather(in, count, type, out, count, type, roots.next(), all); });
         break;
       case Kind::kScatter:
-        run([&](const double* in, double* out) { return MPI_Scatter(in, count, type, out, count, type, 0, all); });
+        run([&](const double* in, double* out) { return MPI_Scatter(in, count, type, out, count, type, roots.next(), all); });
         break;
       case Kind::kAllgather:
         run([&](const double* in, double* out) { return MPI_Allgather(in, count, type, out, count, type, all); });

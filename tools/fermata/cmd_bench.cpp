@@ -22,7 +22,7 @@ constexpr const char* kOverlap = "overlap";  // in a collective's place: bench/o
 struct Arguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
               rivals = "all", bytes;
-  std::string quantity = "period", json;
+  std::string quantity = "period", roots = "fixed", json;
   bool no_pin = false, no_floors = false, guidelines = false;
   double seconds = 10, limit = 10;
   int burners = 0;
@@ -73,6 +73,8 @@ bench::Options options_from(const Arguments& a) {
   o.rivals = names(a.rivals);
   o.algorithms = names(a.algorithm);
   o.layouts = names(a.layout);
+  if (a.roots != "fixed" && a.roots != "rotating") throw CommandError("--roots: fixed or rotating, not '" + a.roots + "'");
+  o.rotating = a.roots == "rotating";
   o.pin = !a.no_pin;
   o.floors = !a.no_floors;
   o.seconds = a.seconds;
@@ -198,6 +200,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
   command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
+  command->add_option("--roots", a->roots, "fixed: 0; rotating: another in each call")->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
   command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
       ->capture_default_str();

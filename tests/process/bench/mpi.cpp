@@ -50,6 +50,17 @@ TEST_P(Mpi, EveryCollectiveIsRight) {
   }
 }
 
+TEST_P(Mpi, RootsRotate) {
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
+    what_.collective = kind;
+    what_.bytes = 8;
+    what_.rotating = true;
+    Remote remote;
+    ASSERT_EQ(remote.start(launch_, what_), "");
+    EXPECT_EQ(turn(remote).error, "") << name_of(kind);
+  }
+}
+
 TEST_P(Mpi, AnAllreduceGoesOnWhileRanksCompute) {
   what_.collective = Kind::kAllreduce;
   what_.bytes = 40000;

@@ -61,9 +61,10 @@ class Naive final : public Subject {
   std::vector<std::uint64_t> goals_;
 };
 
-Outcome run_naive(Kind kind, int bytes, Fault fault) {
+Outcome run_naive(Kind kind, int bytes, Fault fault, bool rotating = false) {
   Options options;
   options.collective = kind;
+  options.rotating = rotating;
   options.members = {3};
   options.bytes = {bytes};
   options.rivals = {};
@@ -92,6 +93,31 @@ TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
       EXPECT_NE(wrong.left_out[0].reason.find("wrong"), std::string::npos) << wrong.left_out[0].reason;
     }
   }
+}
+
+TEST(Roots, RotateWhereTheyAreAskedTo) {
+  // It takes every broadcast and scatter for rank 0's.
+  for (const Kind kind : {Kind::kBroadcast, Kind::kScatter}) {
+    const Outcome outcome = run_naive(kind, 8, Fault::kNone, true);
+    ASSERT_EQ(outcome.left_out.size(), 1u);
+    EXPECT_NE(outcome.left_out[0].reason.find("wrong"), std::string::npos) << outcome.left_out[0].reason;
+  }
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kGather, Kind::kScatter}) {
+    Options options;
+    options.collective = kind;
+    options.members = {3};
+    options.bytes = {8, 4104};
+    options.rotating = true;
+    options.rivals = options.algorithms = {};
+    options.floors = false;
+    options.seconds = 0.02;
+    const Outcome outcome = run(options);
+    EXPECT_EQ(outcome.rows.size(), 2u) << name_of(kind);
+    EXPECT_TRUE(outcome.left_out.empty()) << outcome.left_out[0].subject << ": " << outcome.left_out[0].reason;
+  }
+  Options options;
+  options.rotating = true;
+  EXPECT_NE(check(options).find("--roots"), std::string::npos) << "a barrier has no root";
 }
 
 TEST_P(EveryDataKind, ItsFloorOfLargePayloadsIsRight) {
