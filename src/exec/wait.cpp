@@ -19,7 +19,7 @@ Status Member::broken_status() {
   const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
   detail_[0] = '\0';  // of an error before
   const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
-  if (detail_[0] == '\0' && status == Status::kMismatch)
+  if (status == Status::kMismatch)
     for (std::uint32_t r = 0; r < team_->members(); ++r)
       if (r != rank_ && differs_from(r, read_call<RealAtomics>(team_->status(r)))) break;
   if (detail_[0] == '\0') {
@@ -101,6 +101,9 @@ Status Member::look_now_and_then() {
 }
 
 Status Member::lost(std::uint32_t rank) {
+  // One that left because the team is broken is not what broke it: it said so before it left.
+  const Status broken = broken_status();
+  if (broken != Status::kOk) return broken;
   name_lost(rank);
   team_->break_with(Status::kMemberLost, rank);
   return Status::kMemberLost;
