@@ -70,17 +70,17 @@ struct Begun {
   const Data* task;
 };
 __thread Begun* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
-__thread Begun* spare __attribute__((tls_model("initial-exec"))) = nullptr;
+// The outermost one's place, which a thread that ends takes along; those within it are allocated.
+alignas(Begun) __thread unsigned char outermost[sizeof(Begun)] __attribute__((tls_model("initial-exec")));
 __thread std::uint32_t without __attribute__((tls_model("initial-exec"))) = 0;  // innermost ones that there was no memory for
 
 void begin_parallel(Data* task, const void*, Data* parallel, unsigned, int flags, const void*) {
-  void* memory = without > 0 ? nullptr : spare != nullptr ? spare : aligned_alloc(alignof(Begun), sizeof(Begun));
+  void* memory = without > 0 ? nullptr : innermost == nullptr ? outermost : aligned_alloc(alignof(Begun), sizeof(Begun));
   parallel->ptr = nullptr;
   if (memory == nullptr) {
     ++without;
     return;
   }
-  spare = nullptr;
   innermost = new (memory) Begun{{}, innermost, task};
   if ((flags & kLeague) == 0) parallel->ptr = &innermost->region;
 }
@@ -98,8 +98,7 @@ void end_parallel(Data*, Data* task, int, const void*) {
     last = ended == fits;
     innermost = ended->outer;
     end(ended->region);
-    if (spare == nullptr) spare = ended;
-    else free(ended);
+    if (innermost != nullptr) free(ended);
   }
 }
 
