@@ -258,16 +258,22 @@ Result with_openmp(const Job&) {
 }
 #endif
 
-Result run_alone(const Job& job, bool nudged) {
+// Calls run with the method's solver as template argument.
+template <class Run>
+Result by_method(const Job& job, Run&& run) {
   switch (job.method) {
     case Method::kPipelinedCg:
-      return serial<PipelinedCg>(job, nudged);
+      return run.template operator()<PipelinedCg>();
     case Method::kBicgstab:
-      return serial<Bicgstab>(job, nudged);
+      return run.template operator()<Bicgstab>();
     case Method::kConjugateGradient:
       break;
   }
-  return serial<ConjugateGradient>(job, nudged);
+  return run.template operator()<ConjugateGradient>();
+}
+
+Result run_alone(const Job& job, bool nudged) {
+  return by_method(job, [&]<class Solver>() { return serial<Solver>(job, nudged); });
 }
 
 }  // namespace
@@ -276,27 +282,11 @@ Result run_serial(const Job& job) { return run_alone(job, false); }
 Result run_nudged(const Job& job) { return run_alone(job, true); }
 
 Result run_fermata(const Job& job) {
-  switch (job.method) {
-    case Method::kPipelinedCg:
-      return with_fermata<PipelinedCg>(job);
-    case Method::kBicgstab:
-      return with_fermata<Bicgstab>(job);
-    case Method::kConjugateGradient:
-      break;
-  }
-  return with_fermata<ConjugateGradient>(job);
+  return by_method(job, [&]<class Solver>() { return with_fermata<Solver>(job); });
 }
 
 Result run_openmp(const Job& job) {
-  switch (job.method) {
-    case Method::kPipelinedCg:
-      return with_openmp<PipelinedCg>(job);
-    case Method::kBicgstab:
-      return with_openmp<Bicgstab>(job);
-    case Method::kConjugateGradient:
-      break;
-  }
-  return with_openmp<ConjugateGradient>(job);
+  return by_method(job, [&]<class Solver>() { return with_openmp<Solver>(job); });
 }
 
 }  // namespace cg

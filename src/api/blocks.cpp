@@ -182,10 +182,9 @@ void fill(fermata_request& r) {
   call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
   call.context = &r.given;
   call.direct_from = kDirectFrom;
-  call.status = &r.member->member->team().status(r.member->member->rank());
-  call.header = &r.member->member->team().header();
-  if (const exec::Team& team = r.member->member->team(); team.shared()) {
-    call.team = &team;
+  const exec::Team& team = r.member->member->team();
+  call.team = &team;
+  if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
     if (call.bounce != nullptr) call.lent_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
@@ -254,7 +253,7 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   return answer(member, member->member->execute(&request.core));
 }
 
-int execute(fermata_member* member, const Plain& plain) {
+fermata_operation operation_of(const Plain& plain) {
   fermata_operation o = FERMATA_OPERATION_INIT;
   o.collective = plain.collective;
   o.in = plain.in;
@@ -263,7 +262,11 @@ int execute(fermata_member* member, const Plain& plain) {
   o.type = plain.type;
   o.op = plain.op;
   o.root = plain.root;
-  const int status = execute(member, o);
+  return o;
+}
+
+int execute(fermata_member* member, const Plain& plain) {
+  const int status = execute(member, operation_of(plain));
   // Input that is copied may be another behind the same pointer.
   if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out) member->blocks->last = plain;
   return status;

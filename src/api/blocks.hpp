@@ -79,6 +79,7 @@ inline int answer(const fermata_member* member, Status status) {
 // A blocking call.
 int execute(fermata_member* member, const fermata_operation& operation);
 int execute(fermata_member* member, const Plain& plain);
+fermata_operation operation_of(const Plain& plain);
 // The last call again, with the same arguments, needs no preparation. (Compared before anything of it is stored: a wide load of
 // what was just stored in parts would wait.)
 inline int call(fermata_member* member, const Plain& plain) {

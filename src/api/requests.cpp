@@ -16,14 +16,8 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
 
-fermata_operation irregular(int collective, const void* in, void* out, size_t count, int type, int root = 0) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = collective;
-  o.in = in;
-  o.out = out;
-  o.count = count;
-  o.type = type;
-  o.root = root;
+fermata_operation irregular(const Plain& plain) {
+  fermata_operation o = operation_of(plain);
   o.irregular = 1;
   return o;
 }
@@ -67,7 +61,7 @@ int fermata_exscan(fermata_member* member, const void* in, void* out, size_t cou
 
 int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts, const size_t* displacements,
                     int type, int root) {
-  fermata_operation o = irregular(FERMATA_DO_GATHER, in, out, count, type, root);
+  fermata_operation o = irregular({FERMATA_DO_GATHER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.out_counts = counts;
     o.out_displacements = displacements;
@@ -77,7 +71,7 @@ int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* 
 
 int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, size_t count,
                      int type, int root) {
-  fermata_operation o = irregular(FERMATA_DO_SCATTER, in, out, count, type, root);
+  fermata_operation o = irregular({FERMATA_DO_SCATTER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.in_counts = counts;
     o.in_displacements = displacements;
@@ -86,7 +80,7 @@ int fermata_scatterv(fermata_member* member, const void* in, const size_t* count
 }
 
 int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts, const size_t* displacements, int type) {
-  fermata_operation o = irregular(FERMATA_DO_ALLGATHER, in, out, 0, type);
+  fermata_operation o = irregular({FERMATA_DO_ALLGATHER, type, 0, 0, in, out, 0});
   o.out_counts = counts;
   o.out_displacements = displacements;
   return fermata_execute(member, &o);
@@ -94,7 +88,7 @@ int fermata_allgatherv(fermata_member* member, const void* in, void* out, const 
 
 int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
                       const size_t* out_counts, const size_t* out_displacements, int type) {
-  fermata_operation o = irregular(FERMATA_DO_ALLTOALL, in, out, 0, type);
+  fermata_operation o = irregular({FERMATA_DO_ALLTOALL, type, 0, 0, in, out, 0});
   o.in_counts = in_counts;
   o.in_displacements = in_displacements;
   o.out_counts = out_counts;

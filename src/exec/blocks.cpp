@@ -42,15 +42,16 @@ bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::s
 // While it lives the lender of a block doesn't take it back: an operator of the caller's may throw.
 class Reading {
  public:
-  explicit Reading(const BlockCall& call) : call_(call), allowed_(begin_reading<RealAtomics>(call.status->reading, *call.header)) {}
+  Reading(const Team& team, std::uint32_t rank)
+      : flag_(team.status(rank).reading), allowed_(begin_reading<RealAtomics>(flag_, team.header())) {}
   ~Reading() {
-    if (allowed_) end_reading<RealAtomics>(call_.status->reading);
+    if (allowed_) end_reading<RealAtomics>(flag_);
   }
   Reading(const Reading&) = delete;
   bool allowed() const { return allowed_; }
 
  private:
-  const BlockCall& call_;
+  std::atomic<std::uint32_t>& flag_;
   const bool allowed_;
 };
 
@@ -168,9 +169,8 @@ std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) cons
 }
 
 bool BlockOperation::may_move(const BlockStage& stage, std::uint32_t t) const {
-  const Work& w = work_[t];
-  if (is_done(t) || (w.after != 0 && !is_done(w.after - 1))) return false;
-  return !receives(program_->transfers[t].code) || limit(stage, t) > w.done;
+  if (is_done(t) || !is_next(t)) return false;
+  return !receives(program_->transfers[t].code) || limit(stage, t) > work_[t].done;
 }
 
 BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_t t) {
@@ -230,9 +230,8 @@ bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_
   const std::size_t bytes = piece_elements(w) * call_.element;
   if (direct || bytes <= kOnLine) return true;
   const std::uint64_t quarter = channel_->in_quarter;
-  const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
-  const std::uint64_t last = (start + bytes - 1) / quarter;
-  for (std::uint64_t q = start / quarter; q <= last; ++q)
+  const Channel::Extent extent = channel_->extent_of(end.place, bytes);
+  for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q)
     if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters])) return false;
   return true;
 }
@@ -244,11 +243,11 @@ void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, 
     return;
   }
   Channel::End& end = *w.end;
-  const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
-  memcpy(channel_->at(w.ring, start), from, bytes);
-  end.place = start + round_up(bytes, kRingLine);
+  const Channel::Extent extent = channel_->extent_of(end.place, bytes);
+  memcpy(channel_->at(w.ring, extent.start), from, bytes);
+  end.place = extent.end;
   const std::uint64_t quarter = channel_->in_quarter;
-  for (std::uint64_t q = start / quarter; q <= (end.place - 1) / quarter; ++q) end.last_in[q % kRingQuarters] = end.next;
+  for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q) end.last_in[q % kRingQuarters] = end.next;
 }
 
 // Then the rest of it goes through the ring.
@@ -282,12 +281,11 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   if (bytes <= kOnLine) {
     take(x, w, line + kDataAt, elements);
   } else {
-    const std::uint64_t start = channel_->start_of(end.place, round_up(bytes, kRingLine));
-    take(x, w, channel_->at(w.ring, start), elements);
-    const std::uint64_t place = start + round_up(bytes, kRingLine);
+    const Channel::Extent extent = channel_->extent_of(end.place, bytes);
+    take(x, w, channel_->at(w.ring, extent.start), elements);
     // Then at once: the sender may be waiting for that quarter, however few the pieces.
-    leaves_quarter = place / channel_->in_quarter != end.place / channel_->in_quarter;
-    end.place = place;
+    leaves_quarter = extent.end / channel_->in_quarter != end.place / channel_->in_quarter;
+    end.place = extent.end;
   }
   const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, channel_->lines, leaves_quarter);
   return told ? Moved::kTold : Moved::kQuietly;
@@ -299,7 +297,7 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
   memcpy(&offer, line(w) + kDataAt, sizeof offer);
   std::size_t elements = limit - w.done;
   if (offer.lender == call_.home) {
-    const Reading reading(call_);
+    const Reading reading(*call_.team, program_->rank);
     if (!reading.allowed()) return Moved::kNothing;
     take(x, w, offer.at + w.done * call_.element, elements);
   } else {
@@ -311,7 +309,7 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
       return Moved::kTold;
     }
     // Then its owner may have it back, and what was read may be anything. (No wait as within a process: a reader may be killed.)
-    if (call_.header != nullptr && broken_by<RealAtomics>(*call_.header) != 0) {
+    if (call_.team != nullptr && broken_by<RealAtomics>(call_.team->header()) != 0) {
       status_ = Status::kBroken;
       return Moved::kNothing;
     }
@@ -371,47 +369,41 @@ bool BlockOperation::peer_has_acted(std::uint32_t t) const {
   return Pieces::has_come(header_of(line(w)), w.end->next);
 }
 
-bool BlockOperation::ready() const {
-  if (over()) return true;
+// Of the present stage.
+template <class Predicate>
+bool BlockOperation::any_open(Predicate&& holds) const {
+  if (over()) return false;
   const BlockStage& stage = program_->stages[stage_];
   for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
-    if (could_move(stage, t)) return true;
+    if (!is_done(t) && holds(program_->transfers[t], t)) return true;
   return false;
+}
+
+bool BlockOperation::ready() const {
+  return over() || any_open([&](const BlockTransfer&, std::uint32_t t) { return could_move(program_->stages[stage_], t); });
 }
 
 bool BlockOperation::works_with(std::uint32_t rank) const {
-  if (over()) return false;
-  const BlockStage& stage = program_->stages[stage_];
-  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
-    if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy && program_->transfers[t].peer == rank) return true;
-  return false;
+  return any_open([&](const BlockTransfer& x, std::uint32_t) { return x.code != BlockCode::kCopy && x.peer == rank; });
 }
 
 bool BlockOperation::lends() const {
-  if (over()) return false;
-  const BlockStage& stage = program_->stages[stage_];
-  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
-    if (work_[t].announced != 0 && !is_done(t)) return true;
-  return false;
+  return any_open([&](const BlockTransfer&, std::uint32_t t) { return work_[t].announced != 0; });
 }
 
 bool BlockOperation::lacks(std::uint32_t rank) const {
-  if (over()) return false;
-  const BlockStage& stage = program_->stages[stage_];
-  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t) {
-    if (is_done(t) || program_->transfers[t].code == BlockCode::kCopy || program_->transfers[t].peer != rank) continue;
-    const bool next_on_its_edge = work_[t].after == 0 || is_done(work_[t].after - 1);
-    if (next_on_its_edge && !peer_has_acted(t)) return true;
-  }
-  return false;
+  return any_open([&](const BlockTransfer& x, std::uint32_t t) {
+    return x.code != BlockCode::kCopy && x.peer == rank && is_next(t) && !peer_has_acted(t);
+  });
 }
 
 std::uint32_t BlockOperation::awaited() const {
-  if (over()) return program_->rank;
-  const BlockStage& stage = program_->stages[stage_];
-  for (std::uint32_t t = stage.first; t < stage.first + stage.count; ++t)
-    if (!is_done(t) && program_->transfers[t].code != BlockCode::kCopy) return program_->transfers[t].peer;
-  return program_->rank;
+  std::uint32_t peer = program_->rank;
+  any_open([&](const BlockTransfer& x, std::uint32_t) {
+    if (x.code != BlockCode::kCopy) peer = x.peer;
+    return x.code != BlockCode::kCopy;
+  });
+  return peer;
 }
 
 }  // namespace fermata::exec

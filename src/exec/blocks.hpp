@@ -56,11 +56,16 @@ struct Channel {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(lines, in_quarter);
   }
   std::byte* line(std::byte* ring, std::uint64_t piece) const { return ring + kMaxLine + (piece & (lines - 1)) * kRingLine; }
-  // A piece lies in one part of the buffer: where it starts, as `place` counts.
-  std::uint64_t start_of(std::uint64_t place, std::size_t bytes) const {
+  // Where the next piece lies in the buffer, in one part, as `place` counts. Both ends find the same.
+  struct Extent {
+    std::uint64_t start = 0, end = 0;
+  };
+  Extent extent_of(std::uint64_t place, std::size_t bytes) const {
     const std::uint64_t room = kRingQuarters * in_quarter;
+    const std::uint64_t size = round_up(bytes, kRingLine);
     const std::uint64_t left = room - place % room;
-    return bytes <= left ? place : place + left;
+    const std::uint64_t start = size <= left ? place : place + left;
+    return {start, start + size};
   }
   std::byte* at(std::byte* ring, std::uint64_t start) const {
     return ring + kMaxLine + lines * kRingLine + start % (kRingQuarters * in_quarter);
@@ -91,9 +96,7 @@ struct BlockCall {
   std::uint64_t tag = 0;       // what both ends of every edge must agree on
   std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
   std::size_t lent_from = 0;   // likewise to those of others; 0: never
-  const Team* team = nullptr;  // of processes; null: all members are in this one
-  StatusLine* status = nullptr;        // this member's, which says when it reads another one's memory
-  const TeamHeader* header = nullptr;  // whether the team is broken
+  const Team* team = nullptr;  // null: none; the members are driven by hand, in one process
   os::Lender home;             // this one; {} in a team of threads
   std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused
 };
@@ -154,6 +157,10 @@ class BlockOperation {
   Range locate(const BlockTransfer& transfer, const BlockAt& at) const;
   void relate(const BlockStage& stage);
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
+  // On its edge.
+  bool is_next(std::uint32_t t) const { return work_[t].after == 0 || is_done(work_[t].after - 1); }
+  template <class Predicate>
+  bool any_open(Predicate&& holds) const;
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
   bool goes_direct(const BlockTransfer& transfer, const Work& w) const;
