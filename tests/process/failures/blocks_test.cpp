@@ -1,6 +1,5 @@
 // Operations on blocks that go wrong: calls that differ, members that die, arguments that are refused, waits that are given up.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "crew.hpp"
+#include "kill.hpp"
 
 namespace fermata::test {
 namespace {
@@ -111,26 +110,7 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
 }
 
 TEST(BlockDeath, SurvivorsReportAKilledProcess) {
-  constexpr int kKills = FERMATA_TEST_SCALE > 1 ? 5 : 50;
-  auto& joined = *static_cast<std::atomic<int>*>(
-      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  for (int trial = 0; trial < kKills && !::testing::Test::HasFailure(); ++trial) {
-    const int members = 2 + trial % 3;
-    joined = 0;
-    fermata_team* team = make_team(members, FERMATA_PROCESSES);
-    ASSERT_NE(team, nullptr) << fermata_error_detail();
-    {
-      Crew crew(members, [&](int rank) { return run_for_ever(team, rank, static_cast<unsigned>(trial), joined); });
-      while (joined < members) usleep(50);
-      usleep(static_cast<useconds_t>(trial * 1237 % 20000));
-      ASSERT_EQ(kill(crew.pid(0), SIGKILL), 0);
-      EXPECT_EQ(crew.wait_for(0), 1000 + SIGKILL);
-      for (int r = 1; r < members; ++r)
-        EXPECT_EQ(crew.wait_for(r), code_of(FERMATA_ERR_MEMBER_LOST)) << "trial " << trial << " rank " << r;
-    }
-    fermata_team_destroy(team);
-  }
-  munmap(&joined, sizeof joined);
+  expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever);
 }
 
 fermata_operation allreduce_of(std::vector<double>& data) {

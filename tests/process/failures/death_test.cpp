@@ -1,7 +1,5 @@
 // Members that die, leave, or never come: those that wait are told who, and nothing is left behind.
-#include <dirent.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -9,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "crew.hpp"
+#include "kill.hpp"
 
 namespace fermata::test {
 namespace {
@@ -19,14 +17,6 @@ constexpr int kKills = 10;
 #else
 constexpr int kKills = 250;  // in each of four tests: a thousand
 #endif
-
-int open_descriptors() {
-  int n = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  while (dir != nullptr && readdir(dir) != nullptr) ++n;
-  if (dir != nullptr) closedir(dir);
-  return n;
-}
 
 // Barriers, and data of every kind, until something fails.
 int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined) {
@@ -51,35 +41,10 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
   return names ? code_of(status) : 99;
 }
 
-// Kills rank 0 at a random moment after all have joined; before that nobody could know that it will not come.
-void kill_in_the_middle(int first_trial) {
-  const int descriptors = open_descriptors();
-  auto& joined = *static_cast<std::atomic<int>*>(
-      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  for (int trial = first_trial; trial < first_trial + kKills && !::testing::Test::HasFailure(); ++trial) {
-    const int members = 2 + trial % 3;
-    joined = 0;
-    fermata_team* team = make_team(members, FERMATA_PROCESSES);
-    ASSERT_NE(team, nullptr) << fermata_error_detail();
-    {
-      Crew crew(members, [&](int rank) { return run_for_ever(team, rank, static_cast<unsigned>(trial), joined); });
-      while (joined < members) usleep(50);
-      usleep(static_cast<useconds_t>(trial * 37 % 3000));
-      ASSERT_EQ(kill(crew.pid(0), SIGKILL), 0);
-      EXPECT_EQ(crew.wait_for(0), 1000 + SIGKILL);
-      for (int r = 1; r < members; ++r)
-        EXPECT_EQ(crew.wait_for(r), code_of(FERMATA_ERR_MEMBER_LOST)) << "trial " << trial << " rank " << r;
-    }
-    fermata_team_destroy(team);
-  }
-  munmap(&joined, sizeof joined);
-  EXPECT_EQ(open_descriptors(), descriptors);
-}
-
-TEST(Death, SurvivorsReportAKilledProcess1) { kill_in_the_middle(0); }
-TEST(Death, SurvivorsReportAKilledProcess2) { kill_in_the_middle(1000); }
-TEST(Death, SurvivorsReportAKilledProcess3) { kill_in_the_middle(2000); }
-TEST(Death, SurvivorsReportAKilledProcess4) { kill_in_the_middle(3000); }
+TEST(Death, SurvivorsReportAKilledProcess1) { expect_survivors_report(0, kKills, 37, 3000, run_for_ever); }
+TEST(Death, SurvivorsReportAKilledProcess2) { expect_survivors_report(1000, kKills, 37, 3000, run_for_ever); }
+TEST(Death, SurvivorsReportAKilledProcess3) { expect_survivors_report(2000, kKills, 37, 3000, run_for_ever); }
+TEST(Death, SurvivorsReportAKilledProcess4) { expect_survivors_report(3000, kKills, 37, 3000, run_for_ever); }
 
 TEST(Death, AThreadThatLeavesIsNamed) {
   fermata_team* team = make_team(3, FERMATA_THREADS);

@@ -1,5 +1,4 @@
 // A process dies with all its members: every survivor names every one of them, and nothing is left behind.
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -7,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "../failures/kill.hpp"
 #include "house.hpp"
 
 namespace fermata::test {
@@ -17,14 +17,6 @@ constexpr int kKills = 6;
 #else
 constexpr int kKills = 60;
 #endif
-
-int open_descriptors() {
-  int n = 0;
-  DIR* dir = opendir("/proc/self/fd");
-  while (dir != nullptr && readdir(dir) != nullptr) ++n;
-  if (dir != nullptr) closedir(dir);
-  return n;
-}
 
 // Calls on lines and on blocks, until something fails.
 int until_it_fails(fermata_member* m, int rank, unsigned seed) {

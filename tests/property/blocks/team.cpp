@@ -1,12 +1,8 @@
 #include "team.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <thread>
-#include <vector>
 
 namespace fermata::test {
 namespace {
@@ -21,16 +17,6 @@ void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board&
   }
   if (board.failures.load() != 0) fermata_team_abort(team);
   fermata_member_leave(member);
-}
-
-// One process's members: every `processes`-th rank, so that neighbours are in different ones.
-void run_process(fermata_team* team, const TeamCase& test, int first, int processes, Seat::Board& board,
-                 const std::function<void(Seat&)>& body) {
-  std::vector<std::thread> crew;
-  for (int r = first + processes; r < test.members; r += processes)
-    crew.emplace_back([&, r] { run_member(team, test, r, board, body); });
-  run_member(team, test, first, board, body);
-  for (std::thread& t : crew) t.join();
 }
 
 }  // namespace
@@ -57,35 +43,18 @@ bool Seat::holds(int status, const std::string& what) {
 std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& body, long* ran) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = test.members;
-  config.engine = test.engine == kMixed ? FERMATA_PROCESSES : test.engine;
+  config.engine = team_engine(test.engine);
   config.wait = test.wait;
   fermata_team* team = nullptr;
   if (fermata_team_create(&config, &team) != FERMATA_OK) return std::string("create: ") + fermata_error_detail();
   void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   auto& board = *new (page) Seat::Board;
-  if (test.engine == FERMATA_THREADS) {
-    std::vector<std::thread> crew;
-    for (int r = 0; r < test.members; ++r) crew.emplace_back([&, r] { run_member(team, test, r, board, body); });
-    for (std::thread& t : crew) t.join();
-  } else {
-    const int processes = test.engine == kMixed ? (test.members + 1) / 2 - test.members / 6 : test.members;
-    std::vector<pid_t> crew;
-    for (int p = 0; p < processes; ++p) {
-      const pid_t pid = fork();
-      if (pid == 0) {
-        run_process(team, test, p, processes, board, body);
-        _exit(0);
-      }
-      crew.push_back(pid);
-    }
-    for (const pid_t pid : crew) {
-      int how = 0;
-      waitpid(pid, &how, 0);
-      if ((!WIFEXITED(how) || WEXITSTATUS(how) != 0) && board.failures.fetch_add(1) == 0)
-        std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
-    }
-  }
+  run_members(
+      test.engine, test.members, [&](int rank) { run_member(team, test, rank, board, body); },
+      [&](int how) {
+        if (board.failures.fetch_add(1) == 0) std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
+      });
   std::string problem;
   if (board.failures.load() != 0) {
     std::size_t length = 8192;

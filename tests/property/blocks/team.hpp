@@ -6,12 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "fermata/fermata.h"
+#include "../engines.hpp"
 
 namespace fermata::test {
-
-// Beside the library's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
-inline constexpr int kMixed = 2;
 
 struct TeamCase {
   int members = 2;

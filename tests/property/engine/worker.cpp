@@ -1,8 +1,6 @@
 #include "worker.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -10,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <thread>
-#include <vector>
 
 namespace fermata::test {
 namespace {
@@ -184,15 +181,6 @@ void run_member(const PropertyCase& test, Shared& shared, fermata_team* team, in
   fermata_member_leave(member);
 }
 
-// One process's members: every `processes`-th rank, so that neighbours are in different ones.
-void run_process(const PropertyCase& test, Shared& shared, fermata_team* team, int first, int processes) {
-  std::vector<std::thread> crew;
-  for (int r = first + processes; r < test.members; r += processes)
-    crew.emplace_back([&, r] { run_member(test, shared, team, r); });
-  run_member(test, shared, team, first);
-  for (std::thread& t : crew) t.join();
-}
-
 struct Handles {
   fermata_plan* plan = nullptr;
   fermata_team* team = nullptr;
@@ -208,7 +196,7 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = test.members;
   request.kind = test.kind;
-  const int engine = test.engine == kMixed ? FERMATA_PROCESSES : test.engine;
+  const int engine = team_engine(test.engine);
   request.engine = engine;
   request.payload = static_cast<std::size_t>(test.tagged ? 8 : test.payload);
   request.algorithm = test.algorithm.empty() ? nullptr : test.algorithm.c_str();
@@ -238,27 +226,9 @@ std::string run_property(const PropertyCase& test) {
   Handles h;
   std::string problem = prepare(test, h);
   if (!problem.empty()) return problem;
-  if (test.engine == FERMATA_THREADS) {
-    std::vector<std::thread> crew;
-    for (int r = 0; r < test.members; ++r) crew.emplace_back([&, r] { run_member(test, *h.shared, h.team, r); });
-    for (std::thread& t : crew) t.join();
-  } else {
-    const int processes = test.engine == kMixed ? (test.members + 1) / 2 - test.members / 6 : test.members;
-    std::vector<pid_t> crew;
-    for (int p = 0; p < processes; ++p) {
-      const pid_t pid = fork();
-      if (pid == 0) {
-        run_process(test, *h.shared, h.team, p, processes);
-        _exit(0);
-      }
-      crew.push_back(pid);
-    }
-    for (const pid_t pid : crew) {
-      int how = 0;
-      waitpid(pid, &how, 0);
-      if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) h.shared->report("a member's process died", -1, 0);
-    }
-  }
+  run_members(
+      test.engine, test.members, [&](int rank) { run_member(test, *h.shared, h.team, rank); },
+      [&](int) { h.shared->report("a member's process died", -1, 0); });
   if (h.shared->failures.load() == 0) return {};
   std::size_t length = 8192;
   std::string report(length, '\0');

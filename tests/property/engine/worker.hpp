@@ -8,12 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "fermata/fermata.h"
+#include "../engines.hpp"
 
 namespace fermata::test {
-
-// Beside the library's engines: processes with two or three members each, in a team of FERMATA_PROCESSES.
-inline constexpr int kMixed = 2;
 
 enum class Arrivals { kTogether, kOneLate, kOneEarly, kRandom };
 

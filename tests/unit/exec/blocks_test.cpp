@@ -6,21 +6,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sum.hpp"
+
 namespace fermata::exec {
 namespace {
 
 constexpr std::size_t kQuarter = 256;
 constexpr auto kNobody = [](std::uint32_t) {};
-
-void add(void*, void* out, const void* left, const void* right, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t a = 0, b = 0;
-    std::memcpy(&a, static_cast<const char*>(left) + 8 * i, 8);
-    std::memcpy(&b, static_cast<const char*>(right) + 8 * i, 8);
-    a += b;
-    std::memcpy(static_cast<char*>(out) + 8 * i, &a, 8);
-  }
-}
 
 // Ranks 1 and 2 send to rank 0, which folds them in this order. Rings lie one behind the other.
 struct Fold {

@@ -9,22 +9,13 @@
 #include <vector>
 
 #include "exec/blocks.hpp"
+#include "sum.hpp"
 
 namespace fermata::exec {
 namespace {
 
 constexpr std::size_t kCount = 400'000;  // 3.2 MB
 constexpr std::size_t kPage = 4096;
-
-void add(void*, void* out, const void* left, const void* right, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t a = 0, b = 0;
-    std::memcpy(&a, static_cast<const char*>(left) + 8 * i, 8);
-    std::memcpy(&b, static_cast<const char*>(right) + 8 * i, 8);
-    a += b;
-    std::memcpy(static_cast<char*>(out) + 8 * i, &a, 8);
-  }
-}
 
 // A member's program of one transfer on the edge 0 -> 1.
 struct OneTransfer {
