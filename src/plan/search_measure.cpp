@@ -101,7 +101,8 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     return std::array<double, 6>{timed ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
-                                 static_cast<double>(e.layout.slots),
+                                 // Where episodes overlap more slots amortize more credits; else each is only memory.
+                                 static_cast<double>(e.credit_batch > 0 ? -e.layout.slots : e.layout.slots),
                                  static_cast<double>(e.layout.stride),
                                  static_cast<double>(e.layout.line)};
   };
