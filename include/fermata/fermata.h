@@ -294,16 +294,34 @@ FERMATA_API int fermata_request_test(fermata_request* request);             /* O
 FERMATA_API int fermata_request_wait(fermata_request* request);             /* as set_timeout says; then it is still active */
 /* The first error, if any. NULL entries are passed over, here and below. */
 FERMATA_API int fermata_request_wait_all(fermata_request* const* requests, size_t count);
-/* *index: of one that is over; entries that are not active are. All of one member. Returns how that one ended. */
+/* *index: of one that is over; entries that are not active are. Of any members that this thread uses; as their first one's set_timeout
+ * says. Returns how that one ended. */
 FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_t count, size_t* index);
+/* The same without waiting: PENDING when all are active. */
+FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 /* Other buffers for the next start, of the same geometry; not while it is active. */
 FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
 /* Called whenever it is over, in the thread that makes progress. May start requests, this one too, and reset it first; may not wait. */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
 FERMATA_API int fermata_request_free(fermata_request* request);             /* BUSY while it is active */
-/* Does what this member's requests can do now, again and again for at most max_us microseconds; OK when none is active, else PENDING. */
+/* A chain: persistent operations, 1 or more, none of them active, as one request. Its start starts the first one; each that is over
+ * starts the next; the chain is over with the last one, or with the first that fails. They may be several members', of teams of a
+ * hierarchy: a reduce among neighbours, an allreduce among leaders, a broadcast back; all used by one thread. They are the chain's from
+ * here on, which frees them with itself; between uses they may still be reset, and have callbacks, which run before the next one starts
+ * and may reset that. fermata_request_reset of the chain: the first one's input and the last one's output. Local. Errors: ARGUMENT,
+ * BUSY. */
+FERMATA_API int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out);
+/* Gives each of this member's requests its turn, a piece of bounded size, again and again for at most max_us microseconds; then the next
+ * call goes on where this one stopped. max_us 0: one turn each, and up to 2 us more while answers come. The thread's other members get
+ * turns, too, as they do in each call that waits. OK when none of this member's is active, else PENDING. A thread that takes over a
+ * member which has requests outstanding calls this, or tests or waits for one of them, before anything else. */
 FERMATA_API int fermata_progress(fermata_member* member, double max_us);
+/* One thread per process that moves the data of requests while their members' threads compute. on: 1; 0: it ends, before this returns;
+ * -1: as FERMATA_PROGRESS_THREAD=1 in the environment, or its absence, says, which is the default. It needs a CPU of its own to be of use.
+ * Completion, callbacks and the next links of chains stay with the member's own thread and its next call; operators of the caller's own
+ * run in either. Any thread may call this, at any time. Errors: SYSTEM. */
+FERMATA_API int fermata_progress_thread(int on);
 
 /* ---- Anonymous barriers ------------------------------------------------------------------------------------------
  * For threads of one process without ranks: any thread may arrive, as pthread_barrier_t and std::barrier allow. A phase is full

@@ -168,6 +168,7 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
 void over(exec::BlockRequest* core, void* context) {
   auto* r = static_cast<fermata_request*>(context);
   if (r->callback != nullptr) r->callback(r, static_cast<int>(core->status), r->callback_user);
+  if (r->chain != nullptr) go_on(*r->chain, core->status);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 namespace fermata::api {
 
+struct Chain;
+
 // What follows from an operation's arguments.
 struct Checked {
   Kind kind = Kind::kBroadcast;
@@ -42,6 +44,8 @@ struct fermata_request {
   std::size_t input_bytes = 0;
   fermata_callback callback = nullptr;
   void* callback_user = nullptr;
+  fermata::api::Chain* chain = nullptr;             // that it is a link of
+  std::unique_ptr<fermata::api::Chain> links;       // of a chain, which has no operation of its own
 };
 
 namespace fermata::api {
@@ -56,6 +60,15 @@ struct Plain {
   bool operator==(const Plain&) const = default;
 };
 
+struct Chain {
+  fermata_request* whole = nullptr;
+  std::vector<std::unique_ptr<fermata_request>> links;
+  std::size_t next = 0;      // link to start
+  bool stepping = false;     // go_on() is under way further up the stack: a link was over as soon as it was started
+  bool over = false;         // that link, as
+  Status status = Status::kOk;
+};
+
 // What a member keeps for its operations on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.header().heap, team.header().heap_bytes) {}
@@ -68,6 +81,11 @@ struct Blocks {
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
 };
 
+// A link of a chain is over: the next one is started, or the chain is over.
+void go_on(Chain& chain, Status status);
+// From a chain's first link.
+int start_chain(fermata_request& request);
+int reset_chain(fermata_request& request, const void* in, void* out);
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
 // Checks the operation and finds its program.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);

@@ -2,13 +2,15 @@
 #include <algorithm>
 
 #include "api/blocks.hpp"
-#include "os/os.hpp"
+#include "exec/progress_thread.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
 using exec::Member;
 
 namespace {
+
+constexpr const char* kIsLink = "this request is a link of a chain, which starts and frees it";
 
 int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
 
@@ -125,8 +127,10 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
 
 int fermata_request_start(fermata_request* request) {
   if (request == nullptr) return null_handle();
+  if (request->chain != nullptr) return fail(Status::kArgument, kIsLink);
   if (!request->prepared) return fail(Status::kArgument, "this request was begun, not prepared: it is used once");
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  if (request->links != nullptr) return start_chain(*request);
   return guarded([&] {
     fill(*request);
     return answer(request->member, request->member->member->begin(&request->core));
@@ -141,7 +145,11 @@ int fermata_request_test(fermata_request* request) {
 
 int fermata_request_wait(fermata_request* request) {
   if (request == nullptr) return null_handle();
-  return answer(request->member, request->member->member->wait_for(&request->core));
+  exec::BlockRequest* const core = &request->core;
+  if (request->links == nullptr) return answer(request->member, request->member->member->wait_for(core));
+  // Its links may be other members'.
+  const Status waited = request->member->member->wait_for_any(&core, 1, true);
+  return answer(request->member, core->active ? waited : core->status);
 }
 
 int fermata_request_wait_all(fermata_request* const* requests, size_t count) {
@@ -161,28 +169,50 @@ int fermata_request_wait_any(fermata_request* const* requests, size_t count, siz
   return guarded([&] {
     std::vector<exec::BlockRequest*> cores;
     std::vector<size_t> at;
-    fermata_member* member = nullptr;
+    fermata_member* first = nullptr;
+    bool several = false;
     for (size_t i = 0; i < count; ++i) {
       if (requests[i] == nullptr) continue;
-      if (member != nullptr && member != requests[i]->member) return fail(Status::kArgument, "the requests are of several members");
-      member = requests[i]->member;
+      if (first == nullptr) first = requests[i]->member;
+      several = several || requests[i]->member != first || requests[i]->links != nullptr;
       cores.push_back(&requests[i]->core);
       at.push_back(i);
     }
-    if (member == nullptr) return fail(Status::kArgument, "no requests");
-    const Status waited = member->member->wait_for_any(cores.data(), cores.size());
+    if (first == nullptr) return fail(Status::kArgument, "no requests");
+    // Their members go on beside the one that is waited in only if they are this thread's.
+    for (size_t i = 0; several && i < at.size(); ++i) requests[at[i]]->member->member->adopt();
+    const Status waited = first->member->wait_for_any(cores.data(), cores.size(), several);
     for (size_t i = 0; i < cores.size(); ++i) {
       if (cores[i]->active) continue;
       *index = at[i];
-      return answer(member, cores[i]->status);
+      return answer(requests[at[i]]->member, cores[i]->status);
     }
-    return answer(member, waited);
+    return answer(first, waited);
   });
+}
+
+int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index) {
+  if (requests == nullptr || index == nullptr) return null_handle();
+  bool any = false;
+  const fermata_member* tested = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    if (requests[i] == nullptr) continue;
+    any = true;
+    exec::BlockRequest& core = requests[i]->core;
+    // A test advances all of its member's.
+    const bool again = tested == requests[i]->member && core.active;
+    tested = requests[i]->member;
+    if (again || tested->member->test_for(&core) == Status::kPending) continue;
+    *index = i;
+    return answer(tested, core.status);
+  }
+  return any ? FERMATA_PENDING : fail(Status::kArgument, "no requests");
 }
 
 int fermata_request_reset(fermata_request* request, const void* in, void* out) {
   if (request == nullptr) return null_handle();
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  if (request->links != nullptr) return guarded([&] { return reset_chain(*request, in, out); });
   fermata_operation changed = request->given;
   changed.in = in;
   changed.out = out;
@@ -202,23 +232,25 @@ int fermata_request_set_callback(fermata_request* request, fermata_callback call
 int fermata_request_free(fermata_request* request) {
   if (request == nullptr) return FERMATA_OK;
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
+  if (request->chain != nullptr) return fail(Status::kArgument, kIsLink);
   delete request;
   return FERMATA_OK;
+}
+
+int fermata_progress_thread(int on) {
+  const Status status = exec::ProgressThread::set(on);
+  return status == Status::kOk ? FERMATA_OK : fail(status, "the progress thread could not be created");
 }
 
 int fermata_progress(fermata_member* member, double max_us) {
   if (member == nullptr) return null_handle();
   Member& m = *member->member;
-  if (!m.has_requests()) return FERMATA_OK;
-  const std::int64_t end = max_us > 0 ? os::now_ns() + static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0;
-  do {
-    const bool moved = m.progress();
-    if (!m.has_requests()) return FERMATA_OK;
-    // Whom it waits for may want this CPU.
-    if (!moved && end != 0) os::yield();
-  } while (end != 0 && os::now_ns() < end);
-  const Status broken = m.team_status();
-  return broken == Status::kOk ? FERMATA_PENDING : answer(member, broken);
+  if (m.is_idle()) {
+    m.progress_others();
+    return FERMATA_OK;
+  }
+  const Status status = m.progress_for(max_us > 0 ? static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0);
+  return status == Status::kPending ? FERMATA_PENDING : answer(member, status);
 }
 
 }  // extern "C"

@@ -180,6 +180,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
   if (x.code == BlockCode::kCopy) {
     if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
     w.done = w.elements;
+    spend(w.elements * call_.element);
     return Moved::kQuietly;
   }
   return x.code == BlockCode::kSend ? send(x, w) : receive(x, w, limit(stage, t));
@@ -217,6 +218,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
     const std::size_t elements = piece_elements(w);
     put(w, line, w.from + w.done * call_.element, elements * call_.element);
     w.done += elements;
+    spend(elements * call_.element);
   }
   Pieces::publish(header_of(line), end.next++);
   return Moved::kTold;
@@ -295,7 +297,8 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
 BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Work& w, std::size_t limit) {
   Offer offer;
   memcpy(&offer, line(w) + kDataAt, sizeof offer);
-  std::size_t elements = limit - w.done;
+  const std::size_t turn = (left_ - 1) / call_.element + 1;
+  std::size_t elements = limit - w.done < turn ? limit - w.done : turn;
   if (offer.lender == call_.home) {
     const Reading reading(*call_.team, program_->rank);
     if (!reading.allowed()) return Moved::kNothing;
@@ -351,6 +354,7 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
       break;
   }
   w.done += elements;
+  spend(elements * call_.element);
 }
 
 // As move() would find it, without moving. The loads here are relaxed in effect: advance() reads again.

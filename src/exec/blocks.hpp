@@ -126,13 +126,16 @@ class BlockOperation {
   // A stage writes what it still sends, as may happen where output and input are the same memory: the input must be a copy.
   bool needs_copy() const;
 
-  // Does what can be done now. True: over, or status() is an error. Rings doors by bell(rank).
+  // Does what can be done now, though not much more than `most` bytes of it. True: over, or status() is an error. Rings doors by
+  // bell(rank).
   template <class Bell>
-  bool advance(Bell&& bell);
+  bool advance(Bell&& bell, std::size_t most = SIZE_MAX);
+  bool has_moved() const { return moved_; }  // in the last advance()
   // Could advance() do something now? For parking.
   bool ready() const;
   // The member that the first unfinished transfer is with; its own rank if none.
   std::uint32_t awaited() const;
+  bool is_prepared() const { return program_ != nullptr; }
   bool over() const { return stage_ == program_->stage_count || status_ != Status::kOk; }
   Status status() const { return status_; }
   const BlockCall& call() const { return call_; }
@@ -176,6 +179,7 @@ class BlockOperation {
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
   void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
+  void spend(std::size_t bytes) { left_ -= bytes < left_ ? bytes : left_; }
 
   const BlockProgram* program_ = nullptr;
   BlockCall call_;
@@ -187,21 +191,26 @@ class BlockOperation {
   Status status_ = Status::kOk;
   std::uint64_t foreign_tag_ = 0;
   std::uint32_t foreigner_ = 0;
+  std::size_t left_ = 0;  // bytes that this advance() may still move
+  bool moved_ = false;
 };
 
 template <class Bell>
-bool BlockOperation::advance(Bell&& bell) {
+bool BlockOperation::advance(Bell&& bell, std::size_t most) {
+  left_ = most;
+  moved_ = false;
   while (!over()) {
     const BlockStage& stage = program_->stages[stage_];
     bool moved = false;
     bool all = true;
     for (std::uint32_t t = stage.first; t < stage.first + stage.count && status_ == Status::kOk; ++t) {
-      for (Moved m; !is_done(t) && (m = move(stage, t)) != Moved::kNothing; moved = true)
+      for (Moved m; !is_done(t) && left_ != 0 && (m = move(stage, t)) != Moved::kNothing; moved = true)
         if (m == Moved::kTold) bell(program_->transfers[t].peer);
       all = all && is_done(t);
     }
+    moved_ = moved_ || moved;
     if (all) ++stage_;
-    else if (!moved) return status_ != Status::kOk;
+    else if (!moved || left_ == 0) return status_ != Status::kOk;
   }
   return true;
 }

@@ -96,6 +96,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->generation_ = os::fork_generation();
   m->gate_ = m->generation_;
   m->status_ = &status;
+  m->turn_.set(Turn<RealAtomics>::kAlone);
   if (team->shared()) m->home_ = os::lend();
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() hands it over
   status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: likewise
@@ -138,11 +139,13 @@ void Member::leave() {
   if (usable() != Status::kForked) {
     say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
     if (team->shared()) os::unlock_byte(team->fd(), rank_);
-    for (const BlockRequest* list : {ordered_, unordered_})
-      for (const BlockRequest* r = list; r != nullptr; r = r->next)
+    const Hold hold(*this);
+    for (const RequestQueue* queue : {&ordered_, &unordered_})
+      for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
         if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
-    fail_requests(Status::kBroken);
+    broken_ = Status::kBroken;  // callbacks start nothing any more
+    fail_requests(broken_);
   }
   this->~Member();
   free(this);

@@ -7,8 +7,10 @@
 
 #include "base/word.hpp"
 #include "exec/blocks.hpp"
+#include "exec/crew.hpp"
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
+#include "exec/patience.hpp"
 #include "exec/team.hpp"
 #include "sync/status_line.hpp"
 
@@ -72,6 +74,28 @@ struct BlockRequest {
   void* context = nullptr;
   BlockRequest* next = nullptr;  // while active
 };
+
+// Requests in the order in which they get their turns.
+struct RequestQueue {
+  BlockRequest* first = nullptr;
+  BlockRequest* last = nullptr;
+  std::uint32_t count = 0;
+  void push(BlockRequest* request) {
+    request->next = nullptr;
+    (first == nullptr ? first : last->next) = request;
+    last = request;
+    ++count;
+  }
+  BlockRequest* pop() {
+    BlockRequest* const request = first;
+    first = request->next;
+    --count;
+    return request;
+  }
+};
+
+// Bytes that a request moves at most in a turn while others wait for theirs.
+inline constexpr std::size_t kFairShare = 65536;
 
 class Member;
 using IdleHook = int (*)(void* context);
@@ -146,10 +170,24 @@ class Member {
   Channel* shared_channel() { return channel_.base != nullptr ? &channel_ : nullptr; }
   // From here until it is over the request is active. Never waits.
   Status begin(BlockRequest* request);
-  // Does what active requests can do now. True: one of them has come to its end.
-  bool progress();
-  // Until one of the requests is over (not active), or as set_timeout and the idle hook say.
-  Status wait_for_any(BlockRequest* const* requests, std::size_t count);
+  // Gives each active request a turn: what it can do now, though no more than `most` bytes of it; after `until` (as os::now_ns(); 0: none)
+  // no further ones. The next call goes on with those that were left out. True: something has moved.
+  bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0);
+  // One turn for each request of the calling thread's other members. True: there are any.
+  bool progress_others();
+  // The progress thread's turn: data move, and nothing is said to be over, nor any callback run: that is for the member's own thread.
+  // True: something has moved. With the turn taken, and given back.
+  bool push_data();
+  // Nothing outstanding but calls that wait.
+  bool is_idle() const { return turn_.is_alone(); }
+  // Requests of this member belong to the calling thread from here on.
+  void adopt() { const Hold hold(*this); }
+  // The same for at most ns nanoseconds, if that is above 0, with the calling thread's other members between; else once, and a little
+  // longer while something moves.
+  Status progress_for(std::int64_t ns);
+  // Until one of the requests is over (not active), or as set_timeout and the idle hook say. `several`: some are other members', which
+  // the calling thread has adopted.
+  Status wait_for_any(BlockRequest* const* requests, std::size_t count, bool several = false);
   Status wait_for(BlockRequest* request) {
     const Status status = wait_for_any(&request, 1);
     return request->active ? status : request->status;
@@ -158,7 +196,7 @@ class Member {
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or how it ended
   Status team_status();  // what broke the team; its requests have ended with it
-  bool has_requests() const { return ordered_ != nullptr || unordered_ != nullptr; }
+  bool has_requests() const { return active_ != 0; }
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
@@ -277,7 +315,43 @@ class Member {
   Status look_for_requests(std::int64_t waited_ns);
   Status look_now_and_then();
   bool differs_from(std::uint32_t rank, const CallSeen& seen);
-  bool advance_requests(BlockRequest** list, bool one_by_one);
+  // For a scope: this thread alone works on this member's requests. In a callback it does already.
+  class Hold {
+   public:
+    explicit Hold(Member& member) : member_(member), outer_(member.hold()) {}
+    ~Hold() {
+      if (outer_) member_.let_go();
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Member& member_;
+    bool outer_;
+  };
+  friend class Crew;
+  // False: it does already.
+  bool hold() {
+    // order: relaxed: this thread's own store, or one that says that it isn't this thread
+    if (holder_.load(std::memory_order_relaxed) == Crew::self()) return false;
+    if (!turn_.is_alone()) [[unlikely]] take_turn();
+    holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see above
+    return true;
+  }
+  void take_turn();
+  void let_go() {
+    holder_.store(nullptr, std::memory_order_relaxed);  // order: see hold()
+    if (active_ != in_call() || place_.crew != nullptr) [[unlikely]] give_turn();
+  }
+  void give_turn();
+  std::uint32_t in_call() const { return call_ != nullptr ? 1 : 0; }
+  bool advance_request(BlockRequest* request, std::size_t most);
+  bool begin_now(BlockRequest* request);
+  void be_patient();
+  void end_request(BlockRequest* request, Status status);
+  Status outcome(const BlockRequest& request);
+  void report_mismatch(const BlockRequest& request);
+  void advance_line();
   void fail_requests(Status status);
   void take_back();
   void ring(std::uint32_t rank) { fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls); }
@@ -317,11 +391,16 @@ class Member {
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
   Channel channel_;                    // base null: this team moves no blocks
-  BlockRequest* ordered_ = nullptr;    // begun first, first
-  BlockRequest* unordered_ = nullptr;
+  RequestQueue ordered_, unordered_;
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false;
   bool taken_back_ = false;
+  std::uint32_t active_ = 0;           // requests
+  BlockRequest* call_ = nullptr;       // one of them: a call waits for it that began it, so nobody else need know of it
+  Turn<RealAtomics> turn_;             // at all of this; alone: no others know of this member
+  std::atomic<const void*> holder_{nullptr};  // the thread that has it
+  CrewPlace place_;
+  Patience patience_;
   std::uint32_t issued_ = 0;           // ordered requests
   std::uint64_t ended_ = 0;            // requests
   std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set

@@ -7,6 +7,9 @@
 namespace fermata::exec {
 namespace {
 
+constexpr std::uint32_t kTurnLooks = 200;   // before the CPU is given up
+constexpr std::uint32_t kMostAnswers = 8;   // that one call for progress looks for
+
 // What both ends of an edge must agree on, 63 bits: the call, and which use of its channel it is.
 std::uint64_t tag_of(const Call& call, std::uint64_t use) {
   const std::uint64_t size = call.bytes * 0x9e3779b97f4a7c15u >> 52;  // 12 bits of it
@@ -28,88 +31,227 @@ void describe_tag(std::uint64_t tag, char* text, std::size_t capacity) {
 Status Member::begin(BlockRequest* request) {
   const Status now = usable();
   if (now != Status::kOk) return now;
+  const Hold hold(*this);
   // A callback may start those with a channel of their own while its member waits in a call.
   if (request->active || (request->ordered && outstanding())) return Status::kBusy;
   request->active = true;
   if (!has_requests()) next_look_ns_ = 0;
-  request->next = nullptr;
+  ++active_;
   request->operation.restart();
   request->operation.set_tag(tag_of(request->call, request->ordered ? issued_++ : request->uses));
   ++request->uses;
-  BlockRequest** at = request->ordered ? &ordered_ : &unordered_;
-  while (*at != nullptr) at = &(*at)->next;
-  *at = request;
   // Ordered ones come in the same order at all members, as calls on lines do, and are counted with them.
   if (request->ordered) say_call<RealAtomics>(*status_, ++sequence_, request->call.packed());
-  progress();
+  if (!begin_now(request)) (request->ordered ? ordered_ : unordered_).push(request);
   return Status::kOk;
 }
 
-// Until a request can't go on; where the channel is shared the others wait for the first.
-bool Member::advance_requests(BlockRequest** list, bool one_by_one) {
-  bool any = false;
-  const auto bell = [this](std::uint32_t rank) { ring(rank); };
-  for (BlockRequest** at = list; *at != nullptr;) {
-    BlockRequest* r = *at;
-    if (!r->operation.advance(bell)) {
-      if (one_by_one) break;
-      at = &r->next;
-      continue;
-    }
-    *at = r->next;
-    any = true;
-    r->active = false;
-    ++ended_;
-    r->status = r->operation.status();
-    if (r->status == Status::kMismatch) {
-      char theirs[96];
-      char ours[96];
-      describe_tag(r->operation.foreign_tag(), theirs, sizeof theirs);
-      describe_tag(r->operation.call().tag, ours, sizeof ours);
-      const std::uint32_t other = r->operation.foreigner();
-      snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, other, theirs);
-      team_->break_with(Status::kMismatch, other);
-      broken_ = Status::kMismatch;
-    } else if (r->status != Status::kOk) {
-      r->status = broken_ = broken_status();
-    }
-    if (r->status != Status::kOk) {
-      gate_ = 0;
-      take_back();
-    }
-    if (r->ordered && ordered_ == nullptr && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
-    if (r->completed != nullptr) r->completed(r, r->context);
-    // A callback may have begun others, at the end of either list: `at` still is where the rest begins.
-  }
-  return any;
-}
-
-bool Member::progress() {
-  if (progressing_ || !has_requests()) return false;
+// Its first turn, unless it has to wait for others, or this is a callback: those must not nest. True: it is over.
+bool Member::begin_now(BlockRequest* r) {
+  if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
+  if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare)) return false;
   progressing_ = true;
-  bool any = advance_requests(&ordered_, true);
-  any = advance_requests(&unordered_, false) || any;
+  const Status status = outcome(*r);
+  if (r->ordered && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
+  end_request(r, status);
   progressing_ = false;
-  return any;
+  return true;
 }
 
-Status Member::execute(BlockRequest* request) {
-  Status status = begin(request);
-  if (status == Status::kOk) status = wait_for(request);
-  if (request->active) {
-    interrupted_ = request;
-    gate_ = 0;
-  }
+// The turn of one request. True: it has left its queue, and is over.
+bool Member::advance_request(BlockRequest* r, std::size_t most) {
+  return r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
+}
+
+// How a request that is over has ended. What went wrong has broken the team, or does.
+Status Member::outcome(const BlockRequest& r) {
+  Status status = r.operation.status();
+  if (status == Status::kOk) return status;
+  if (status == Status::kMismatch) report_mismatch(r);
+  else status = broken_ = broken_status();
+  gate_ = 0;
+  take_back();
   return status;
 }
 
+void Member::report_mismatch(const BlockRequest& r) {
+  char theirs[96];
+  char ours[96];
+  describe_tag(r.operation.foreign_tag(), theirs, sizeof theirs);
+  describe_tag(r.operation.call().tag, ours, sizeof ours);
+  const std::uint32_t other = r.operation.foreigner();
+  snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, other, theirs);
+  team_->break_with(Status::kMismatch, other);
+  broken_ = Status::kMismatch;
+}
+
+// It has left its queue.
+void Member::end_request(BlockRequest* r, Status status) {
+  if (r == call_) call_ = nullptr;
+  r->active = false;
+  --active_;
+  ++ended_;
+  r->status = status;
+  if (r->completed != nullptr) r->completed(r, r->context);
+}
+
+bool Member::progress(std::size_t most, std::int64_t until) {
+  if (is_idle() && !has_requests()) return false;
+  const Hold hold(*this);
+  if (progressing_) return false;
+  progressing_ = true;
+  bool moved = false;
+  // Where the channel is shared the others wait for the first. Callbacks may begin more, at the end of either queue.
+  while (ordered_.first != nullptr) {
+    BlockRequest* const r = ordered_.first;
+    const bool over = advance_request(r, most);
+    moved = moved || r->operation.has_moved();
+    if (!over) break;
+    ordered_.pop();
+    const Status status = outcome(*r);
+    if (ordered_.first == nullptr && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
+    end_request(r, status);
+    moved = true;
+  }
+  for (std::uint32_t n = unordered_.count; n > 0 && unordered_.first != nullptr; --n) {
+    BlockRequest* const r = unordered_.pop();
+    if (advance_request(r, most)) {
+      end_request(r, outcome(*r));
+      moved = true;
+    } else {
+      moved = moved || r->operation.has_moved();
+      unordered_.push(r);
+    }
+    if (until != 0 && os::now_ns() >= until) break;
+  }
+  progressing_ = false;
+  return moved;
+}
+
+// A split-phase barrier, or a call that was interrupted.
+void Member::advance_line() {
+  if (outstanding() && interrupted_ == nullptr) advance(0);
+}
+
+bool Member::progress_others() {
+  Crew& crew = Crew::mine();
+  if (crew.is_empty()) return false;
+  Member* m = crew.take_next(nullptr, this);
+  const bool any = m != nullptr;
+  while (m != nullptr) {
+    m->holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see hold()
+    m->progress(kFairShare);
+    m->team_status();
+    Member* const next = crew.take_next(m, this);
+    m->let_go();
+    m = next;
+  }
+  return any;
+}
+
+bool Member::push_data() {
+  holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see hold()
+  bool moved = false;
+  bool over = false;
+  const auto push = [&](BlockOperation& operation) {
+    if (operation.over()) return;
+    over = operation.advance([this](std::uint32_t rank) { ring(rank); }, kFairShare) || over;
+    moved = operation.has_moved() || moved;
+  };
+  for (BlockRequest* r = ordered_.first; r != nullptr; r = r->next) {
+    push(r->operation);
+    if (!r->operation.over() || r->operation.status() != Status::kOk) break;
+  }
+  for (BlockRequest* r = unordered_.first; r != nullptr; r = r->next) push(r->operation);
+  if (over) ring(rank_);  // its own thread may be parked
+  let_go();
+  return moved;
+}
+
+// Somebody else has the turn for as long as he advances requests, or runs their callbacks.
+void Member::take_turn() {
+  for (std::uint32_t n = 0; !turn_.take(); ++n) {
+    if (turn_.is_alone()) return;
+    if (n < kTurnLooks) RealAtomics::pause();
+    else os::yield();
+  }
+  if (place_.thread == Crew::self()) return;
+  Crew::remove(this);
+  Crew::mine().add(this);
+}
+
+void Member::give_turn() {
+  const bool known = active_ != in_call();
+  if (!known) Crew::remove(this);
+  else if (place_.crew == nullptr) Crew::mine().add(this);
+  turn_.give(known ? Turn<RealAtomics>::kFree : Turn<RealAtomics>::kAlone);
+}
+
+Status Member::execute(BlockRequest* request) {
+  Status status;
+  {
+    const Hold hold(*this);
+    call_ = request;
+    status = begin(request);
+    if (status != Status::kOk) call_ = nullptr;
+  }
+  if (status == Status::kOk) status = request->active ? wait_for(request) : request->status;
+  if (!request->active) return status;
+  const Hold hold(*this);
+  call_ = nullptr;
+  interrupted_ = request;
+  gate_ = 0;
+  return status;
+}
+
+Status Member::progress_for(std::int64_t ns) {
+  adopt();
+  if (ns <= 0) {
+    if (progress(kFairShare)) be_patient();
+    advance_line();
+    progress_others();
+  } else {
+    const std::int64_t end = os::now_ns() + ns;
+    do {
+      const bool moved = progress(kFairShare, end);
+      advance_line();
+      if (!has_requests()) break;
+      progress_others();
+      // Whom it waits for may want this CPU.
+      if (!moved) os::yield();
+    } while (os::now_ns() < end);
+  }
+  if (!has_requests()) return Status::kOk;
+  const Status broken = team_status();
+  return broken == Status::kOk ? Status::kPending : broken;
+}
+
+// Something has moved: the answer may come while the caller would still be on its way out.
+void Member::be_patient() {
+  bool moved = true;
+  for (std::uint32_t n = 0; n < kMostAnswers && moved && has_requests(); ++n) {
+    const std::int64_t limit = patience_.next_ns();
+    if (limit == 0) return;
+    const std::int64_t start = os::now_ns();
+    std::int64_t waited = 0;
+    for (moved = false; !moved && has_requests() && waited < limit; waited = os::now_ns() - start) {
+      RealAtomics::pause();
+      moved = progress(kFairShare);
+    }
+    if (moved) patience_.came(waited);
+    else patience_.gave_up();
+  }
+}
+
 Status Member::test_for(BlockRequest* request) {
-  progress();
+  progress(kFairShare);
   if (!request->active) return request->status;
+  progress_others();
   return team_status() == Status::kOk ? Status::kPending : request->status;
 }
 
 Status Member::team_status() {
+  const Hold hold(*this);
   if (broken_ == Status::kOk) broken_ = broken_status();
   if (broken_ == Status::kOk && has_requests()) broken_ = look_now_and_then();
   if (broken_ == Status::kOk) return broken_;
@@ -133,15 +275,8 @@ void Member::take_back() {
 // The team is broken: nothing will move any more.
 void Member::fail_requests(Status status) {
   if (has_requests()) take_back();
-  for (BlockRequest** list : {&ordered_, &unordered_}) {
-    while (*list != nullptr) {
-      BlockRequest* r = *list;
-      *list = r->next;
-      r->active = false;
-      r->status = status;
-      if (r->completed != nullptr) r->completed(r, r->context);
-    }
-  }
+  for (RequestQueue* queue : {&ordered_, &unordered_})
+    while (queue->first != nullptr) end_request(queue->pop(), status);
 }
 
 }  // namespace fermata::exec

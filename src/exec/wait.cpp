@@ -8,7 +8,8 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
-constexpr std::int64_t kWithRequestsNs = 50'000;  // parks of calls on lines, whose doors requests do not ring
+constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
+constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
 
 }  // namespace
 
@@ -79,8 +80,9 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
 
 // Any of them may be what holds up the one that is waited for: the channel is shared.
 Status Member::look_for_requests(std::int64_t waited_ns) {
-  for (const BlockRequest* r : {static_cast<const BlockRequest*>(ordered_), static_cast<const BlockRequest*>(unordered_)})
-    for (; r != nullptr; r = r->next) {
+  const Hold hold(*this);
+  for (const RequestQueue* queue : {&ordered_, &unordered_})
+    for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
       const Status seen = look_for(*r, waited_ns);
       if (seen != Status::kOk) return seen;
     }
@@ -136,7 +138,7 @@ void Member::name_lost(std::uint32_t rank) {
 struct Member::LineWait {
   Member& m;
   bool advance(std::uint32_t spins) const {
-    if (m.has_requests()) m.progress();
+    if (m.has_requests()) m.progress(kFairShare);
     return m.advance(spins);
   }
   void park(std::int64_t limit_ns) const {
@@ -154,30 +156,43 @@ struct Member::BlockWait {
   Member& m;
   BlockRequest* const* requests;
   std::size_t count;
+  bool several;  // members'
   bool over() const {
     for (std::size_t i = 0; i < count; ++i)
       if (!requests[i]->active) return true;
     return false;
   }
+  // Looks that find something aren't counted, up to a point: hooks and time limits want their turn.
   bool advance(std::uint32_t spins) const {
-    for (std::uint32_t n = 0;; ++n) {
-      m.progress();
+    const std::size_t most = m.active_ == 1 ? SIZE_MAX : kFairShare;
+    std::uint32_t moves = 0;
+    for (std::uint32_t n = 0;;) {
+      const bool moved = m.progress(most);
+      m.advance_line();
+      if (several) m.progress_others();
       if (over()) return true;
-      if (n >= spins) return false;
+      if (moved && ++moves < kMostMoves) continue;
+      if (n++ >= spins) return false;
       RealAtomics::pause();
     }
   }
   void park(std::int64_t limit_ns) const {
     fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [this] {
-      if (m.ordered_ != nullptr && m.ordered_->operation.ready()) return true;
-      for (const BlockRequest* r = m.unordered_; r != nullptr; r = r->next)
-        if (r->operation.ready()) return true;
+      const Hold hold(m);
+      for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
+        for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
+          if (r->operation.ready()) return true;
       return broken_by<RealAtomics>(m.team_->header()) != 0;
     });
   }
   Status finish() const { return Status::kOk; }
   Status look(std::int64_t waited_ns) const { return m.look_for_requests(waited_ns); }
-  std::uint32_t peer() const { return requests[0]->operation.awaited(); }
+  std::uint32_t peer() const {
+    const Hold hold(m);
+    const BlockRequest* r = requests[0];
+    if (!r->operation.is_prepared()) r = m.ordered_.first != nullptr ? m.ordered_.first : m.unordered_.first;
+    return r != nullptr ? r->operation.awaited() : m.rank_;
+  }
 };
 
 // Where members outnumber CPUs this runs once per turn on a CPU, so a turn reads the clock twice: before its yield and behind it.
@@ -210,6 +225,7 @@ Status Member::wait_with(Policy& policy, What what) {
                static_cast<double>(view.waited_ns) * 1e-9, what.peer());
       return Status::kTimeout;
     }
+    const bool others = progress_others();
     view.last_action = policy.next(view);
     switch (view.last_action) {
       case WaitAction::kSpin: break;
@@ -217,6 +233,7 @@ Status Member::wait_with(Policy& policy, What what) {
       case WaitAction::kPark: {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
+        if (others && limit > kWithRequestsNs) limit = kWithRequestsNs;
         what.park(limit < 1000 ? 1000 : limit);
         break;
       }
@@ -264,11 +281,12 @@ Status Member::wait(What what) {
 
 Status Member::wait() { return wait(LineWait{*this}); }
 
-Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count) {
-  const BlockWait what{*this, requests, count};
+Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count, bool several) {
+  const BlockWait what{*this, requests, count, several};
   if (what.advance(spins_)) return Status::kOk;
   const Status status = wait(what);
   if (broken_ != Status::kOk) {
+    const Hold hold(*this);
     gate_ = 0;
     fail_requests(broken_);
   }

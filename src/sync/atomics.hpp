@@ -48,6 +48,8 @@ enum class Site : std::uint8_t {
   kReadEnd,       // it was read
   kReadEndAwait,  // a look whether anybody still reads, before the lender's owner has its block again
   kWithdrawFence, // between the team's being broken and that look
+  kTurnTake,      // a turn at something that one thread works on at a time, or a look whether none is needed
+  kTurnGive,      // the end of a turn
   kCount
 };
 
@@ -89,6 +91,11 @@ struct RealAtomics {
   static bool compare_exchange_release(Atomic<T>& a, T from, T to) {
     // order: as the calling site says
     return a.compare_exchange_strong(from, to, std::memory_order_release, std::memory_order_relaxed);
+  }
+  template <Site, class T>
+  static bool compare_exchange_acquire(Atomic<T>& a, T from, T to) {
+    // order: as the calling site says
+    return a.compare_exchange_strong(from, to, std::memory_order_acquire, std::memory_order_relaxed);
   }
   template <class T>
   static bool compare_exchange_relaxed(Atomic<T>& a, T from, T to) {

@@ -20,7 +20,7 @@ const char* const kSites[] = {
     "kRingFence",   "kBellRing",  "kBellRead", "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
     "kLeftRead",    "kBreak",     "kBrokenRead", "kReferenceDrop", "kReferencesRead", "kJoin", "kJoinedRead", "kMove",       "kMovedRead",
     "kFlipAwait", "kRecycle", "kPoolPush", "kPoolPop", "kGone", "kGoneRead",
-    "kReadFence", "kReadEnd", "kReadEndAwait", "kWithdrawFence"};
+    "kReadFence", "kReadEnd", "kReadEndAwait", "kWithdrawFence", "kTurnTake", "kTurnGive"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {

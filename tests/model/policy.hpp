@@ -51,6 +51,10 @@ struct ModelAtomics {
     const rl::memory_order order = is_weak(S) ? rl::mo_relaxed : rl::mo_release;
     return a.compare_exchange_strong(from, to, order, RL_INFO, rl::mo_relaxed, RL_INFO);
   }
+  template <Site S, class T>
+  static bool compare_exchange_acquire(Atomic<T>& a, T from, T to) {
+    return a.compare_exchange_strong(from, to, is_weak(S) ? rl::mo_relaxed : rl::mo_acquire, RL_INFO, rl::mo_relaxed, RL_INFO);
+  }
   template <class T>
   static bool compare_exchange_relaxed(Atomic<T>& a, T from, T to) {
     return a.compare_exchange_strong(from, to, rl::mo_relaxed, RL_INFO, rl::mo_relaxed, RL_INFO);

@@ -1,5 +1,5 @@
-// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs (sync/handover.hpp) and rings
-// (sync/ring.hpp).
+// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs (sync/handover.hpp), turns
+// (sync/turn.hpp) and rings (sync/ring.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 
@@ -8,6 +8,7 @@
 #include "sync/lending.hpp"
 #include "sync/ring.hpp"
 #include "sync/status_line.hpp"
+#include "sync/turn.hpp"
 
 namespace fermata::model {
 
@@ -193,6 +194,42 @@ struct LendingSuite : rl::test_suite<LendingSuite, 2> {
     withdraw<ModelAtomics>();
     while (still_reads<ModelAtomics>(reading)) ModelAtomics::pause();
     block(RL_INFO) = 8;
+  }
+};
+
+// Two work on an object twice each; a turn missed is no turn.
+struct TurnSuite : rl::test_suite<TurnSuite, 2> {
+  using ModelTurn = Turn<ModelAtomics>;
+  ModelTurn turn;
+  rl::var<std::uint64_t> object{0};
+
+  void before() { turn.set(ModelTurn::kFree); }
+  void thread(unsigned) {
+    for (int n = 0; n < 2; ++n) {
+      while (!turn.take()) ModelAtomics::pause();
+      object(RL_INFO) = object(RL_INFO) + 1;
+      turn.give(ModelTurn::kFree);
+    }
+  }
+  void after() { RL_ASSERT(object(RL_INFO) == 4); }
+};
+
+// One takes a last turn and leaves the object alone; its owner works on it without one.
+struct TurnAloneSuite : rl::test_suite<TurnAloneSuite, 2> {
+  using ModelTurn = Turn<ModelAtomics>;
+  ModelTurn turn;
+  rl::var<std::uint64_t> object{0};
+
+  void before() { turn.set(ModelTurn::kFree); }
+  void thread(unsigned member) {
+    if (member == 1) {
+      if (!turn.take()) return;
+      object(RL_INFO) = 1;
+      turn.give(ModelTurn::kAlone);
+    } else if (turn.is_alone()) {
+      object(RL_INFO) = 2;
+      RL_ASSERT(!turn.take());
+    }
   }
 };
 

@@ -117,6 +117,8 @@ inline std::vector<Scenario> scenarios() {
       {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
       {"ring2", "four pieces through two slots, given back by credits", {}, 1, bounded(3), false, full_fence, rl::simulate<RingSuite>},
       {"lending", "a lent block is its owner's again when nobody reads it", {}, 1, full(), false, full_fence, rl::simulate<LendingSuite>},
+      {"turn", "two work on what a third leaves alone in the end", {}, 1, bounded(4), false, full_fence, rl::simulate<TurnSuite>},
+      {"turn_alone", "who finds it alone needs no turn", {}, 1, full(), false, full_fence, rl::simulate<TurnAloneSuite>},
       {"break_parked", "a broken team wakes who is parked", {}, 1, full(), false, full_fence, rl::simulate<BreakParkedSuite>},
   };
   const std::vector<Scenario> anonymous = anonymous_scenarios();

@@ -1,0 +1,120 @@
+#include "exec/progress_thread.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/member.hpp"
+
+namespace fermata::exec {
+namespace {
+
+constexpr std::int64_t kAsleepNs = 100'000'000;  // with nothing outstanding; requests that begin ring
+constexpr std::int64_t kNapNs = 50'000;          // while peers have nothing to say
+constexpr std::uint32_t kYields = 16;            // before that
+
+pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
+pthread_t thread;  // under it
+// The process, by os::fork_generation(), in which it runs; 0: it does not. Written under the lock.
+constinit std::atomic<std::uint32_t> runs_in{0};
+
+bool runs_here() {
+  return runs_in.load(std::memory_order_relaxed) == os::fork_generation();  // order: relaxed: under the lock, or a hint
+}
+
+constinit std::atomic<std::uint32_t> stop{0};
+constinit DoorLine door{};
+const OsCalls calls;
+
+bool stopped() {
+  return stop.load(std::memory_order_relaxed) != 0;  // order: relaxed: the join orders what comes behind
+}
+
+bool anything_outstanding() {
+  for (std::size_t n = 0; n < Crew::kCrews; ++n)
+    if (!Crew::number(n).is_empty()) return true;
+  return false;
+}
+
+// True: something has moved.
+bool go_round() {
+  bool moved = false;
+  for (std::size_t n = 0; n < Crew::kCrews; ++n) {
+    Crew& crew = Crew::number(n);
+    if (crew.is_empty()) continue;
+    Member* m = crew.take_any(nullptr);
+    while (m != nullptr) {
+      Member* const next = crew.take_any(m);
+      moved = m->push_data() || moved;
+      m = next;
+    }
+  }
+  return moved;
+}
+
+void* run(void*) {
+  std::uint32_t in_vain = 0;
+  while (!stopped()) {
+    if (!anything_outstanding()) {
+      park<RealAtomics>(door.door, true, calls, kAsleepNs, [] { return anything_outstanding() || stopped(); });
+      in_vain = 0;
+    } else if (go_round()) {
+      in_vain = 0;
+    } else if (++in_vain < kYields) {
+      os::yield();
+    } else {
+      park<RealAtomics>(door.door, true, calls, kNapNs, stopped);
+    }
+  }
+  return nullptr;
+}
+
+// Signals are for the program's own threads.
+int start_thread() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failed = pthread_create(&thread, nullptr, run, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return failed;
+}
+
+}  // namespace
+
+constinit std::atomic<std::uint32_t> ProgressThread::mode_{kAsEnvironmentSays};
+
+Status ProgressThread::set(int on) {
+  os::install_fork_hook();
+  pthread_mutex_lock(&switching);
+  Status status = Status::kOk;
+  const bool runs = runs_here();
+  if (on > 0 && !runs) {
+    stop.store(0, std::memory_order_relaxed);  // order: the thread is created behind it
+    if (start_thread() == 0) runs_in.store(os::fork_generation(), std::memory_order_relaxed);  // order: see runs_here()
+    else status = Status::kSystem;
+  } else if (on <= 0 && runs) {
+    stop.store(1, std::memory_order_relaxed);  // order: see stopped()
+    ring_anyway<RealAtomics>(door.door, calls);
+    pthread_join(thread, nullptr);
+    runs_in.store(0, std::memory_order_relaxed);  // order: see runs_here()
+  }
+  // order: relaxed: a hint whether to wake it; it looks by itself, too
+  if (status == Status::kOk) mode_.store(on > 0 ? kOn : on == 0 ? kOff : kAsEnvironmentSays, std::memory_order_relaxed);
+  pthread_mutex_unlock(&switching);
+  return status;
+}
+
+void ProgressThread::wake() {
+  const std::uint32_t mode = mode_.load(std::memory_order_relaxed);  // order: see requests_began()
+  if (mode == kAsEnvironmentSays) {
+    const char* const wanted = getenv("FERMATA_PROGRESS_THREAD");
+    if (wanted != nullptr && strcmp(wanted, "1") == 0) set(1);
+    else RealAtomics::compare_exchange_relaxed(mode_, kAsEnvironmentSays, kOff);  // order: relaxed: see set()
+    return;
+  }
+  if (mode == kOn && !runs_here()) set(1);  // a forked child's own
+  ring<RealAtomics>(door.door, true, calls);
+}
+
+}  // namespace fermata::exec

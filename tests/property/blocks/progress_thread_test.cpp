@@ -1,0 +1,165 @@
+// The progress thread: requests move while their members' threads do nothing; it may come and go while all kinds of calls are made, in any
+// thread; callbacks stay where they are.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "instance.hpp"
+#include "team.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::size_t kVeryLong = std::size_t{1} << 21;  // doubles: hundreds of turns
+
+// Asks now and then, and says how often it had to ask.
+int ask_seldom(fermata_request* request, int most, int* asked) {
+  int status = FERMATA_PENDING;
+  for (*asked = 0; status == FERMATA_PENDING && *asked < most; ++*asked) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    status = fermata_request_test(request);
+  }
+  return status;
+}
+
+void moves_while_members_sleep(Seat& seat) {
+  std::vector<double> data(kVeryLong, seat.rank + 1);
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = FERMATA_DO_ALLREDUCE;
+  o.in = FERMATA_IN_PLACE;
+  o.out = data.data();
+  o.count = kVeryLong;
+  o.type = FERMATA_DOUBLE;
+  o.op = FERMATA_SUM;
+  fermata_request* requests[2] = {};  // the second one waits for the first one's channel
+  std::vector<double> small(3, 1);
+  if (!seat.holds(fermata_begin(seat.member, &o, &requests[0]), "begin")) return;
+  o.out = small.data();
+  o.count = 3;
+  if (!seat.holds(fermata_begin(seat.member, &o, &requests[1]), "begin")) return;
+  std::thread::id called{};
+  const auto note = [](fermata_request*, int, void* user) { *static_cast<std::thread::id*>(user) = std::this_thread::get_id(); };
+  seat.holds(fermata_request_set_callback(requests[1], note, &called), "set_callback");
+  int asked = 0;
+  // Without the thread the long one alone takes 16 MiB / 64 KiB = 256 questions.
+  const int status = ask_seldom(requests[1], 120, &asked);
+  if (!seat.holds(status == FERMATA_PENDING ? "nothing moves while the members sleep" : "")) return;
+  if (!seat.holds(status, "test")) return;
+  seat.holds(called == std::this_thread::get_id() ? "" : "the callback ran in another thread");
+  seat.holds(small[2] == seat.members && data[kVeryLong - 1] == seat.members * (seat.members + 1) / 2.0 ? "" : "a wrong sum");
+  for (fermata_request* r : requests)
+    if (seat.holds(fermata_request_free(r), "free")) seat.count_one();
+}
+
+// All kinds of calls, as the tests of requests make them, while it runs or comes and goes.
+void all_kinds(Seat& seat) {
+  constexpr int kRounds = 40 / FERMATA_TEST_SCALE;
+  constexpr std::size_t kCounts[] = {3, 2100, 60'000};
+  std::vector<std::unique_ptr<Instance>> persistent;
+  std::vector<fermata_request*> prepared;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Shape s;
+    s.collective = i == 1 ? FERMATA_DO_ALLTOALL : FERMATA_DO_ALLREDUCE;
+    s.count = kCounts[i];
+    persistent.push_back(std::make_unique<Instance>(s, seat.rank, seat.members));
+    prepared.emplace_back();
+    if (!seat.holds(fermata_prepare(seat.member, &persistent[i]->operation(), &prepared[i]), "prepare")) return;
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      persistent[i]->fill(static_cast<std::uint64_t>(round) * 3 + i);
+      const fermata_operation& o = persistent[i]->operation();
+      if (!seat.holds(fermata_request_reset(prepared[i], o.in, o.out), "reset")) return;
+    }
+    for (std::size_t i = 0; i < 3; ++i)
+      if (!seat.holds(fermata_request_start(prepared[(i + static_cast<std::size_t>(seat.rank)) % 3]), "start")) return;
+    Shape s;
+    s.collective = 1 + round % 10;
+    s.count = kCounts[round % 3];
+    s.seed = static_cast<std::uint64_t>(round);
+    const Instance begun(s, seat.rank, seat.members);
+    fermata_request* request = nullptr;
+    if (!seat.holds(fermata_begin(seat.member, &begun.operation(), &request), "begin")) return;
+    if (round % 2 == 0) {
+      const Instance call(s, seat.rank, seat.members);
+      if (!seat.holds(call.call(seat.member, true), "call") || !seat.holds(call.check())) return;
+    }
+    if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
+    prepared.push_back(request);
+    const int waited = fermata_request_wait_all(prepared.data(), prepared.size());
+    prepared.pop_back();
+    if (!seat.holds(waited, "wait_all") || !seat.holds(begun.check()) || !seat.holds(fermata_request_free(request), "free")) return;
+    for (const auto& one : persistent)
+      if (!seat.holds(one->check())) return;
+    seat.count_one();
+  }
+  for (fermata_request* r : prepared)
+    if (!seat.holds(fermata_request_free(r), "free")) return;
+}
+
+struct Running {
+  Running() { EXPECT_EQ(fermata_progress_thread(1), FERMATA_OK); }
+  ~Running() { EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK); }
+};
+
+TEST(ProgressThread, MovesDataWhileTheMembersSleep) {
+  const Running running;
+  for (const int members : {2, 3}) {
+    long ran = 0;
+    EXPECT_EQ(run_team({members, FERMATA_THREADS, FERMATA_WAIT_AUTO}, moves_while_members_sleep, &ran), "");
+    EXPECT_EQ(ran, 2 * members);
+  }
+}
+
+// Each process has its own, switched on by the environment.
+TEST(ProgressThread, EnvironmentSwitchesItOn) {
+  ASSERT_EQ(setenv("FERMATA_PROGRESS_THREAD", "1", 1), 0);
+  ASSERT_EQ(fermata_progress_thread(-1), FERMATA_OK);
+  const pid_t child = fork();
+  if (child == 0) {
+    long ran = 0;
+    const std::string problem = run_team({2, FERMATA_PROCESSES, FERMATA_WAIT_PARK}, moves_while_members_sleep, &ran);
+    fprintf(stderr, "%s", problem.c_str());
+    _exit(problem.empty() && ran == 4 ? 0 : 1);
+  }
+  int how = 0;
+  waitpid(child, &how, 0);
+  unsetenv("FERMATA_PROGRESS_THREAD");
+  EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
+  EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+TEST(ProgressThread, MayRunBesideEverything) {
+  const Running running;
+  for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_PARK}) {
+    long ran = 0;
+    EXPECT_EQ(run_team({3, FERMATA_THREADS, wait}, all_kinds, &ran), "");
+    EXPECT_GE(ran, 3);
+  }
+}
+
+TEST(ProgressThread, MayComeAndGo) {
+  std::atomic<bool> stop{false};
+  std::thread switcher([&] {
+    for (int on = 1; !stop.load(); on = 1 - on) {
+      EXPECT_EQ(fermata_progress_thread(on), FERMATA_OK);
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+    EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
+  });
+  long ran = 0;
+  EXPECT_EQ(run_team({2, FERMATA_THREADS, FERMATA_WAIT_AUTO}, all_kinds, &ran), "");
+  EXPECT_GE(ran, 2);
+  stop.store(true);
+  switcher.join();
+}
+
+}  // namespace
+}  // namespace fermata::test
