@@ -14,107 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "fermata/fermata.h"
+#include "fermata/error.hpp"
+#include "fermata/operation.hpp"
+#include "fermata/request.hpp"
 
-// The version is part of every name's linkage: two versions can meet in one process.
 namespace fermata::inline v0 {
 
-// What every function throws: the status of the C ABI and the sentence that came with it.
-class Error : public std::runtime_error {
- public:
-  explicit Error(int status)
-      : std::runtime_error(std::string(fermata_status_string(status)) + ": " + fermata_error_detail()), status_(status) {}
-  int status() const noexcept { return status_; }
-
- private:
-  int status_;
-};
-
-// Elements that C++20 has no type for, by their bits.
-struct Half {
-  std::uint16_t bits;
-};
-struct Bfloat16 {
-  std::uint16_t bits;
-};
-
-namespace detail {
-
-inline void check(int status) {
-  if (status < 0) [[unlikely]] throw Error(status);
-}
-
-template <class T, void (*Destroy)(T*)>
-class Handle {
- public:
-  Handle() = default;
-  explicit Handle(T* raw) noexcept : raw_(raw) {}
-  Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-  Handle& operator=(Handle&& other) noexcept {
-    if (this != &other) {
-      Destroy(raw_);
-      raw_ = std::exchange(other.raw_, nullptr);
-    }
-    return *this;
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { Destroy(raw_); }
-  T* get() const noexcept { return raw_; }
-  explicit operator bool() const noexcept { return raw_ != nullptr; }
-
- private:
-  T* raw_ = nullptr;
-};
-
-template <class T>
-struct Element;  // none: elements are integers, float, double, Half, Bfloat16 and the pairs of fermata.h
-template <>
-struct Element<float> { static constexpr int kType = FERMATA_FLOAT; };
-template <>
-struct Element<double> { static constexpr int kType = FERMATA_DOUBLE; };
-template <>
-struct Element<Half> { static constexpr int kType = FERMATA_HALF; };
-template <>
-struct Element<Bfloat16> { static constexpr int kType = FERMATA_BFLOAT16; };
-template <>
-struct Element<fermata_float_int> { static constexpr int kType = FERMATA_FLOAT_INT; };
-template <>
-struct Element<fermata_double_int> { static constexpr int kType = FERMATA_DOUBLE_INT; };
-template <>
-struct Element<fermata_int32_int> { static constexpr int kType = FERMATA_INT32_INT; };
-template <>
-struct Element<fermata_int64_int> { static constexpr int kType = FERMATA_INT64_INT; };
-template <>
-struct Element<fermata_int16_int> { static constexpr int kType = FERMATA_INT16_INT; };
-
-template <class T>
-constexpr int type_of() {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    constexpr int kSigned[4] = {FERMATA_INT8, FERMATA_INT16, FERMATA_INT32, FERMATA_INT64};
-    constexpr int kUnsigned[4] = {FERMATA_UINT8, FERMATA_UINT16, FERMATA_UINT32, FERMATA_UINT64};
-    static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
-    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
-  } else {
-    return Element<T>::kType;
-  }
-}
-
-}  // namespace detail
-
-enum class Op {
-  kSum = FERMATA_SUM,
-  kProd = FERMATA_PROD,
-  kMin = FERMATA_MIN,
-  kMax = FERMATA_MAX,
-  kAnd = FERMATA_AND,
-  kOr = FERMATA_OR,
-  kXor = FERMATA_XOR,
-  kLand = FERMATA_LAND,
-  kLor = FERMATA_LOR,
-  kMinloc = FERMATA_MINLOC,
-  kMaxloc = FERMATA_MAXLOC
-};
 enum class Engine { kThreads = FERMATA_THREADS, kProcesses = FERMATA_PROCESSES };
 enum class Wait {
   kAuto = FERMATA_WAIT_AUTO,
@@ -213,7 +118,7 @@ class Member {
     detail::check(fermata_allreduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how)));
     return value;
   }
-  // In place; at most 56 bytes.
+  // In place.
   template <class T>
   void allreduce(std::span<T> values, Op how) {
     detail::check(fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(), detail::type_of<T>(),
@@ -226,9 +131,47 @@ class Member {
     return rank() == root ? std::optional<T>(value) : std::nullopt;
   }
   template <class T>
+    requires(!detail::Range<T>)
   void broadcast(T& value, int root) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= FERMATA_MAX_PAYLOAD, "at most 56 plain bytes");
     detail::check(fermata_broadcast(handle_.get(), &value, sizeof value, root));
+  }
+
+  // Blocks of any size: as the functions of operation.hpp with the same names say. Each waits.
+  template <detail::Range Data>
+  void broadcast(Data&& data, int root) { execute(fermata::broadcast(data, root)); }
+  template <detail::Input In, detail::Range Out, class How>
+  void reduce(In&& in, Out&& out, How how, int root) { execute(fermata::reduce(in, out, how, root)); }
+  template <detail::Input In, detail::Range Out, class How>
+  void allreduce(In&& in, Out&& out, How how) { execute(fermata::allreduce(in, out, how)); }
+  template <detail::Input In, detail::Range Out>
+  void gather(In&& in, Out&& out, int root) { execute(fermata::gather(in, out, root)); }
+  template <detail::Range In, detail::Input Out>
+  void scatter(In&& in, Out&& out, int root) { execute(fermata::scatter(in, out, root)); }
+  template <detail::Input In, detail::Range Out>
+  void allgather(In&& in, Out&& out) { execute(fermata::allgather(in, out)); }
+  template <detail::Input In, detail::Range Out, class How>
+  void reduce_scatter(In&& in, Out&& out, How how) { execute(fermata::reduce_scatter(in, out, how)); }
+  template <detail::Input In, detail::Range Out>
+  void alltoall(In&& in, Out&& out) { execute(fermata::alltoall(in, out)); }
+  template <detail::Input In, detail::Range Out, class How>
+  void scan(In&& in, Out&& out, How how) { execute(fermata::scan(in, out, how)); }
+  template <detail::Input In, detail::Range Out, class How>
+  void exscan(In&& in, Out&& out, How how) { execute(fermata::exscan(in, out, how)); }
+
+  // Any operation of operation.hpp: done here and now; begun; or made to be started any number of times.
+  void execute(const Operation& operation) {
+    const fermata_operation o = detail::finish(operation, size(), rank());
+    detail::check(fermata_execute(handle_.get(), &o));
+  }
+  [[nodiscard]] Request begin(const Operation& operation) { return request(operation, fermata_begin, false); }
+  [[nodiscard]] Request prepare(const Operation& operation) { return request(operation, fermata_prepare, true); }
+  // A little of what this thread's members have outstanding, and of the coroutines that wait for it. False: this member has nothing
+  // outstanding.
+  bool progress(std::chrono::duration<double, std::micro> most = {}) {
+    const int status = detail::drive(handle_.get(), most.count());
+    detail::check(status);
+    return status == FERMATA_PENDING;
   }
 
   // Members of equal colour form a new team, ordered by key; colour < 0: none.
@@ -247,8 +190,34 @@ class Member {
   fermata_member* get() const noexcept { return handle_.get(); }
 
  private:
+  template <class Make>
+  Request request(const Operation& operation, Make make, bool persistent) {
+    const fermata_operation o = detail::finish(operation, size(), rank());
+    fermata_request* raw = nullptr;
+    detail::check(make(handle_.get(), &o, &raw));
+    return Request::adopt(raw, operation, persistent);
+  }
+
   detail::Handle<fermata_member, fermata_member_leave> handle_;
 };
+
+// The progress thread of this process: fermata_progress_thread.
+inline void progress_thread(bool on) { detail::check(fermata_progress_thread(on ? 1 : 0)); }
+
+// Runs coroutines side by side until all are over, and makes the progress that they wait for: of the member's requests, and of those of
+// this thread's other members. Throws what the first of them in the list threw; a team that breaks ends their requests.
+inline void run(Member& member, std::span<Task<>> tasks) {
+  for (Task<>& task : tasks) task.start();
+  for (Task<>& task : tasks)
+    while (!task.is_over()) detail::drive(member.get());
+  for (Task<>& task : tasks) task.take();
+}
+template <class T>
+T run(Member& member, Task<T> task) {
+  task.start();
+  while (!task.is_over()) detail::drive(member.get());
+  return task.take();
+}
 
 struct TeamOptions {
   Engine engine = Engine::kThreads;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,12 @@ int main() try {
     threads.emplace_back([&, rank] {
       fermata::Member member = team.join(rank);
       results[rank] = member.allreduce(std::int64_t{10} + rank, fermata::Op::kMax);
+      std::vector<std::int64_t> ranks(kMembers);
+      const std::int64_t mine = rank;
+      fermata::Request request = member.begin(fermata::allgather(std::span(&mine, 1), ranks));
       member.barrier();
+      request.wait();
+      if (ranks != std::vector<std::int64_t>{0, 1, 2}) results[rank] = -1;
     });
   }
   threads.clear();

@@ -1,0 +1,56 @@
+// What the C++ headers share: errors as exceptions, and handles that clean up after themselves.
+#ifndef FERMATA_ERROR_HPP
+#define FERMATA_ERROR_HPP
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "fermata/fermata.h"
+
+// The version is part of every name's linkage: two versions can meet in one process.
+namespace fermata::inline v0 {
+
+// What every function throws: the status of the C ABI and the sentence that came with it.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(int status)
+      : std::runtime_error(std::string(fermata_status_string(status)) + ": " + fermata_error_detail()), status_(status) {}
+  int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+
+namespace detail {
+
+inline void check(int status) {
+  if (status < 0) [[unlikely]] throw Error(status);
+}
+
+template <class T, void (*Destroy)(T*)>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T* raw) noexcept : raw_(raw) {}
+  Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      Destroy(raw_);
+      raw_ = std::exchange(other.raw_, nullptr);
+    }
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { Destroy(raw_); }
+  T* get() const noexcept { return raw_; }
+  explicit operator bool() const noexcept { return raw_ != nullptr; }
+
+ private:
+  T* raw_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace fermata::inline v0
+#endif

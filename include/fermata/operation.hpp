@@ -1,0 +1,325 @@
+// Collectives on blocks as values: what is to be done, typed, for Member::execute, begin and prepare (fermata.hpp).
+//
+//   member.execute(fermata::allgather(mine, all));                  // waits
+//   fermata::Request r = member.begin(fermata::allreduce(in, sums, fermata::Op::kSum));
+//
+// Buffers are contiguous ranges: spans, vectors, arrays. They, and counts and displacements, stay until the operation is over. Their sizes
+// are checked against the team's (std::invalid_argument). What only the root needs may be empty elsewhere.
+#ifndef FERMATA_OPERATION_HPP
+#define FERMATA_OPERATION_HPP
+
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+
+#include "fermata/error.hpp"
+
+namespace fermata::inline v0 {
+
+// Elements that C++20 has no type for, by their bits.
+struct Half {
+  std::uint16_t bits;
+};
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+enum class Op {
+  kSum = FERMATA_SUM,
+  kProd = FERMATA_PROD,
+  kMin = FERMATA_MIN,
+  kMax = FERMATA_MAX,
+  kAnd = FERMATA_AND,
+  kOr = FERMATA_OR,
+  kXor = FERMATA_XOR,
+  kLand = FERMATA_LAND,
+  kLor = FERMATA_LOR,
+  kMinloc = FERMATA_MINLOC,
+  kMaxloc = FERMATA_MAXLOC
+};
+
+// Instead of an input: it is where the output goes. Instead of scatter's output, at its root: its block stays where it is.
+struct InPlace {};
+inline constexpr InPlace in_place{};
+
+namespace detail {
+
+template <class T>
+struct Element;  // none: elements are integers, float, double, Half, Bfloat16 and the pairs of fermata.h
+template <>
+struct Element<float> { static constexpr int kType = FERMATA_FLOAT; };
+template <>
+struct Element<double> { static constexpr int kType = FERMATA_DOUBLE; };
+template <>
+struct Element<Half> { static constexpr int kType = FERMATA_HALF; };
+template <>
+struct Element<Bfloat16> { static constexpr int kType = FERMATA_BFLOAT16; };
+template <>
+struct Element<fermata_float_int> { static constexpr int kType = FERMATA_FLOAT_INT; };
+template <>
+struct Element<fermata_double_int> { static constexpr int kType = FERMATA_DOUBLE_INT; };
+template <>
+struct Element<fermata_int32_int> { static constexpr int kType = FERMATA_INT32_INT; };
+template <>
+struct Element<fermata_int64_int> { static constexpr int kType = FERMATA_INT64_INT; };
+template <>
+struct Element<fermata_int16_int> { static constexpr int kType = FERMATA_INT16_INT; };
+
+template <class T>
+constexpr int type_of() {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr int kSigned[4] = {FERMATA_INT8, FERMATA_INT16, FERMATA_INT32, FERMATA_INT64};
+    constexpr int kUnsigned[4] = {FERMATA_UINT8, FERMATA_UINT16, FERMATA_UINT32, FERMATA_UINT64};
+    static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
+    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+  } else {
+    return Element<T>::kType;
+  }
+}
+
+template <class T>
+concept HasType = (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) || requires { Element<T>::kType; };
+
+}  // namespace detail
+
+// An operator of the caller's: f(left, right) gives an element; F has no state (a lambda without captures, a function object). It must
+// associate. Where it does not commute it is applied in rank order.
+template <class F, bool Ordered>
+struct Fold {};
+template <class F>
+constexpr Fold<F, false> fold(F) {
+  return {};
+}
+template <class F>
+constexpr Fold<F, true> ordered_fold(F) {
+  return {};
+}
+
+// An operation, and how many elements its ranges have.
+struct Operation {
+  fermata_operation raw = FERMATA_OPERATION_INIT;
+  std::size_t in = 0;
+  std::size_t out = 0;
+  std::size_t counts = 0, displacements = 0;  // entries, in each of those given
+};
+
+namespace detail {
+
+template <class R>
+concept Range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+template <class R>
+concept Input = Range<R> || std::is_same_v<std::remove_cvref_t<R>, InPlace>;
+
+template <class R>
+struct ElementOf {
+  using Type = std::ranges::range_value_t<R>;
+};
+template <>
+struct ElementOf<InPlace> {
+  using Type = void;
+};
+
+inline void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+// Both ranges, of one element type.
+template <class In, class Out>
+Operation operation(int collective, In&& in, Out&& out) {
+  using A = typename ElementOf<std::remove_cvref_t<In>>::Type;
+  using B = typename ElementOf<std::remove_cvref_t<Out>>::Type;
+  static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>, "both buffers have the same elements");
+  using T = std::conditional_t<std::is_void_v<A>, B, A>;
+  static_assert(std::is_trivially_copyable_v<T>, "elements are plain bytes");
+  Operation o;
+  o.raw.collective = collective;
+  if constexpr (HasType<T>) o.raw.type = type_of<T>();
+  else o.raw.element = sizeof(T);
+  if constexpr (Range<In>) {
+    o.raw.in = std::ranges::data(in);
+    o.in = std::ranges::size(in);
+  } else {
+    o.raw.in = FERMATA_IN_PLACE;
+  }
+  if constexpr (Range<Out>) {
+    static_assert(!std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(out))>>, "the output is written");
+    o.raw.out = std::ranges::data(out);
+    o.out = std::ranges::size(out);
+  } else {
+    o.raw.out = FERMATA_IN_PLACE;
+  }
+  return o;
+}
+
+template <class T, class F>
+void apply(void* out, const void* left, const void* right, std::size_t count, void*) {
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<T*>(out)[i] = F{}(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
+}
+
+template <class T>
+Operation with(Operation o, Op how) {
+  static_assert(HasType<T>, "elements of one's own need an operator of one's own: fermata::fold");
+  o.raw.op = static_cast<int>(how);
+  return o;
+}
+template <class T, class F, bool Ordered>
+Operation with(Operation o, Fold<F, Ordered>) {
+  static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "the operator has no state");
+  static_assert(std::is_invocable_r_v<T, F, T, T>, "the operator gives an element");
+  o.raw.fold = apply<T, F>;
+  o.raw.ordered = Ordered ? 1 : 0;
+  return o;
+}
+
+inline Operation rooted(Operation o, int root) {
+  o.raw.root = root;
+  return o;
+}
+
+using Counts = std::span<const std::size_t>;
+inline void set_counts(Operation& o, Counts counts, Counts displacements, const std::size_t*& at, const std::size_t*& displaced) {
+  o.raw.irregular = 1;
+  o.counts = counts.size();
+  o.displacements = displacements.size();
+  at = counts.data();
+  displaced = displacements.empty() ? nullptr : displacements.data();
+}
+
+// Every block lies within `elements`, where there are counts for them.
+inline void check_blocks(const std::size_t* counts, const std::size_t* displacements, std::size_t members, std::size_t elements) {
+  std::size_t next = 0;
+  for (std::size_t r = 0; r < members; ++r) {
+    const std::size_t at = displacements != nullptr ? displacements[r] : next;
+    require(at <= elements && counts[r] <= elements - at, "a block lies outside its buffer");
+    next = at + counts[r];
+  }
+}
+
+// The operation as member `rank` of `members` makes it.
+inline fermata_operation finish(const Operation& o, int members, int rank) {
+  fermata_operation f = o.raw;
+  const auto p = static_cast<std::size_t>(members);
+  const bool in_here = f.in == FERMATA_IN_PLACE;
+  const bool out_here = f.out == FERMATA_IN_PLACE;
+  const bool root = f.root == rank;
+  const bool several_in = f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL ||
+                          (f.collective == FERMATA_DO_SCATTER && root);
+  const bool several_out = f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL ||
+                           (f.collective == FERMATA_DO_GATHER && root);
+  require(!out_here || (f.collective == FERMATA_DO_SCATTER && root), "in_place for the output: at scatter's root only");
+  require(!in_here || f.collective != FERMATA_DO_GATHER || root, "in_place for gather's input: at its root only");
+  if (f.irregular != 0) {
+    const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
+    require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)), "counts and displacements: one for each member");
+    if (f.in_counts != nullptr && several_in && !in_here) check_blocks(f.in_counts, f.in_displacements, p, o.in);
+    if (f.out_counts != nullptr && several_out) check_blocks(f.out_counts, f.out_displacements, p, o.out);
+    f.count = f.collective == FERMATA_DO_SCATTER ? o.out : o.in;
+    if (!several_in) f.in_counts = f.in_displacements = nullptr;
+    if (!several_out) f.out_counts = f.out_displacements = nullptr;
+    const std::size_t* const counts = several_in ? f.in_counts : f.out_counts;
+    const bool own = counts != nullptr && f.collective != FERMATA_DO_ALLTOALL && !in_here && !out_here;
+    require(!own || f.count == counts[rank], "this member's block differs from its count");
+    if (counts != nullptr && (in_here || out_here)) f.count = counts[rank];
+    return f;
+  }
+  const std::size_t in_blocks = several_in ? p : 1;
+  const std::size_t out_blocks = several_out || (several_in && in_here) ? p : 1;
+  const bool by_in = !in_here && (out_here || f.collective == FERMATA_DO_REDUCE || f.collective == FERMATA_DO_GATHER);
+  f.count = by_in ? o.in / in_blocks : o.out / out_blocks;
+  const bool reads = !in_here && f.collective != FERMATA_DO_BROADCAST && (f.collective != FERMATA_DO_SCATTER || root);
+  const bool writes = !out_here && ((f.collective != FERMATA_DO_REDUCE && f.collective != FERMATA_DO_GATHER) || root || in_here);
+  require(!reads || o.in == f.count * in_blocks, "the input has another size than the operation needs");
+  require(!writes || o.out == f.count * out_blocks, "the output has another size than the operation needs");
+  return f;
+}
+
+template <class In, class Out>
+using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace>, typename ElementOf<std::remove_cvref_t<Out>>::Type,
+                                 typename ElementOf<std::remove_cvref_t<In>>::Type>;
+
+}  // namespace detail
+
+// One block of data, from root to all.
+template <detail::Range Data>
+Operation broadcast(Data&& data, int root) {
+  Operation o = detail::operation(FERMATA_DO_BROADCAST, data, data);
+  o.raw.in = nullptr;
+  o.raw.root = root;
+  return o;
+}
+// in: a block; out: a block, at root alone. `how` here and below: an Op, fold(f) or ordered_fold(f).
+template <detail::Input In, detail::Range Out, class How>
+Operation reduce(In&& in, Out&& out, How how, int root) {
+  return detail::rooted(detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE, in, out), how), root);
+}
+template <detail::Input In, detail::Range Out, class How>
+Operation allreduce(In&& in, Out&& out, How how) {
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_ALLREDUCE, in, out), how);
+}
+// out at root: a block of each member, by rank.
+template <detail::Input In, detail::Range Out>
+Operation gather(In&& in, Out&& out, int root) {
+  return detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
+}
+// in at root: a block for each member.
+template <detail::Range In, detail::Input Out>
+Operation scatter(In&& in, Out&& out, int root) {
+  return detail::rooted(detail::operation(FERMATA_DO_SCATTER, in, out), root);
+}
+template <detail::Input In, detail::Range Out>
+Operation allgather(In&& in, Out&& out) {
+  return detail::operation(FERMATA_DO_ALLGATHER, in, out);
+}
+// in: a block for each member; out: the fold of all members' blocks for this one. In place: out has all blocks, and the result first.
+template <detail::Input In, detail::Range Out, class How>
+Operation reduce_scatter(In&& in, Out&& out, How how) {
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
+}
+template <detail::Input In, detail::Range Out>
+Operation alltoall(In&& in, Out&& out) {
+  return detail::operation(FERMATA_DO_ALLTOALL, in, out);
+}
+template <detail::Input In, detail::Range Out, class How>
+Operation scan(In&& in, Out&& out, How how) {
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_SCAN, in, out), how);
+}
+template <detail::Input In, detail::Range Out, class How>
+Operation exscan(In&& in, Out&& out, How how) {
+  return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_EXSCAN, in, out), how);
+}
+
+// Blocks of different sizes: an entry per member, in elements; no displacements: one behind the other. gatherv's and scatterv's: at root.
+template <detail::Input In, detail::Range Out>
+Operation gatherv(In&& in, Out&& out, detail::Counts counts, int root, detail::Counts displacements = {}) {
+  Operation o = detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
+  detail::set_counts(o, counts, displacements, o.raw.out_counts, o.raw.out_displacements);
+  return o;
+}
+template <detail::Range In, detail::Input Out>
+Operation scatterv(In&& in, detail::Counts counts, Out&& out, int root, detail::Counts displacements = {}) {
+  Operation o = detail::rooted(detail::operation(FERMATA_DO_SCATTER, in, out), root);
+  detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
+  return o;
+}
+template <detail::Input In, detail::Range Out>
+Operation allgatherv(In&& in, Out&& out, detail::Counts counts, detail::Counts displacements = {}) {
+  Operation o = detail::operation(FERMATA_DO_ALLGATHER, in, out);
+  detail::set_counts(o, counts, displacements, o.raw.out_counts, o.raw.out_displacements);
+  return o;
+}
+template <detail::Range In, detail::Range Out>
+Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts, detail::Counts in_displacements = {},
+                    detail::Counts out_displacements = {}) {
+  detail::require(in_counts.size() == out_counts.size(), "as many counts for the input as for the output");
+  detail::require(in_displacements.empty() || in_displacements.size() == in_counts.size(), "a displacement for each block");
+  Operation o = detail::operation(FERMATA_DO_ALLTOALL, in, out);
+  detail::set_counts(o, in_counts, in_displacements, o.raw.in_counts, o.raw.in_displacements);
+  detail::set_counts(o, out_counts, out_displacements, o.raw.out_counts, o.raw.out_displacements);
+  return o;
+}
+
+}  // namespace fermata::inline v0
+#endif

@@ -1,0 +1,333 @@
+// Requests in C++: operations that go on beside the program, with continuations and as coroutines.
+//
+// Operations that were begun come in the same order at all members: coroutines that run side by side, and may overtake each other, start
+// persistent ones.
+//
+// An operation goes on in every call of its thread that waits or asks for progress. Continuations run in that call: they may start requests
+// and reset them, and may not wait. Coroutines are resumed by Member::progress and by run(), outside of any continuation, so they may do
+// anything.
+#ifndef FERMATA_REQUEST_HPP
+#define FERMATA_REQUEST_HPP
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fermata/operation.hpp"
+
+namespace fermata::inline v0 {
+
+namespace detail {
+
+// Coroutines of this thread whose requests are over.
+inline std::vector<std::coroutine_handle<>>& resumable() {
+  static thread_local std::vector<std::coroutine_handle<>> handles;
+  return handles;
+}
+
+inline void resume_all() {
+  while (!resumable().empty()) {
+    const std::coroutine_handle<> handle = resumable().front();
+    resumable().erase(resumable().begin());  // one at a time: it may destroy others that wait here
+    handle.resume();
+  }
+}
+
+inline int drive(fermata_member* member, double most_us = 50) {
+  const int status = fermata_progress(member, most_us);
+  resume_all();
+  return status;
+}
+
+}  // namespace detail
+
+// Move-only. A request that is still active when it is destroyed is waited for, however long that takes.
+class Request {
+ public:
+  Request() = default;
+  Request(Request&&) noexcept = default;
+  Request& operator=(Request&& other) noexcept {
+    if (this != &other) {
+      let_go();
+      state_ = std::move(other.state_);
+    }
+    return *this;
+  }
+  ~Request() { let_go(); }
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+  // Persistent ones (Member::prepare) are started any number of times.
+  Request& start() {
+    state_->over = false;
+    const int status = fermata_request_start(state_->raw);
+    if (status < 0) state_->over = true;
+    detail::check(status);
+    return *this;
+  }
+  // True: over. Throws as the operation ended, or what a continuation threw.
+  bool test() {
+    const int status = fermata_request_test(state_->raw);
+    if (status == FERMATA_PENDING) return false;
+    finished(status);
+    return true;
+  }
+  // Throws Error(FERMATA_ERR_TIMEOUT) as Member::set_timeout says; then it is still active.
+  void wait() { finished(fermata_request_wait(state_->raw)); }
+
+  // Other buffers of the same sizes for the next start. Not while it is active.
+  template <detail::Input In, detail::Input Out>
+  Request& reset(In&& in, Out&& out) {
+    const Operation o = detail::operation(0, in, out);
+    const fermata_operation& was = state_->operation.raw;
+    detail::require(o.raw.type == was.type && o.raw.element == was.element, "buffers of other elements");
+    detail::require(o.in == state_->operation.in && o.out == state_->operation.out, "buffers of other sizes");
+    detail::check(fermata_request_reset(state_->raw, o.raw.in, o.raw.out));
+    return *this;
+  }
+
+  // Runs f(status) when the request is over, each time that it is, in the call that makes the progress; at once if a request that was begun
+  // is over already. Status as in C: FERMATA_OK or an error. What f throws is thrown by wait() or test().
+  template <class F>
+    requires std::invocable<F&, int>
+  Request& then(F f) & {
+    const int status = state_->persistent ? FERMATA_PENDING : fermata_request_test(state_->raw);
+    if (status == FERMATA_PENDING) state_->continuations.emplace_back(std::make_unique<Continuation<F>>(std::move(f)));
+    else f(status);
+    return *this;
+  }
+  template <class F>
+    requires std::invocable<F&, int>
+  Request then(F f) && {
+    then(std::move(f));
+    return std::move(*this);
+  }
+
+  // co_await request, or request.start(): until it is over. Throws as wait() does.
+  auto operator co_await() & noexcept { return Awaiter(*state_); }
+  auto operator co_await() && noexcept { return Awaiter(*state_); }
+
+  fermata_request* get() const noexcept { return state_ != nullptr ? state_->raw : nullptr; }
+
+  // The library's requests become one of this type's. For Member::begin and prepare.
+  static Request adopt(fermata_request* raw, const Operation& operation, bool persistent) {
+    Request request;
+    request.state_ = std::make_unique<State>();
+    request.state_->raw = raw;
+    request.state_->operation = operation;
+    request.state_->persistent = persistent;
+    detail::check(fermata_request_set_callback(raw, completed, request.state_.get()));
+    return request;
+  }
+
+  // Persistent requests one behind the other, as one: fermata_chain. Continuations of theirs that were added before run between.
+  static Request chain(std::vector<Request> links) {
+    std::vector<fermata_request*> raw;
+    for (const Request& link : links) raw.push_back(link.get());
+    fermata_request* whole = nullptr;
+    detail::check(fermata_chain(raw.data(), raw.size(), &whole));
+    Operation ends = links.front().state_->operation;
+    ends.raw.out = links.back().state_->operation.raw.out;
+    ends.out = links.back().state_->operation.out;
+    Request request = adopt(whole, ends, true);
+    for (Request& link : links) request.state_->links.push_back(std::move(link.state_));
+    return request;
+  }
+
+ private:
+  struct AnyContinuation {
+    virtual ~AnyContinuation() = default;
+    virtual void run(int status) = 0;
+  };
+  template <class F>
+  struct Continuation : AnyContinuation {
+    explicit Continuation(F given) : f(std::move(given)) {}
+    void run(int status) override { f(status); }
+    F f;
+  };
+  // Stays where it is while the request moves.
+  struct State {
+    fermata_request* raw = nullptr;
+    Operation operation;
+    bool persistent = false;
+    bool over = false;  // and its continuations have run
+    std::vector<std::unique_ptr<AnyContinuation>> continuations;
+    std::coroutine_handle<> waiter;
+    std::exception_ptr thrown;
+    std::vector<std::unique_ptr<State>> links;  // of a chain, which frees their requests
+  };
+  class Awaiter {
+   public:
+    explicit Awaiter(State& state) noexcept : state_(state) {}
+    Awaiter(const Awaiter&) = delete;
+    Awaiter& operator=(const Awaiter&) = delete;
+    // A coroutine that is destroyed while it waits is not resumed.
+    ~Awaiter() {
+      if (!waiter_) return;
+      if (state_.waiter == waiter_) state_.waiter = nullptr;
+      else std::erase(detail::resumable(), waiter_);
+    }
+    bool await_ready() const { return fermata_request_test(state_.raw) != FERMATA_PENDING; }
+    void await_suspend(std::coroutine_handle<> waiter) { state_.waiter = waiter_ = waiter; }
+    void await_resume() {
+      waiter_ = nullptr;
+      finish(state_, fermata_request_test(state_.raw));
+    }
+
+   private:
+    State& state_;
+    std::coroutine_handle<> waiter_;
+  };
+
+  // The library's callback: exceptions must not cross it.
+  static void completed(fermata_request*, int status, void* user) noexcept {
+    State& state = *static_cast<State*>(user);
+    state.over = true;
+    // Continuations may add others, for the next time.
+    const std::size_t now = state.continuations.size();
+    for (std::size_t i = 0; i < now; ++i) {
+      try {
+        state.continuations[i]->run(status);
+      } catch (...) {
+        if (!state.thrown) state.thrown = std::current_exception();
+      }
+    }
+    if (state.waiter && state.over) detail::resumable().push_back(std::exchange(state.waiter, nullptr));
+  }
+  static void finish(State& state, int status) {
+    if (state.thrown) std::rethrow_exception(std::exchange(state.thrown, nullptr));
+    detail::check(status);
+  }
+  void finished(int status) { finish(*state_, status); }
+  void let_go() noexcept {
+    if (state_ == nullptr) return;
+    while (fermata_request_free(state_->raw) == FERMATA_ERR_BUSY) fermata_request_wait(state_->raw);
+    state_.reset();
+  }
+
+  std::unique_ptr<State> state_;
+};
+
+// All of them: throws as the first that fails.
+inline void wait_all(std::span<Request> requests) {
+  for (Request& r : requests)
+    if (r) r.wait();
+}
+
+namespace detail {
+
+template <class Ask>
+std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
+  std::vector<fermata_request*> raw;
+  for (const Request& r : requests) raw.push_back(r.get());
+  std::size_t index = raw.size();
+  const int status = ask(raw.data(), raw.size(), &index);
+  if (status == FERMATA_PENDING) return std::nullopt;
+  if (index == raw.size()) check(status);
+  requests[index].wait();  // is over: throws as it ended
+  return index;
+}
+
+}  // namespace detail
+
+// The index of one that is over; empty entries are passed over. Of any members that this thread uses.
+inline std::size_t wait_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_wait_any).value(); }
+inline std::optional<std::size_t> test_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_test_any); }
+
+// A coroutine that may co_await requests and other tasks. It starts when it is awaited, or given to run() (fermata.hpp).
+template <class T = void>
+class Task;
+
+namespace detail {
+
+struct PromiseBase {
+  std::coroutine_handle<> waiter;
+  std::exception_ptr thrown;
+
+  struct Final {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+      const std::coroutine_handle<> next = self.promise().waiter;
+      return next ? next : std::noop_coroutine();
+    }
+    void await_resume() const noexcept {}
+  };
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  Final final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { thrown = std::current_exception(); }
+};
+template <class T>
+struct Promise : PromiseBase {
+  std::optional<T> value;
+  Task<T> get_return_object();
+  template <class U>
+  void return_value(U&& u) {
+    value.emplace(std::forward<U>(u));
+  }
+  T take() {
+    if (thrown) std::rethrow_exception(thrown);
+    return std::move(*value);
+  }
+};
+template <>
+struct Promise<void> : PromiseBase {
+  Task<void> get_return_object();
+  void return_void() const noexcept {}
+  void take() const {
+    if (thrown) std::rethrow_exception(thrown);
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = detail::Promise<T>;
+  explicit Task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  void start() { handle_.resume(); }
+  bool is_over() const { return handle_.done(); }
+  T take() { return handle_.promise().take(); }  // once it is over: what it returned or threw
+
+  auto operator co_await() && noexcept {
+    struct Awaiter {
+      std::coroutine_handle<promise_type> handle;
+      bool await_ready() const noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter) const noexcept {
+        handle.promise().waiter = waiter;
+        return handle;
+      }
+      T await_resume() const { return handle.promise().take(); }
+    };
+    return Awaiter{handle_};
+  }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+
+template <class T>
+Task<T> Promise<T>::get_return_object() {
+  return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
+}
+inline Task<void> Promise<void>::get_return_object() { return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this)); }
+
+}  // namespace detail
+}  // namespace fermata::inline v0
+#endif
