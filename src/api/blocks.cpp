@@ -16,11 +16,6 @@ using exec::Channel;
 using exec::Member;
 
 constexpr std::size_t kMostElement = 4096;
-// Bytes: an address and its acknowledgement cost two line moves, to copy so much costs more.
-constexpr std::size_t kDirectFrom = 2048;
-// Out of another process: a copy by the kernel, which is a call and looks up every page; to fold it takes a copy here, too.
-constexpr std::size_t kLentFrom = 16384;
-constexpr std::size_t kLentToFoldFrom = 32768;
 constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
 constexpr int kOwnOp = 254;
 

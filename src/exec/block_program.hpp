@@ -21,6 +21,7 @@
 #ifndef FERMATA_EXEC_BLOCK_PROGRAM_HPP
 #define FERMATA_EXEC_BLOCK_PROGRAM_HPP
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/kind.hpp"
@@ -69,6 +70,14 @@ struct BlockEdge {
   std::uint32_t from = 0, to = 0;
   bool operator==(const BlockEdge&) const = default;
 };
+
+// Bytes of a piece from which it is not copied into a slot but read where it lies. Between threads an address and its acknowledgement
+// cost two line moves: to copy so much costs more. Between processes it is a copy by the kernel, a call that looks up every page; to
+// fold it takes a copy here, too.
+inline constexpr std::size_t kDirectFrom = 2048;
+inline constexpr std::size_t kLentFrom = 16384;
+inline constexpr std::size_t kLentToFoldFrom = 32768;
+inline constexpr std::size_t kMostInQuarter = 16384;  // bytes of a piece that goes through a ring
 
 // One member's program. Transfers between two members happen in the same order at both.
 struct BlockProgram {

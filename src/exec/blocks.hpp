@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // po
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the lines
 inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
-inline constexpr std::size_t kMostInQuarter = 16384;
+using fermata::kMostInQuarter;
 inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
 inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
 

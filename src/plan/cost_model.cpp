@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "exec/block_program.hpp"
 #include "plan/cluster.hpp"
 #include "profile/statistics.hpp"
 
@@ -13,6 +14,13 @@ namespace {
 
 // A switch where neither yield nor futex was measured, ns: the order of a context switch on current hardware; an estimate.
 constexpr double kUnknownSwitch = 1000;
+
+// Where they were not measured; estimates, ns. A system call that reads another process's memory; a byte folded instead of copied: one
+// more stream of a core from memory.
+constexpr double kUnknownLending = 1500;
+constexpr double kUnknownFold = 0.1;
+// What the walk through a block program takes for a further chunk of a message, ns; an estimate.
+constexpr double kChunk = 30;
 
 struct Pair {
   double o = 0, l = 0;
@@ -88,18 +96,18 @@ class Rows {
 
   Pair typical_pair() const { return typical_; }
 
-  double byte(std::int32_t a, std::int32_t b) const {
-    const std::int32_t row_a = row(a), row_b = row(b);
-    if (row_a >= 0 && row_b >= 0) return byte_ns(profile_, row_a, row_b);
+  // Of a matrix of times per byte, where the profile has both CPUs.
+  double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const { return byte_ns(profile_, g, row_a, row_b); }
+  double guess_byte(const Matrix& g, std::int32_t a, std::int32_t b) const {
     const Cpu* x = topology_.find(a);
     const Cpu* y = topology_.find(b);
-    return x == nullptr || y == nullptr ? typical_byte() : default_byte_ns(common_level(*x, *y));
+    return x == nullptr || y == nullptr ? typical_byte(g) : default_byte_ns(common_level(*x, *y));
   }
   // The mean of neighbours in the profile.
-  double typical_byte() const {
+  double typical_byte(const Matrix& g) const {
     const auto n = std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
     double sum = 0;
-    for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, i, i + 1);
+    for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, g, i, i + 1);
     return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
   }
 
@@ -129,30 +137,78 @@ void fill_layouts(CostModel& model, const Profile& profile) {
       model.stride_factor[stride] = p / base;
 }
 
+double own_byte(const Profile& profile) {
+  return profile.g.n > 0 && profile.g.at(0, 0) > 0 ? profile.g.at(0, 0) : default_byte_ns(Level::kSelf);
+}
+
+// A profile tells the time of copying in and out together.
+Matrix copied_once(const Profile& profile) {
+  Matrix g = profile.g;
+  for (double& ns : g.v) ns /= 2;
+  return g;
+}
+
 void fill_matrices(CostModel& model, const Profile& profile, const Topology& topology, const PlanKey& key) {
   const auto n = static_cast<std::size_t>(key.members);
   const Rows rows(profile, topology);
+  const Matrix g = copied_once(profile);
+  // Threads' direct reading says something about processes', too; the reverse would be the system call's.
+  const bool same_engine = (profile.engine == "processes") == (key.engine == Engine::kProcesses);
+  const Matrix& direct = same_engine || profile.engine == "threads" ? profile.g_direct : g;
   model.o.assign(n * n, rows.typical_pair().o);
   model.l.assign(n * n, rows.typical_pair().l);
-  model.g.assign(n * n, rows.typical_byte());
+  model.g.assign(n * n, rows.typical_byte(g));
+  model.direct.assign(n * n, rows.typical_byte(direct));
   std::vector<std::int32_t> row(n, -1);
   const bool placed = key.cpus.size() == n;
   for (std::size_t i = 0; placed && i < n; ++i) row[i] = rows.row(key.cpus[i]);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; placed && j < n; ++j) {
       if (i == j) continue;
+      const bool known = row[i] >= 0 && row[j] >= 0;
       // Members of one CPU exchange through their own cache: what remains is the instructions, and the switch.
-      const Pair p = key.cpus[i] == key.cpus[j]      ? Pair{rows.idle(row[i]), rows.own(row[i])}
-                     : row[i] >= 0 && row[j] >= 0 ? rows.between(row[i], row[j])
-                                                  : rows.guess(key.cpus[i], key.cpus[j]);
+      const Pair p = key.cpus[i] == key.cpus[j] ? Pair{rows.idle(row[i]), rows.own(row[i])}
+                     : known                    ? rows.between(row[i], row[j])
+                                                : rows.guess(key.cpus[i], key.cpus[j]);
       model.o[i * n + j] = p.o;
       model.l[i * n + j] = p.l;
-      model.g[i * n + j] = rows.byte(key.cpus[i], key.cpus[j]);
+      model.g[i * n + j] = known ? rows.byte(g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
+      model.direct[i * n + j] = known ? rows.byte(direct, row[i], row[j]) : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
     }
-    model.g[i * n + i] = default_byte_ns(Level::kSelf);
+    model.g[i * n + i] = model.direct[i * n + i] = own_byte(profile);
     model.o[i * n + i] = rows.idle(row[i]);
     model.l[i * n + i] = 0;
   }
+}
+
+// What the smallest domain gives that was measured and has as many CPUs; 0: none has.
+double bytes_together(const Profile& profile, std::int32_t members) {
+  const DomainBytes* best = nullptr;
+  for (const DomainBytes& domain : profile.domains)
+    if (domain.cpus >= members && (best == nullptr || domain.cpus < best->cpus)) best = &domain;
+  return best == nullptr ? 0 : best->byte_ns;
+}
+
+void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
+  ByteCosts& c = model.bytes;
+  const double fold = profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
+  c.slot = static_cast<double>(kMostInQuarter);
+  c.chunk = kChunk;
+  c.fold = fold;
+  c.together = bytes_together(profile, key.members);
+  if (key.engine == Engine::kThreads) {
+    c.direct_from = c.direct_fold_from = static_cast<double>(kDirectFrom);
+    c.direct_once = profile.engine == "threads" ? profile.direct_ns : 0;
+    c.direct_fold = c.fold;
+    return;
+  }
+  // A profile of processes that has copies and no direct reading says that it is forbidden.
+  const bool measured = profile.engine == "processes" && profile.g.n > 0;
+  if (measured && profile.g_direct.n == 0) return;
+  c.direct_from = static_cast<double>(kLentFrom);
+  c.direct_fold_from = static_cast<double>(kLentToFoldFrom);
+  c.direct_once = measured ? profile.direct_ns : kUnknownLending;
+  c.direct_fold = own_byte(profile) + fold;  // the kernel copies to a place of one's own, which is folded
 }
 
 double crowding(const Topology& topology, const PlanKey& key) {
@@ -210,6 +266,9 @@ void crowd(CostModel& model) {
   for (double& o : model.o) o *= model.members_per_cpu;
   for (double& l : model.l) l *= model.members_per_cpu;
   for (double& g : model.g) g *= model.members_per_cpu;
+  for (double& g : model.direct) g *= model.members_per_cpu;
+  for (double* each : {&model.bytes.direct_once, &model.bytes.fold, &model.bytes.direct_fold, &model.bytes.chunk})
+    *each *= model.members_per_cpu;
   model.awaited *= model.members_per_cpu;
   model.reader /= model.members_per_cpu;
 }
@@ -220,6 +279,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   CostModel model;
   model.members = key.members;
   fill_matrices(model, profile, topology, key);
+  fill_bytes(model, profile, key);
   model.awaited = profile.awaited_ns;
   model.reader = profile.reader_ns;
   fill_words(model, profile);

@@ -19,8 +19,8 @@ constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.
 
 double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
 
-double byte_ns(const Profile& p, std::int32_t a, std::int32_t b) {
-  if (a < p.g.n && b < p.g.n && p.g.at(a, b) > 0) return p.g.at(a, b);
+double byte_ns(const Profile& p, const Matrix& g, std::int32_t a, std::int32_t b) {
+  if (a < g.n && b < g.n && g.at(a, b) > 0) return g.at(a, b);
   if (a == b) return default_byte_ns(Level::kSelf);
   return default_byte_ns(common_level(p.topology.cpus[static_cast<std::size_t>(a)], p.topology.cpus[static_cast<std::size_t>(b)]));
 }

@@ -92,6 +92,32 @@ void read_lists(Profile& p, ObjectReader& reader) {
   }
 }
 
+// Since version 2: g; since version 3: the rest.
+void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
+  if (const JsonNode* g = reader.array("g")) {
+    if (version < 2) reader.complain(*g, "'g' belongs to version 2");
+    p.g = read_matrix(*g, p.topology.cpus.size(), reader);
+  }
+  if (const JsonNode* direct = reader.array("g_direct")) {
+    if (version < 3) reader.complain(*direct, "'g_direct' belongs to version 3");
+    p.g_direct = read_matrix(*direct, p.topology.cpus.size(), reader);
+  }
+  p.direct_ns = reader.number("direct_ns", 0, kMaxNs, 0);
+  p.fold_byte_ns = reader.number("fold_byte_ns", 0, kMaxNs, 0);
+  if (const JsonNode* domains = reader.array("domains")) {
+    if (version < 3) reader.complain(*domains, "'domains' belongs to version 3");
+    for (const JsonNode& item : domains->items) {
+      ObjectReader inner(item, "domains");
+      inner.only({"level", "cpus", "byte_ns"});
+      const int level = level_of(inner.text("level"));
+      if (inner.ok() && level == kLevelCount) inner.complain(item, "'level' names no level");
+      const auto cpus = static_cast<std::int32_t>(inner.integer("cpus", 2, 65536));
+      p.domains.push_back({static_cast<Level>(level % kLevelCount), cpus, inner.number("byte_ns", 0, kMaxNs)});
+      reader.take_over(inner);
+    }
+  }
+}
+
 void read_evidence(Profile& p, ObjectReader& reader) {
   constexpr std::int64_t kMaxReads = 1LL << 52;
   if (const JsonNode* tearing = reader.array("tearing")) {
@@ -158,7 +184,9 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string to_json(const Profile& p) {
-  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(p.g.n > 0 ? "2" : "1") + ",\n";
+  const bool more = p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
+  const char* version = more ? "3" : p.g.n > 0 ? "2" : "1";
+  std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + quoted(value) + ",\n";
   };
@@ -174,6 +202,15 @@ std::string to_json(const Profile& p) {
   write_matrix(out, "o", p.o);
   write_matrix(out, "l", p.l);
   if (p.g.n > 0) write_matrix(out, "g", p.g);
+  if (p.g_direct.n > 0) write_matrix(out, "g_direct", p.g_direct);
+  if (more) {
+    cost("direct_ns", p.direct_ns);
+    cost("fold_byte_ns", p.fold_byte_ns);
+    write_list(out, "domains", p.domains, false, [](const DomainBytes& d) {
+      return std::string("{\"level\": \"") + name_of(d.level) + "\", \"cpus\": " + std::to_string(d.cpus) +
+             ", \"byte_ns\": " + number(d.byte_ns) + "}";
+    });
+  }
   cost("one_way_ns", p.one_way_ns);
   cost("awaited_ns", p.awaited_ns);
   cost("reader_ns", p.reader_ns);
@@ -201,13 +238,14 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
-  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 2))
-    reader.complain(*root, "this is no fermata-profile of version 1 or 2");
+  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 3))
+    reader.complain(*root, "this is no fermata-profile of version 1, 2 or 3");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
-               "citations",    "remarks",    "g"});
+               "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
+               "fold_byte_ns", "domains"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -233,10 +271,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!parsed) return parsed.error();
   p.topology = *std::move(parsed);
   read_costs(p, *root, reader);
-  if (const JsonNode* g = reader.array("g")) {  // since version 2
-    if (version < 2) reader.complain(*g, "'g' belongs to version 2");
-    p.g = read_matrix(*g, p.topology.cpus.size(), reader);
-  }
+  read_bytes(p, version, reader);
   if (!reader.ok()) return reader.error();
   return p;
 }

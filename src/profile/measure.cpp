@@ -17,13 +17,16 @@ constexpr double kPairsBudget = 150;       // seconds for all pairs together: mi
 constexpr double kLeastExtra = 0.1;      // seconds of each measurement that comes once, however many pairs there are
 constexpr std::size_t kPairsPerLevel = 3;  // with --sample
 constexpr std::size_t kMaxAdders = 128;
+constexpr std::size_t kBytePairs = 400;    // of more pairs, bytes are timed of a few of each level
+constexpr double kBytesShare = 0.5;        // of a pair's time, for its bytes
 
 struct Pair {
   std::int32_t a = 0, b = 0;  // rows
 };
 
-// Hundredths of a ns: more would only be noise in the file.
+// Hundredths of a ns: more would only be noise in the file. Of a byte: ten thousandths.
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
+double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
 
 class Measurement {
  public:
@@ -45,7 +48,10 @@ class Measurement {
     if (rows() > 1) {
       measure_groups();
       measure_nearest();
+      measure_pair_bytes();
+      measure_domains();
     }
+    measure_copies();
     measure_scheduler();
     note_load();
     for (std::string& remark : contradictions(p_)) p_.remarks.push_back(std::move(remark));
@@ -87,9 +93,13 @@ class Measurement {
     }
     const double count = std::max<double>(1, static_cast<double>(pairs_.size()));
     each_ = std::min(options_.seconds_per_pair, kPairsBudget / count);
-    const double extras = rows() > 1 ? 8 + 3 * static_cast<double>(representatives_.size()) : 1;
+    for (const auto& [level, pairs] : levels)
+      for (std::size_t i = 0; i < pairs.size(); ++i)
+        if (pairs_.size() <= kBytePairs || i < kPairsPerLevel) byte_pairs_.push_back(pairs[i]);
+    const double extras = rows() > 1 ? 9 + 4 * static_cast<double>(representatives_.size()) : 2;
     extra_ = std::max(options_.seconds_per_pair, kLeastExtra);
-    total_ = each_ * count + extra_ * extras + self_seconds() * rows();
+    byte_each_ = kBytesShare * (byte_pairs_.size() < pairs_.size() ? extra_ : each_);
+    total_ = each_ * count + byte_each_ * static_cast<double>(byte_pairs_.size()) + extra_ * extras + self_seconds() * rows();
   }
   double self_seconds() const { return std::min(0.02, each_); }
 
@@ -155,6 +165,73 @@ class Measurement {
     }
     p_.remarks.push_back(
         "sampled: at most three pairs of each level were measured, their medians stand for the others");
+  }
+
+  // One direction stands for both, as with O and L.
+  void measure_pair_bytes() {
+    p_.g = p_.g_direct = Matrix(rows());
+    std::map<Level, std::vector<ByteCost>> sampled;
+    std::vector<double> once;
+    bool direct = false;
+    for (const Pair& pair : byte_pairs_) {
+      const double one_way = p_.o.at(pair.a, pair.b) + p_.l.at(pair.a, pair.b);
+      const auto cost = measure_bytes(os(pair.a), os(pair.b), options_.processes, one_way, byte_each_);
+      advance(byte_each_, "bytes, CPUs " + names(pair));
+      if (!cost) continue;
+      set_bytes(pair, *cost);
+      sampled[common_level(cpu(pair.a), cpu(pair.b))].push_back(*cost);
+      direct = direct || cost->direct > 0;
+      if (cost->direct > 0) once.push_back(cost->direct_once);
+    }
+    replicate_bytes(sampled);
+    if (!direct) {
+      p_.g_direct = Matrix(0);
+      if (options_.processes) p_.remarks.push_back("memory of other processes can't be read directly here (process_vm_readv is refused)");
+    }
+    p_.direct_ns = rounded(median(std::move(once)));
+  }
+
+  void set_bytes(const Pair& pair, const ByteCost& cost) {
+    p_.g.at(pair.a, pair.b) = p_.g.at(pair.b, pair.a) = rounded_byte(cost.slot);
+    p_.g_direct.at(pair.a, pair.b) = p_.g_direct.at(pair.b, pair.a) = rounded_byte(cost.direct);
+  }
+
+  void replicate_bytes(const std::map<Level, std::vector<ByteCost>>& sampled) {
+    for (const auto& [level, costs] : sampled) {
+      std::vector<double> slot, direct;
+      for (const ByteCost& cost : costs) {
+        slot.push_back(cost.slot);
+        direct.push_back(cost.direct);
+      }
+      const ByteCost middle{median(slot), median(direct), 0};
+      for (std::int32_t i = 0; i < rows(); ++i)
+        for (std::int32_t j = i + 1; j < rows(); ++j)
+          if (common_level(cpu(i), cpu(j)) == level && p_.g.at(i, j) <= 0) set_bytes({i, j}, middle);
+    }
+  }
+
+  // The CPUs around each level's representative, one member each.
+  void measure_domains() {
+    std::size_t before = 1;
+    for (const Pair& pair : representatives_) {
+      const Level level = common_level(cpu(pair.a), cpu(pair.b));
+      std::vector<std::int32_t> cpus;
+      for (std::int32_t i = 0; i < rows() && cpus.size() < kMaxAdders; ++i)
+        if (i == pair.a || common_level(cpu(i), cpu(pair.a)) <= level) cpus.push_back(os(i));
+      const bool larger = cpus.size() > before;  // else the inner level's figure says it
+      const double ns = larger ? measure_domain_bytes(cpus, options_.processes, extra_) : 0;
+      advance(extra_, std::string("bytes, all of one ") + name_of(level));
+      if (ns > 0) p_.domains.push_back({level, static_cast<std::int32_t>(cpus.size()), rounded_byte(ns)});
+      before = std::max(before, cpus.size());
+    }
+  }
+
+  void measure_copies() {
+    if (const auto own = measure_own_bytes(os(0), extra_)) {
+      p_.fold_byte_ns = rounded_byte(own->fold);
+      for (std::int32_t i = 0; i < p_.g.n; ++i) p_.g.at(i, i) = rounded_byte(own->copy);
+    }
+    advance(extra_, "copies and folds");
   }
 
   // The first CPU of each core before siblings, starting where the nearest pair is.
@@ -241,9 +318,9 @@ class Measurement {
 
   const ProfileOptions& options_;
   Profile p_;
-  std::vector<Pair> pairs_, representatives_;  // one representative per level
+  std::vector<Pair> pairs_, byte_pairs_, representatives_;  // one representative per level
   Pair nearest_;
-  double each_ = 0, extra_ = 0, total_ = 0, done_ = 0;
+  double each_ = 0, byte_each_ = 0, extra_ = 0, total_ = 0, done_ = 0;
   std::string failed_;
 };
 

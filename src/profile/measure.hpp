@@ -22,6 +22,21 @@ std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool proces
 // A stage without a signal, and each further slot that never leaves its CPU.
 std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
 
+struct ByteCost {  // ns per byte
+  double slot = 0;         // copied in, then copied out
+  double direct = 0;       // read where it lies; 0: not permitted between processes
+  double direct_once = 0;  // ns, of each reading: what remains at no bytes beyond one_way_ns
+};
+std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns, double seconds);
+
+struct OwnBytes {  // ns per byte, in one's own cache
+  double copy = 0, fold = 0;
+};
+std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
+
+// ns per byte that any of these CPUs has read, when all read each other at once; 0 if it could not be had.
+double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
+
 struct ManyCost {
   double awaited = 0, reader = 0;
   bool estimated = false;  // fewer than three CPUs: taken from one sender's further lines

@@ -38,6 +38,14 @@ struct LayoutCost {
   bool operator==(const LayoutCost&) const = default;
 };
 
+// All CPUs of a domain read each other at once: what its caches and memory give altogether.
+struct DomainBytes {
+  Level level = Level::kL3;
+  std::int32_t cpus = 2;
+  double byte_ns = 0;  // ns per byte that any of them has read
+  bool operator==(const DomainBytes&) const = default;
+};
+
 struct Citation {  // published machines: where a value comes from
   std::string field;
   std::string source;     // paper, table or figure
@@ -53,7 +61,12 @@ struct Profile {
   std::string date;         // ISO 8601, UTC
   Topology topology;        // CPUs in the order of the matrices' rows
   Matrix o, l;              // ns; o(i,i) a stage without a signal
-  Matrix g;                 // ns per byte that one CPU writes through a slot and the other reads; 0: not known; empty: none is
+  // G, ns per byte that one CPU holds and the other gets; 0: not known; empty: none is. g: copied into a slot, then out of it, one after
+  // the other; g(i,i): copied within. g_direct: read from where it lies, by threads as they are, by processes through the kernel.
+  Matrix g, g_direct;
+  double direct_ns = 0;     // of each direct reading, beyond its signal and its bytes: for processes the system call
+  double fold_byte_ns = 0;  // two operands and a result, in one's own cache
+  std::vector<DomainBytes> domains;
   double one_way_ns = 0;    // nearest pair's one-way line latency (half a ping-pong)
   double awaited_ns = 0;    // each further awaited slot from different senders
   double reader_ns = 0;     // each further reader of a published line
@@ -80,13 +93,14 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
 // Without measuring: default costs per level from the topology; origin "estimated".
 Profile estimate_profile(const Topology& topology);
 
-// ns per byte between the CPUs of two rows: measured, else the default of their level, which ranks levels only.
-double byte_ns(const Profile& profile, std::int32_t row_a, std::int32_t row_b);
+// ns per byte between the CPUs of two rows: measured (g or g_direct), else the default of their level, which ranks levels only.
+double byte_ns(const Profile& profile, const Matrix& g, std::int32_t row_a, std::int32_t row_b);
 double default_byte_ns(Level level);
 
-std::string to_json(const Profile& profile);                 // version 2 if it knows a time per byte, else 1
+std::string to_json(const Profile& profile);                 // version 2 if it knows g, 3 if it knows more of bytes, else 1
 Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason
 std::string heat_map(const Profile& profile);                // of L, for a terminal
+std::string byte_heat_map(const Profile& profile);           // of G; empty if none is known
 std::string to_table(const Profile& profile);                // for people, <= 100 columns
 
 }  // namespace fermata

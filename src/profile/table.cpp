@@ -49,6 +49,7 @@ std::string wrapped(const std::string& text) {
 
 struct Spread {
   double o = 0, l = 0, low = 0, high = 0;
+  double g = 0, direct = 0;  // 0: not known
   std::size_t pairs = 0;
 };
 
@@ -60,7 +61,7 @@ double middle(std::vector<double> values) {
 }
 
 Spread spread_at(const Profile& p, Level level) {
-  std::vector<double> o, l, sum;
+  std::vector<double> o, l, sum, g, direct;
   for (std::int32_t i = 0; i < p.o.n; ++i) {
     for (std::int32_t j = 0; j < p.o.n; ++j) {
       const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)],
@@ -69,24 +70,39 @@ Spread spread_at(const Profile& p, Level level) {
       o.push_back(p.o.at(i, j));
       l.push_back(p.l.at(i, j));
       sum.push_back(o.back() + l.back());
+      if (i < p.g.n && p.g.at(i, j) > 0) g.push_back(p.g.at(i, j));
+      if (i < p.g_direct.n && p.g_direct.at(i, j) > 0) direct.push_back(p.g_direct.at(i, j));
     }
   }
   if (sum.empty()) return {};
   const auto [low, high] = std::minmax_element(sum.begin(), sum.end());
-  return {middle(o), middle(l), *low, *high, sum.size()};
+  return {middle(o), middle(l), *low, *high, middle(std::move(g)), middle(std::move(direct)), sum.size()};
+}
+
+std::string byte_column(double ns) {
+  if (ns <= 0) return "        -";
+  char buffer[24];
+  std::snprintf(buffer, sizeof buffer, " %8.3f", ns);
+  return buffer;
 }
 
 std::string levels_table(const Profile& p) {
-  std::string out = "  level       pairs        O        L    O+L from      to   (ns, medians)\n";
+  std::string out = "  level       pairs        O        L    O+L from      to   G slot G direct  (ns, medians; G a byte)\n";
   for (int level = 0; level < kLevelCount; ++level) {
     const Spread s = spread_at(p, static_cast<Level>(level));
     if (s.pairs == 0) continue;
     char buffer[120];
-    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f\n",
-                  name_of(static_cast<Level>(level)), s.pairs, s.o, s.l, s.low, s.high);
-    out += buffer;
+    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f", name_of(static_cast<Level>(level)), s.pairs, s.o, s.l,
+                  s.low, s.high);
+    out += buffer + byte_column(s.g) + byte_column(s.direct) + "\n";
   }
   return out;
+}
+
+std::string byte_text(double ns) {
+  char buffer[60];
+  std::snprintf(buffer, sizeof buffer, "%.4f ns (%.1f GB/s)", ns, 1 / ns);
+  return buffer;
 }
 
 std::string tearing_text(const Tearing& t) {
@@ -115,6 +131,10 @@ std::string to_table(const Profile& p) {
   out += line("read of a word that another member wrote", ns(p.word_read_ns));
   for (const LayoutCost& c : p.layouts)
     out += line("period of an exchange, layout " + c.layout, ns(c.period_ns));
+  out += line("each direct reading, beyond its signal and its bytes", ns(p.direct_ns));
+  if (p.fold_byte_ns > 0) out += line("a byte folded in one's own cache", byte_text(p.fold_byte_ns));
+  for (const DomainBytes& d : p.domains)
+    out += line("a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other", byte_text(d.byte_ns));
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
                 tearing_text(t));
@@ -162,20 +182,10 @@ std::vector<double> steps_of(const std::vector<double>& sorted) {
   return steps;
 }
 
-}  // namespace
-
-// Shade by rank among the steps, so that levels stay apart even where one of them dwarfs the others. Where L
-// is the same for all pairs but O isn't, O + L is shown instead.
-std::string heat_map(const Profile& p) {
+// Shade by rank among the steps, so that levels stay apart even where one of them dwarfs the others.
+std::string map_of(const Profile& p, const Matrix& m, const std::string& title, const char* format) {
   constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
-  if (p.l.n < 1) return "no matrix\n";
-  const std::vector<std::int32_t> rows = shown_rows(p.l.n);
-  Matrix m = p.l;
-  std::string title = "L in ns";
-  if (range_of(sorted_values(p.l, rows)).flat() && !range_of(sorted_values(p.o, rows)).flat()) {
-    for (std::size_t i = 0; i < m.v.size(); ++i) m.v[i] += p.o.v[i];
-    title = "L is the same for all pairs; O + L in ns";
-  }
+  const std::vector<std::int32_t> rows = shown_rows(m.n);
   const std::vector<double> values = sorted_values(m, rows);
   const Range range = range_of(values);
   const std::vector<double> steps = steps_of(values);
@@ -184,7 +194,7 @@ std::string heat_map(const Profile& p) {
     const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
     return kShades[range.flat() || last < 1 ? 0 : std::clamp<std::ptrdiff_t>(step * 3 / last, 0, 3)];
   };
-  std::string out = title + ", row: sender, column: receiver";
+  std::string out = title;
   if (rows.size() > 1 && rows[1] > 1) out += ", one in " + std::to_string(rows[1]) + " CPUs";
   out += "\n";
   for (const std::int32_t i : rows) {
@@ -194,9 +204,35 @@ std::string heat_map(const Profile& p) {
     for (const std::int32_t j : rows) out += i == j ? "\\ " : shade(m.at(i, j));
     out += "\n";
   }
-  char legend[96];
-  std::snprintf(legend, sizeof legend, "      \u2591 %.1f ns  ...  \u2588 %.1f ns\n", range.low, range.high);
-  return out + legend;
+  const auto number = [&](double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, format, value);
+    return std::string(buffer);
+  };
+  return out + "      \u2591 " + number(range.low) + " ns  ...  \u2588 " + number(range.high) + " ns\n";
+}
+
+}  // namespace
+
+// Where L is the same for all pairs but O isn't, O + L is shown instead.
+std::string heat_map(const Profile& p) {
+  if (p.l.n < 1) return "no matrix\n";
+  const std::vector<std::int32_t> rows = shown_rows(p.l.n);
+  Matrix m = p.l;
+  std::string title = "L in ns";
+  if (range_of(sorted_values(p.l, rows)).flat() && !range_of(sorted_values(p.o, rows)).flat()) {
+    for (std::size_t i = 0; i < m.v.size(); ++i) m.v[i] += p.o.v[i];
+    title = "L is the same for all pairs; O + L in ns";
+  }
+  return map_of(p, m, title + ", row: sender, column: receiver", "%.1f");
+}
+
+// The cheaper way: where the reader may read where it lies, that.
+std::string byte_heat_map(const Profile& p) {
+  const Matrix& g = p.g_direct.n > 0 ? p.g_direct : p.g;
+  if (g.n < 1) return {};
+  const char* title = p.g_direct.n > 0 ? "G in ns a byte, read directly" : "G in ns a byte, through slots";
+  return map_of(p, g, std::string(title) + ", row: sender, column: receiver", "%.3f");
 }
 
 }  // namespace fermata

@@ -16,7 +16,16 @@ struct Incoming {
   double at = 0;  // when its sender turned to it
   double o = 0, l = 0;
   std::int32_t step = -1;
-  double bulk = 0;  // its bytes' time
+  double bulk = 0;   // its bytes' time
+  double first = 0;  // what had to be copied in before anything could be copied out
+  std::int32_t held = -1;  // the sender, if it has to wait until all was read
+};
+
+// A message's bytes.
+struct Bulk {
+  double in = 0, out = 0;  // the sender's and the receiver's time
+  double first = 0;
+  bool held = false;
 };
 
 // Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a
@@ -44,6 +53,7 @@ class Simulation {
 
   void run_stage(const Stage& stage, std::int32_t index);
   void send(const Transfer& t, std::int64_t chunks);
+  Bulk bulk_of(const Transfer& t, std::int64_t chunks) const;
   void find_exchanges(const Stage& stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
@@ -63,6 +73,7 @@ class Simulation {
   const CostModel& model_;
   const bool published_, packed_, keep_path_;
   const double chunk_bytes_;
+  bool direct_;
   double factor_;
   double one_way_factor_;  // of a packed signal that nobody answers in its stage
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
@@ -73,7 +84,7 @@ class Simulation {
   std::vector<std::int32_t> readers_;    // per word: polls since its last completion
   std::vector<std::int32_t> next_step_;
   // Scratch of a stage, per vertex: what was sent before this signal.
-  std::vector<double> sent_l_, sent_o_, sent_bulk_;
+  std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
   std::vector<std::int32_t> sent_count_;
   std::vector<std::vector<Incoming>> incoming_;
   std::vector<std::int32_t> senders_, receivers_;
@@ -113,17 +124,34 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       sent_l_(s.vertices(), 0),
       sent_o_(s.vertices(), 0),
       sent_bulk_(s.vertices(), 0),
+      held_until_(s.vertices(), 0),
       sent_count_(s.vertices(), 0),
-      incoming_(s.members) {}
+      incoming_(s.members) {
+  const double from = folds(s.kind) ? model.bytes.direct_fold_from : model.bytes.direct_from;
+  direct_ = from > 0 && chunk_bytes >= from;
+}
+
+Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
+  if (chunks == 0 || chunk_bytes_ <= 0) return {};
+  const ByteCosts& c = model_.bytes;
+  const auto n = static_cast<double>(chunks);
+  const double bytes = n * chunk_bytes_, more = (n - 1) * c.chunk;
+  const bool folded = t.action == Action::kCombine;
+  if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
+  if (direct_)
+    return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) + n * c.direct_once + more, .held = true};
+  const double g = model_.g_at(t.from, t.to);
+  return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};
+}
 
 // One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1,
 // read as a sequence). On a published line there is one store, and each further reader waits for its own copy
 // of the line.
 void Simulation::send(const Transfer& t, std::int64_t chunks) {
-  const double bulk = static_cast<double>(chunks) * chunk_bytes_ * model_.g_at(t.from, t.to);
+  const Bulk bulk = bulk_of(t, chunks);
   if (t.from == t.to) {  // a line of one's own, in one's own cache
     if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-    incoming_[t.to].push_back({time_[t.from], 0, 0, step_[t.from], bulk});
+    incoming_[t.to].push_back({.at = time_[t.from], .step = step_[t.from], .bulk = bulk.out});
     return;
   }
   const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
@@ -132,11 +160,11 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   // A published payload is written once, too.
-  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l + bulk) : sent_l_[t.from] + l + bulk;
-  sent_bulk_[t.from] = published_ ? std::max(sent_bulk_[t.from], bulk) : sent_bulk_[t.from] + bulk;
+  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
+  sent_bulk_[t.from] = published_ ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
   sent_o_[t.from] = std::max(sent_o_[t.from], o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from], bulk});
+  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from], bulk.out, bulk.first, bulk.held ? t.from : -1});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -211,14 +239,15 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
   if (!std::is_sorted(in.begin(), in.end(), earlier)) std::sort(in.begin(), in.end(), earlier);
-  double seen = 0, most_o = 0, sum_more = 0, first_l = 0, bulk = 0;
+  double seen = 0, most_o = 0, sum_more = 0, first_l = 0, bulk = 0, first = 0;
   std::int32_t cause = -1;
   for (auto i = in.rbegin(); i != in.rend(); ++i) {
     most_o = std::max(most_o, i->o);
     first_l = std::max(first_l, i->l * (1 - further_));
     sum_more += i->l * further_ + i->bulk;
     bulk += i->bulk;
-    const double done = i->at + most_o + sum_more + first_l;
+    first = std::max(first, i->first);
+    const double done = i->at + most_o + sum_more + first_l + first;
     if (cause < 0 || done > seen) cause = i->step;
     seen = std::max(seen, done);
   }
@@ -228,6 +257,8 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
     next_[member] = seen;
     next_step_[member] = push_step(stage, member, seen, cause);
   }
+  for (const Incoming& i : in)
+    if (i.held >= 0) held_until_[i.held] = std::max(held_until_[i.held], seen + i.l);
   in.clear();
 }
 
@@ -252,7 +283,13 @@ void Simulation::run_stage(const Stage& stage, std::int32_t index) {
     sent_count_[m] = 0;
   }
   for (const std::int32_t m : receivers_) await(m, index);
-  for (const std::int32_t m : senders_) sent_bulk_[m] = 0;
+  for (const std::int32_t m : senders_) {
+    if (held_until_[m] > next_[m]) {
+      next_[m] = held_until_[m];
+      next_step_[m] = push_step(index, m, held_until_[m], step_[m]);
+    }
+    sent_bulk_[m] = held_until_[m] = 0;
+  }
   std::copy(next_.begin(), next_.begin() + s_.members, time_.begin());
   std::copy(next_step_.begin(), next_step_.begin() + s_.members, step_.begin());
 }
@@ -272,13 +309,31 @@ std::vector<CostStep> Simulation::critical_path() const {
   return out;
 }
 
+double bytes_together(const Schedule& schedule, const CostModel& model, double chunk_bytes) {
+  if (model.bytes.together <= 0 || chunk_bytes <= 0) return 0;
+  double moved = 0;
+  for (const Stage& stage : schedule.stages)
+    for (const Transfer& t : stage.transfers) moved += t.action == Action::kSignal || t.from == t.to ? 0 : chunk_bytes;
+  return moved * model.bytes.together;
+}
+
+double folds_apart(const Schedule& schedule, const CostModel& model, double chunk_bytes) {
+  if (model.bytes.fold_apart <= 0 || chunk_bytes <= 0) return 0;
+  std::vector<double> folds(static_cast<std::size_t>(schedule.members));
+  for (const Stage& stage : schedule.stages)
+    for (const Transfer& t : stage.transfers)
+      if (t.action == Action::kCombine) folds[static_cast<std::size_t>(t.to)] += chunk_bytes;
+  return *std::max_element(folds.begin(), folds.end()) * model.bytes.fold_apart;
+}
+
 }  // namespace
 
 Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes) {
   Cost out;
   Simulation simulation(schedule, model, layout, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
-  out.critical_path_ns = simulation.latest();
+  out.critical_path_ns = std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) +
+                         folds_apart(schedule, model, chunk_bytes);
   out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
   out.critical_path = simulation.critical_path();
   return out;

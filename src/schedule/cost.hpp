@@ -11,13 +11,30 @@
 
 namespace fermata {
 
+// How operations on blocks move their bytes (exec/blocks.hpp), beyond G. By default: copied in and out at the same time, folding is free.
+struct ByteCosts {
+  double slot = 0;           // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
+  double direct_from = 0;    // bytes of a chunk from which it is read where it lies; 0: never
+  double direct_fold_from = 0;  // likewise in collectives that fold
+  double direct_once = 0;    // ns of each such reading
+  double fold = 0;           // ns per byte that is folded instead of copied
+  double direct_fold = 0;    // likewise where it is read directly
+  double fold_apart = 0;     // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
+  double chunk = 0;          // ns of each further chunk of a message
+  double together = 0;       // ns per byte that all members read at once: what their memory gives
+  bool operator==(const ByteCosts&) const = default;
+};
+
 // What the planner takes out of a profile for one placement. All in ns; matrices are members x members, row =
 // sender.
 struct CostModel {
   std::int32_t members = 0;
   std::vector<double> o;  // o(i,j): intercept at zero signals; o(i,i): a stage without a signal
   std::vector<double> l;  // l(i,j): each signal
-  std::vector<double> g;  // g(i,j): each byte beyond the signal's line, ns; g(i,i): copied within. Empty: not counted
+  // g(i,j): each byte beyond the signal's line, ns: copied in, and as long copied out; g(i,i): copied within. Empty: not counted
+  std::vector<double> g;
+  std::vector<double> direct;  // each byte that j reads where it lies at i, ns. Empty: as g
+  ByteCosts bytes;
   double awaited = 0;     // each further slot awaited in a stage, from different senders
   double reader = 0;      // each further reader of a published line
   double word_add = 0;    // an add on a shared word whose line another member holds
@@ -35,6 +52,9 @@ struct CostModel {
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
   double g_at(std::int32_t i, std::int32_t j) const {
     return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j];
+  }
+  double direct_at(std::int32_t i, std::int32_t j) const {
+    return direct.empty() ? g_at(i, j) : direct[static_cast<std::size_t>(i) * members + j];
   }
 };
 
@@ -61,7 +81,9 @@ struct Cost {
 //         k - 1 times `reader` later. A slot to oneself is free.
 //  bytes: a message takes chunks x chunk_bytes x G longer, at the sender's and, as it is read while it is written, at the
 //         same time at the receiver; what one member writes and reads in a stage follows one another. The chunks that two
-//         members exchange in one stage, listed side by side, are one message with one O and one L.
+//         members exchange in one stage, listed side by side, are one message with one O and one L. A chunk that is read where
+//         it lies costs its sender nothing but the wait until it was read, so many may read one member's at once. No schedule
+//         is done before memory has moved all its bytes.
 //  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
 //         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
 //         later.

@@ -64,14 +64,43 @@ TEST_F(CostModelOf, RowsFollowTheRanksCpus) {
 }
 
 TEST_F(CostModelOf, BytesAreMeasuredOrOfTheirLevel) {
-  profile_.g = Matrix(4);
-  profile_.g.at(3, 0) = 0.375;
+  profile_.g = profile_.g_direct = Matrix(4);
+  profile_.g.at(3, 0) = 0.375;  // in and out
+  profile_.g.at(0, 0) = 0.04;
+  profile_.g_direct.at(3, 0) = 0.25;
   const CostModel m = model({3, 0, 2}, 3);
-  EXPECT_DOUBLE_EQ(m.g_at(0, 1), 0.375);
+  EXPECT_DOUBLE_EQ(m.g_at(0, 1), 0.1875);
+  EXPECT_DOUBLE_EQ(m.direct_at(0, 1), 0.25);
   EXPECT_DOUBLE_EQ(m.g_at(1, 0), default_byte_ns(Level::kMachine));  // its entry is zero
+  EXPECT_DOUBLE_EQ(m.direct_at(1, 0), default_byte_ns(Level::kMachine));
   EXPECT_DOUBLE_EQ(m.g_at(0, 2), default_byte_ns(common_level(topology_.cpus[3], topology_.cpus[2])));
-  EXPECT_DOUBLE_EQ(m.g_at(2, 2), default_byte_ns(Level::kSelf));
+  EXPECT_DOUBLE_EQ(m.g_at(2, 2), 0.04);
   EXPECT_GT(model({}, 3).g_at(0, 1), 0);
+}
+
+TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
+  profile_.engine = "threads";
+  profile_.g = profile_.g_direct = Matrix(4);
+  profile_.g.at(0, 0) = 0.04;
+  profile_.fold_byte_ns = 0.07;
+  profile_.direct_ns = 20;
+  profile_.domains = {{Level::kL3, 2, 0.2}, {Level::kMachine, 4, 0.15}};
+  const ByteCosts threads = model({0, 1, 2}, 3).bytes;
+  EXPECT_DOUBLE_EQ(threads.together, 0.15);
+  EXPECT_DOUBLE_EQ(threads.direct_once, 20);
+  EXPECT_NEAR(threads.direct_fold, 0.03, 1e-12);
+  EXPECT_GT(threads.direct_from, 0);
+  PlanKey key;
+  key.members = 2;
+  key.engine = Engine::kProcesses;
+  const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // out of a profile of threads
+  EXPECT_GT(guessed.direct_from, threads.direct_from);
+  EXPECT_GT(guessed.direct_once, 500);
+  EXPECT_DOUBLE_EQ(guessed.together, 0.2);
+  profile_.engine = "processes";
+  EXPECT_DOUBLE_EQ(cost_model(profile_, topology_, key).bytes.direct_once, 20);
+  profile_.g_direct = Matrix(0);
+  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct_from, 0);  // forbidden
 }
 
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {

@@ -85,12 +85,42 @@ TEST(ProfileFile, ATimePerByteMakesItVersionTwo) {
   EXPECT_NE(complaint(replaced(text, "[0.125, 1.125, 2.125]", "[0.125, 1.125]")).find("a row of 3 numbers"), std::string::npos);
 }
 
+Profile with_more_bytes() {
+  Profile p = with_bytes();
+  p.g_direct = Matrix(3);
+  for (std::size_t i = 0; i < 9; ++i) p.g_direct.v[i] = i % 4 == 0 ? 0 : 0.0625 * static_cast<double>(i);
+  p.direct_ns = 850.25;
+  p.fold_byte_ns = 0.0525;
+  p.domains = {{Level::kL3, 3, 0.0417}, {Level::kMachine, 6, 0.025}};
+  return p;
+}
+
+TEST(ProfileFile, DirectReadingFoldsAndDomainsMakeItVersionThree) {
+  const Profile p = with_more_bytes();
+  const std::string text = to_json(p);
+  const auto back = profile_from_json(text);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, p);
+  EXPECT_NE(text.find("\"version\": 3"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"version\": 3", "\"version\": 2")).find("'g_direct' belongs to version 3"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"cpus\": 6", "\"cpus\": 1")).find("'cpus'"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"byte_ns\": 0.025", "\"byte_us\": 0.025")).find("unknown key"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "{\"level\": \"machine\"", "{\"level\": \"moon\"")).find("names no level"), std::string::npos);
+  const std::string table = to_table(p);
+  for (const char* shown : {"850.2 ns", "0.0525 ns", "3 CPUs of one l3", "40.0 GB/s"})
+    EXPECT_NE(table.find(shown), std::string::npos) << table;
+  EXPECT_NE(byte_heat_map(p).find("read directly"), std::string::npos);
+  EXPECT_NE(byte_heat_map(with_bytes()).find("through slots"), std::string::npos);
+  EXPECT_EQ(byte_heat_map(small()), "");
+  EXPECT_EQ(subset(p, {2, 0}).g_direct.at(0, 1), p.g_direct.at(2, 0));
+}
+
 TEST(ProfileBytes, MeasuredElseByLevel) {
   const Profile p = with_bytes();
-  EXPECT_DOUBLE_EQ(byte_ns(p, 0, 1), 1.125);
+  EXPECT_DOUBLE_EQ(byte_ns(p, p.g, 0, 1), 1.125);
   const double level = default_byte_ns(common_level(p.topology.cpus[1], p.topology.cpus[2]));
-  EXPECT_DOUBLE_EQ(byte_ns(p, 1, 2), level);  // its entry is zero
-  EXPECT_DOUBLE_EQ(byte_ns(small(), 0, 1), level);
+  EXPECT_DOUBLE_EQ(byte_ns(p, p.g, 1, 2), level);  // its entry is zero
+  EXPECT_DOUBLE_EQ(byte_ns(p, small().g, 0, 1), default_byte_ns(common_level(p.topology.cpus[0], p.topology.cpus[1])));
   for (int k = 1; k < kLevelCount; ++k)
     EXPECT_GT(default_byte_ns(static_cast<Level>(k)), default_byte_ns(static_cast<Level>(k - 1)));
   const Profile two = subset(p, {2, 0});
@@ -116,7 +146,7 @@ TEST(ProfileFile, RefusesWithLineAndReason) {
   expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");
   expect("\"line_bytes\": 64", "\"line_bytes\": 1", "'line_bytes'");
   expect("[1, 1, 1, 0, 0, 0, 0, 0]", "[1, 1, 1, 0, 0, 0, 0]", "array of 8 numbers");
-  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 3")).find("version 1 or 2"), std::string::npos);
+  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 4")).find("version 1, 2 or 3"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "\"measured\"", "\"guessed\"")).find("'origin'"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "  \"o\": [", "  \"p\": [")).find("unknown key"), std::string::npos);
 }

@@ -140,7 +140,14 @@ TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
     EXPECT_GT(p->one_way_ns, 0);
     EXPECT_EQ(p->layouts.size(), 10u);
     EXPECT_EQ(p->word_add_ns.size(), options.cpus.size());
+    EXPECT_GT(p->g.at(0, 1), 0);
+    if (p->g_direct.n > 0) {
+      EXPECT_GT(p->g_direct.at(0, 1), 0);
+    }
+    EXPECT_TRUE(p->g_direct.n > 0 || GetParam());  // only between processes it may be forbidden
+    EXPECT_FALSE(p->domains.empty());
   }
+  EXPECT_GT(p->fold_byte_ns, 0);
   const auto back = profile_from_json(to_json(*p));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, *p);
@@ -160,11 +167,14 @@ TEST(Probe, MembersOfOneCpuFinish) {
 TEST(Probe, ACpuThatCannotBePinnedFailsInsteadOfHanging) {
   EXPECT_FALSE(measure_pair(60000, 60001, false, 0.01).has_value());
   EXPECT_FALSE(measure_pair(60000, 60001, true, 0.01).has_value());
+  EXPECT_FALSE(measure_bytes(60000, 60001, true, 100, 0.01).has_value());
+  EXPECT_EQ(measure_domain_bytes({60000, 60001}, false, 0.01), 0);
 }
 
 TEST(Table, FitsAHundredColumns) {
-  const Profile p = estimate_profile(*topology_from_synthetic("pack:4 core:6 pu:8"));
-  for (const std::string& text : {to_table(p), heat_map(p)}) {
+  Profile p = estimate_profile(*topology_from_synthetic("pack:4 core:6 pu:8"));
+  p.g = p.g_direct = p.l;
+  for (const std::string& text : {to_table(p), heat_map(p), byte_heat_map(p)}) {
     std::size_t columns = 0;
     for (const char c : text) {
       if (c == '\n')

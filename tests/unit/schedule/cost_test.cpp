@@ -210,6 +210,58 @@ TEST(Bytes, APublishedPayloadIsWrittenOnce) {
   EXPECT_DOUBLE_EQ(cost(s, m, published, 1000).departure_ns[0], 20 + 5 + 500);
 }
 
+TEST(Bytes, TheFirstSlotfulIsCopiedOutAfterItWasCopiedIn) {
+  CostModel m = with_bytes(2, 0.5);
+  m.bytes.slot = 600;
+  const Schedule s = collective("linear", Kind::kBroadcast, 2);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 100).departure_ns[1], 25 + 50 + 50);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[1], 25 + 300 + 500);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[0], 25 + 500);
+}
+
+TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
+  CostModel m = with_bytes(5, 0.5);
+  m.direct.assign(25, 0.4);
+  m.bytes.direct_from = m.bytes.direct_fold_from = 500;
+  m.bytes.direct_once = 10;
+  m.bytes.direct_fold = 0.1;
+  const Schedule two = collective("linear", Kind::kBroadcast, 2), five = collective("linear", Kind::kBroadcast, 5);
+  EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[1], 25 + 10 + 400);
+  EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[0], 25 + 10 + 400 + 5);
+  EXPECT_DOUBLE_EQ(cost(two, m, {}, 400).departure_ns[1], 25 + 200);  // too short for it
+  // All read at the same time.
+  EXPECT_DOUBLE_EQ(cost(five, m, {}, 1000).departure_ns[4], 20 + 4 * 5 + 10 + 400);
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).departure_ns[0], 25 + 10 + 500);
+  // Both directions of an exchange at once.
+  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 25 + 10 + 500 + 5);
+}
+
+TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
+  CostModel m = with_bytes(5, 0.5);
+  m.direct.assign(25, 0.4);
+  m.bytes.direct_from = 1;
+  m.bytes.together = 0.25;
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns, 4 * 1000 * 0.25);
+  EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
+}
+
+TEST(Bytes, WhatTheBusiestMemberFoldsMayComeOnTop) {
+  CostModel m = with_bytes(5, 0.5);
+  const Schedule root_folds = collective("linear", Kind::kReduce, 5);
+  const Schedule chain = find_algorithm("kary")->build({.kind = Kind::kReduce, .members = 5, .degree = 1});
+  const double star_ns = cost(root_folds, m, {}, 1000).critical_path_ns, chain_ns = cost(chain, m, {}, 1000).critical_path_ns;
+  m.bytes.fold_apart = 0.1;
+  EXPECT_DOUBLE_EQ(cost(root_folds, m, {}, 1000).critical_path_ns, star_ns + 4 * 100);
+  EXPECT_DOUBLE_EQ(cost(chain, m, {}, 1000).critical_path_ns, chain_ns + 100);
+}
+
+TEST(Bytes, FurtherChunksOfAMessageAreWalkedThrough) {
+  CostModel m = with_bytes(4, 0.5);
+  m.bytes.chunk = 7;
+  const Schedule gather = collective("binomial", Kind::kGather, 4);
+  EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100 + 7);
+}
+
 // What each is for: trees for short vectors, pieces for long ones.
 TEST(Bytes, LongVectorsWantPieces) {
   const CostModel m = with_bytes(16, 0.1);
