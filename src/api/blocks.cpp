@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "kernels/fold.hpp"
 #include "os/os.hpp"
+#include "plan/block_model.hpp"
 
 namespace fermata::api {
 namespace {
@@ -142,16 +144,25 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
   call.input.base = copy;
 }
 
+// Unpacked for each choice anew: of a thousand members it is 32 MB, too much for each of them to keep.
+bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
+  const exec::TeamHeader& header = team.header();
+  if (header.model_bytes == 0) return false;
+  return unpack(std::span(team.base() + header.model, header.model_bytes), static_cast<std::int32_t>(team.members()), out);
+}
+
 Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& c, int root) {
   const exec::Team& team = member->member->team();
-  // Members must choose alike, so by what all know: an irregular block's size is known to some only.
-  const std::size_t bytes = c.irregular ? 4096 : std::bit_ceil(std::max<std::size_t>(1, c.largest * c.element));
-  const OpTraits op = c.traits;
-  const Blocks::Key key{c.kind, root, std::countr_zero(bytes), c.irregular, op.associative, op.commutative, op.idempotent};
+  const Blocks::Key key = key_of(c, root);
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
   if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
-  const Schedule schedule = choose_blocks(c.kind, static_cast<std::int32_t>(team.members()), root, bytes, c.irregular, c.traits, nullptr);
+  const BlockCase wanted{.kind = c.kind, .members = static_cast<std::int32_t>(team.members()), .root = root,
+                         .bytes = agreed_bytes(c), .irregular = c.irregular, .op = c.traits};
+  BlockKnowledge known;
+  const bool knows = unpack_knowledge(team, &known);
+  const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
+  const Schedule schedule = choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
   // For this operator: one that absorbs repetition may be given contributions twice.
   const auto proof = verify(schedule, c.traits);
   if (!proof) return proof.error();
@@ -207,7 +218,14 @@ void fill(fermata_request& r) {
   r.core.ordered = !r.prepared;
 }
 
-namespace {
+std::size_t agreed_bytes(const Checked& c) {
+  return c.irregular ? 4096 : std::bit_ceil(std::max<std::size_t>(1, c.largest * c.element));
+}
+
+Blocks::Key key_of(const Checked& c, std::int32_t root) {
+  const OpTraits op = c.traits;
+  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent};
+}
 
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
@@ -217,8 +235,6 @@ Blocks& blocks_of(fermata_member* member) {
   }
   return *member->blocks;
 }
-
-}  // namespace
 
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& r) {
   Checked* const c = &r.checked;

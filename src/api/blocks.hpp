@@ -81,6 +81,12 @@ struct Blocks {
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
 };
 
+// Bytes of a block as all members know them: they must choose alike, and an irregular block's size is known to some only.
+std::size_t agreed_bytes(const Checked& checked);
+Blocks::Key key_of(const Checked& checked, std::int32_t root);
+// What this thread's member keeps, made at its first operation.
+Blocks& blocks_of(fermata_member* member);
+
 // A link of a chain is over: the next one is started, or the chain is over.
 void go_on(Chain& chain, Status status);
 // From a chain's first link.

@@ -2,6 +2,7 @@
 #ifndef FERMATA_API_MEASURE_HPP
 #define FERMATA_API_MEASURE_HPP
 
+#include "plan/block_plan.hpp"
 #include "plan/plan.hpp"
 
 namespace fermata {
@@ -10,6 +11,10 @@ namespace fermata {
 // returns ns per episode of one repeat, long enough for the clock (at least 2 ms or 64 episodes).
 // Errors: kSystem (a member could not be started), and what the run itself returned.
 Measure measure_on_this_machine();
+
+// Runs the collective on blocks by this schedule, likewise; returns ns from the last arrival to the last departure: of a call behind a
+// barrier, less the barrier's own time.
+BlockMeasure measure_blocks_on_this_machine();
 
 }  // namespace fermata
 #endif

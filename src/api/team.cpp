@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "os/os.hpp"
+#include "plan/block_model.hpp"
+#include "plan/block_plan.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
@@ -70,6 +72,18 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, Wanted wa
   return compile(*plan);
 }
 
+// What operations on blocks are chosen by: this machine's profile for these CPUs, and what was measured of such a team.
+std::vector<std::byte> block_knowledge(const TeamRequest& request) {
+  const auto machine = this_machine();
+  if (!machine) return {};
+  PlanKey key;
+  key.fingerprint = fingerprint(**machine);
+  key.members = request.members;
+  key.engine = request.engine;
+  key.cpus = request.cpus;
+  return pack(block_costs(this_profile(request.engine), **machine, key), known_choices(key));
+}
+
 }  // namespace
 
 int make_team(const TeamRequest& request, fermata_team** out) {
@@ -87,6 +101,9 @@ int make_team(const TeamRequest& request, fermata_team** out) {
     blobs.push_back(std::move(*blob));
     options.programs[static_cast<int>(wanted.slot)] = blobs.back().data();
   }
+  const std::vector<std::byte> knowledge = block_knowledge(request);
+  options.model = knowledge.data();
+  options.model_bytes = knowledge.size();
   auto handle = std::make_unique<fermata_team>();
   handle->cpus = request.cpus;
   const char* detail = "";

@@ -20,14 +20,15 @@ std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) +
 const ProgramHeader& blob(const void* p) { return *static_cast<const ProgramHeader*>(p); }
 
 // Where each plan's blob and regions go. Regions start on a page of their own: they are what members write.
-std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots]) {
+std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots], std::uint64_t* model) {
   std::size_t at = plans_offset(options.members);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     plans[i].program = at;
     at += round_up(blob(options.programs[i]).bytes, kMaxLine);
   }
-  at = round_up(at, 4096);
+  *model = options.model_bytes != 0 ? at : 0;
+  at = round_up(at + options.model_bytes, 4096);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     plans[i].regions = at;
@@ -143,9 +144,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   os::install_fork_hook();
   PlanEntry plans[kPlanSlots] = {};
-  std::size_t bytes = lay_out(options, plans);
   TeamHeader blocks = {};
   blocks.members = options.members;
+  std::size_t bytes = lay_out(options, plans, &blocks.model);
   if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, blocks);
   os::Segment segment;
   const Status status =
@@ -166,6 +167,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->in_quarter = blocks.in_quarter;
   header->heap = blocks.heap;
   header->heap_bytes = blocks.heap_bytes;
+  header->model = blocks.model;
+  header->model_bytes = options.model_bytes;
+  if (options.model_bytes != 0) memcpy(segment.base + blocks.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
   header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
   std::uint64_t hash = options.members;
@@ -208,6 +212,7 @@ Status Team::check_segment(const char** detail) const {
     hash = with_plan(hash, program_hash(*program));
   }
   if (hash != h.hash) return Status::kMismatch;
+  if (h.model > segment_.bytes || h.model_bytes > segment_.bytes - h.model) return Status::kMismatch;
   if (h.rings != 0) {
     TeamHeader blocks = {};
     blocks.members = h.members;

@@ -1,6 +1,6 @@
 // Team: the shared segment of one team, and this process's handle on it.
 //
-// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | regions of slots. All local members
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | regions of slots. All local members
 // share one segment: anonymous memory for threads, a memfd for processes.
 #ifndef FERMATA_EXEC_TEAM_HPP
 #define FERMATA_EXEC_TEAM_HPP
@@ -90,6 +90,8 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t in_quarter = 0;  // bytes of the longest piece in one
   std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
   std::uint64_t heap_bytes = 0;
+  std::uint64_t model = 0;       // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
+  std::uint64_t model_bytes = 0;
   alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
   std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
   std::atomic<std::uint32_t> joined;                    // members so far
@@ -105,6 +107,8 @@ struct TeamOptions {
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
+  const void* model = nullptr;            // copied in as it is, for all members to read alike
+  std::size_t model_bytes = 0;
 };
 
 // A team's hash: its members' number, then each plan's hash in the order of PlanSlot.

@@ -1,9 +1,11 @@
 // Which schedule moves blocks of a given size in the least predicted time.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "algo/algorithm.hpp"
+#include "plan/block_model.hpp"
 #include "plan/blocks.hpp"
+#include "plan/compose_blocks.hpp"
 #include "profile/profile.hpp"
 #include "schedule/compose.hpp"
 #include "schedule/contents.hpp"
@@ -12,7 +14,6 @@ namespace fermata {
 namespace {
 
 // Trees of other degrees differ by less than the model knows.
-constexpr double kFoldNsPerByte = 0.15;  // estimate: two streams of a core from memory
 constexpr std::int32_t kDegrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int32_t kSegments[] = {2, 4, 8, 16, 32, 64};
 // Beyond so many transfers a schedule is not cut any further.
@@ -23,22 +24,15 @@ constexpr double kLeastSegmentBytes = 4096;
 // Cutting further must gain as much; what the model says of less is noise, and each piece has a cost that it does not know.
 constexpr double kWorthwhile = 0.95;
 
+// After so many halvings of the segments without a gain no further one is tried: each takes twice as long to predict.
+constexpr int kMostInVain = 3;
+
+// Compositions are kept, so only of teams whose schedules are small enough.
+constexpr std::int32_t kMostComposed = 1024, kMostComposedOfBlocks = 256, kMostByFamily = 64;
+
 // O and L of cores that share a cache, ns: the order of the one-way latencies on the recorded machines; an estimate.
 constexpr double kFlatO = 60, kFlatL = 40;
-
-CostModel flat_model(std::int32_t members) {
-  const auto n = static_cast<std::size_t>(members);
-  CostModel model;
-  model.members = members;
-  model.o.assign(n * n, kFlatO);
-  model.l.assign(n * n, kFlatL);
-  model.g.assign(n * n, default_byte_ns(Level::kL3));
-  for (std::size_t i = 0; i < n; ++i) {
-    model.l[i * n + i] = 0;
-    model.g[i * n + i] = default_byte_ns(Level::kSelf);
-  }
-  return model;
-}
+constexpr double kFoldNsPerByte = 0.15;  // estimate: two streams of a core from memory
 
 bool goes_straight(const Schedule& s) {
   for (const Stage& stage : s.stages) {
@@ -52,106 +46,122 @@ bool goes_straight(const Schedule& s) {
 
 bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
 
-// How to build it again: hundreds of schedules of many members at once would fill the memory.
-struct Choice {
-  const Algorithm* algorithm = nullptr;
-  std::int32_t degree = 2, segments = 1;
-  double ns = 0;
-  std::size_t order = 0;
-};
-
-class Chooser {
- public:
-  Chooser(const Request& request, double block_bytes, bool straight, OpTraits op, const CostModel& model)
-      : request_(request),
-        block_bytes_(block_bytes),
-        straight_(straight),
-        may_repeat_(!folds(request.kind) || op.idempotent),
-        model_(model) {}
-
-  // Cheapest first; of equals the simpler, which comes first in the table.
-  std::vector<Choice> run() {
-    for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.redundant && !may_repeat_) continue;
-      for (const std::int32_t degree : kDegrees) {
-        request_.degree = algorithm.has_degree ? degree : 2;
-        if (algorithm.has_degree && degree > 1 && degree >= request_.members) break;
-        if (algorithm.applicable(request_)) consider(algorithm);
-        if (!algorithm.has_degree) break;
-      }
-    }
-    std::sort(choices_.begin(), choices_.end(),
-              [](const Choice& a, const Choice& b) { return a.ns != b.ns ? a.ns < b.ns : a.order < b.order; });
-    return choices_;
-  }
-
-  // Chunks that the busiest member folds: for each it reads its own, too, and writes the result.
-  static double most_folds(const Schedule& schedule) {
-    std::vector<double> folds(static_cast<std::size_t>(schedule.members));
-    for (const Stage& stage : schedule.stages)
-      for (const Transfer& x : stage.transfers)
-        if (x.action == Action::kCombine) ++folds[static_cast<std::size_t>(x.to)];
-    return *std::max_element(folds.begin(), folds.end());
-  }
-
-  Schedule build(const Choice& choice) {
-    request_.degree = choice.degree;
-    return pipeline(choice.algorithm->build(request_), choice.segments);
-  }
-
- private:
-  double time_of(const Schedule& schedule) const {
-    const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
-    return cost(schedule, model_, LayoutChoice{}, block_bytes_ / pieces).critical_path_ns +
-           kFoldNsPerByte * block_bytes_ / pieces * most_folds(schedule);
-  }
-
-  void consider(const Algorithm& algorithm) {
-    const Schedule schedule = algorithm.build(request_);
-    if (straight_ && !goes_straight(schedule)) return;
-    Choice best{&algorithm, request_.degree, 1, time_of(schedule), choices_.size()};
-    cut(schedule, best);
-    choices_.push_back(best);
-  }
-
-  void cut(const Schedule& schedule, Choice& best) const {
-    if (schedule.stages.size() < 2) return;  // within one stage there is nothing to overlap
-    const std::int64_t pieces = schedule.chunks / blocks_of(schedule.kind, schedule.members);
-    for (const std::int32_t segments : kSegments) {
-      if (block_bytes_ / static_cast<double>(pieces * segments) < kLeastSegmentBytes) break;
-      if (schedule.transfer_count() * static_cast<std::size_t>(segments) > kMostPipelined) break;
-      if (std::int64_t{schedule.chunks} * segments > kMaxScheduleChunks) break;
-      const double ns = time_of(pipeline(schedule, segments));
-      if (ns > kWorthwhile * best.ns) continue;
-      best.segments = segments;
-      best.ns = ns;
-    }
-  }
-
-  Request request_;
-  const double block_bytes_;
-  const bool straight_;
-  const bool may_repeat_;
-  const CostModel& model_;
-  std::vector<Choice> choices_;
-};
-
 }  // namespace
 
-Schedule choose_blocks(Kind kind, std::int32_t members, std::int32_t root, std::size_t block_bytes, bool irregular, OpTraits op,
-                       const CostModel* model) {
-  const Request request{.kind = kind, .members = members, .root = root};
-  const CostModel flat = model == nullptr ? flat_model(members) : CostModel{};
-  Chooser chooser(request, static_cast<double>(block_bytes), irregular && hidden_sizes(kind), op,
-                  model == nullptr ? flat : *model);
-  for (const Choice& choice : chooser.run()) {
-    Schedule schedule = chooser.build(choice);
-    if (verify(schedule, op)) return schedule;
+CostModel flat_model(std::int32_t members) {
+  const auto n = static_cast<std::size_t>(members);
+  CostModel model;
+  model.members = members;
+  model.o.assign(n * n, kFlatO);
+  model.l.assign(n * n, kFlatL);
+  model.g.assign(n * n, default_byte_ns(Level::kL3));
+  for (std::size_t i = 0; i < n; ++i) {
+    model.l[i * n + i] = 0;
+    model.g[i * n + i] = default_byte_ns(Level::kSelf);
+  }
+  model.bytes.fold_apart = kFoldNsPerByte;
+  return model;
+}
+
+BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
+    : wanted_(wanted),
+      model_(model == nullptr ? flat_model(wanted.members) : *model),
+      straight_(wanted.irregular && hidden_sizes(wanted.kind)) {
+  consider_table();
+  if (!straight_) consider_compositions();
+  std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) { return a.ns < b.ns; });
+}
+
+Request BlockChooser::request(std::int32_t degree) const {
+  return {.kind = wanted_.kind, .members = wanted_.members, .root = wanted_.root, .degree = degree};
+}
+
+double BlockChooser::time_of(const Schedule& schedule) const {
+  const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
+  return cost(schedule, model_, LayoutChoice{}, static_cast<double>(wanted_.bytes) / pieces).critical_path_ns;
+}
+
+void BlockChooser::consider_table() {
+  const bool may_repeat = !folds(wanted_.kind) || wanted_.op.idempotent;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.redundant && !may_repeat) continue;
+    for (const std::int32_t degree : kDegrees) {
+      const Request r = request(algorithm.has_degree ? degree : 2);
+      if (algorithm.has_degree && degree > 1 && degree >= r.members) break;
+      if (algorithm.applicable(r)) consider(algorithm.build(r), {.name = {}, .algorithm = &algorithm, .degree = r.degree});
+      if (!algorithm.has_degree) break;
+    }
+  }
+}
+
+// Each tree with the cheapest algorithm at each place, and with one family at all places.
+void BlockChooser::consider_compositions() {
+  const std::int32_t most = blocks_of(wanted_.kind, 2) > 1 ? kMostComposedOfBlocks : kMostComposed;
+  if (wanted_.members < 4 || wanted_.members > most) return;
+  const auto bytes = static_cast<double>(wanted_.bytes);
+  for (const Cluster& tree : block_trees(model_, bytes)) {
+    std::vector<std::string> families = {""};
+    if (wanted_.members <= kMostByFamily)
+      for (const Algorithm& algorithm : algorithms())
+        if (!algorithm.redundant && algorithm.applicable({.kind = wanted_.kind, .members = 2})) families.emplace_back(algorithm.name);
+    for (const std::string& family : families) {
+      Schedule s = compose_blocks(wanted_.kind, wanted_.root, bytes, model_, tree, family);
+      const bool known = std::any_of(composed_.begin(), composed_.end(), [&](const Schedule& c) { return c.algorithm == s.algorithm; });
+      if (s.stages.empty() || known) continue;
+      composed_.push_back(std::move(s));
+      consider(composed_.back(), {.name = {}, .composed = composed_.size() - 1});
+    }
+  }
+}
+
+void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) {
+  if (straight_ && !goes_straight(schedule)) return;
+  candidate.ns = time_of(schedule);
+  cut(schedule, candidate);
+  candidate.name = schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
+  ranked_.push_back(std::move(candidate));
+}
+
+void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
+  if (schedule.stages.size() < 2) return;  // within one stage there is nothing to overlap
+  const std::int64_t pieces = schedule.chunks / blocks_of(schedule.kind, schedule.members);
+  int in_vain = 0;
+  for (const std::int32_t segments : kSegments) {
+    if (in_vain == kMostInVain) break;
+    if (static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments) < kLeastSegmentBytes) break;
+    if (schedule.transfer_count() * static_cast<std::size_t>(segments) > kMostPipelined) break;
+    if (std::int64_t{schedule.chunks} * segments > kMaxScheduleChunks) break;
+    const double ns = time_of(pipeline(schedule, segments));
+    if (ns > kWorthwhile * best.ns) {
+      ++in_vain;
+      continue;
+    }
+    in_vain = 0;
+    best.segments = segments;
+    best.ns = ns;
+  }
+}
+
+Schedule BlockChooser::build(const BlockCandidate& c) const {
+  Schedule s = pipeline(c.algorithm != nullptr ? c.algorithm->build(request(c.degree)) : composed_[c.composed], c.segments);
+  s.algorithm = c.name;
+  return s;
+}
+
+Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uint64_t preferred) {
+  const BlockChooser chooser(wanted, model);
+  std::vector<const BlockCandidate*> order;
+  for (const BlockCandidate& c : chooser.ranked()) order.push_back(&c);
+  if (preferred != 0)
+    std::stable_partition(order.begin(), order.end(), [&](const BlockCandidate* c) { return hash_of(c->name) == preferred; });
+  for (const BlockCandidate* c : order) {
+    Schedule schedule = chooser.build(*c);
+    if (verify(schedule, wanted.op)) return schedule;
   }
   Schedule none;
-  none.kind = kind;
-  none.members = members;
-  none.root = root;
+  none.kind = wanted.kind;
+  none.members = wanted.members;
+  none.root = wanted.root;
   return none;
 }
 

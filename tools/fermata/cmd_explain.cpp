@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan_request.hpp"
 
@@ -15,13 +16,13 @@ struct Arguments {
   bool matrices = false, json = false;
 };
 
-Plan find(const Arguments& a) {
-  if (!a.file.empty()) {
-    auto plan = load_plan_file(a.file);
-    if (!plan) throw CommandError(plan.error().message);
-    return std::move(plan.value());
-  }
-  const PlanRequest request = resolve(a.which);
+Plan load(const std::string& file) {
+  auto plan = load_plan_file(file);
+  if (!plan) throw CommandError(plan.error().message);
+  return std::move(plan.value());
+}
+
+Plan find(const PlanRequest& request) {
   if (!request.chosen_profile) {
     auto cached = load_plan(request.key);
     if (cached) return std::move(cached.value());
@@ -46,7 +47,10 @@ void add_explain(CLI::App& app) {
   command->add_flag("--matrices", a->matrices, "also print the stages as boolean matrices");
   command->add_flag("--json", a->json, "print the plan's file");
   command->callback([a] {
-    const Plan plan = find(*a);
+    PlanRequest request;
+    if (a->file.empty()) request = resolve(a->which);
+    if (request.blocks) return explain_blocks(request, a->json);
+    const Plan plan = a->file.empty() ? find(request) : load(a->file);
     fmt::print("{}", a->json ? to_json(plan) : explain(plan, a->matrices));
   });
 }

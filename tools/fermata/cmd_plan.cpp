@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/cluster.hpp"
 #include "plan/codegen.hpp"
@@ -35,15 +36,6 @@ Measure measure_here([[maybe_unused]] const PlanRequest& request) {
   return nullptr;
 }
 
-void show_progress(double done, const std::string& what) {
-  constexpr int kWidth = 30;
-  std::string bar(static_cast<std::size_t>(done * kWidth), '#');
-  bar.resize(kWidth, '.');
-  fmt::print(stderr, "\r[{}] {:3.0f} % {:<44.44}", bar, 100 * done, what);
-  if (done >= 1) fmt::print(stderr, "\r{:80}\r", "");
-  std::fflush(stderr);
-}
-
 std::string ns(double value) {
   if (value <= 0) return "-";
   return value < 10000 ? fmt::format("{:.1f} ns", value) : fmt::format("{:.2f} us", value / 1e3);
@@ -63,8 +55,20 @@ void print_summary(const Plan& plan) {
   }
 }
 
+void run_blocks(const Arguments& a, const PlanRequest& request) {
+  if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
+    throw CommandError("operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, --json and "
+                       "--no-save are for them");
+  BlockPlanning how;
+  how.best = a.estimate ? 0 : a.best;
+  how.json = a.json;
+  how.save = !a.no_save;
+  plan_blocks(request, how);
+}
+
 void run(const Arguments& a) {
   const PlanRequest request = resolve(a.which);
+  if (request.blocks) return run_blocks(a, request);
   PlanOptions options;
   options.key = request.key;
   options.algorithm = a.algorithm;

@@ -7,6 +7,7 @@
 
 #include "algo/algorithm.hpp"
 #include "api/measure.hpp"
+#include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan_request.hpp"
@@ -55,6 +56,7 @@ void run(const Arguments& a) {
   const PlanRequest request = resolve(a.which);
   if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  if (request.blocks) return predict_blocks(request, a.json);
   std::vector<Subject> subjects = subjects_of(request);
   const Measure measure = measure_on_this_machine();
   for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved: drift meets all alike

@@ -1,6 +1,9 @@
 #include "plan_request.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstdio>
 
 #include "commands.hpp"
 #include "profile/store.hpp"
@@ -14,8 +17,10 @@ T take(Result<T> result) {
   return std::move(result.value());
 }
 
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+
 Kind kind_of(const std::string& name) {
-  for (int k = 0; k < kLineKindCount; ++k)
+  for (int k = 0; k < kKindCount; ++k)
     if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
   throw CommandError("no collective is called '" + name + "'");
 }
@@ -70,6 +75,15 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
 
 }  // namespace
 
+void show_progress(double done, const std::string& what) {
+  constexpr int kWidth = 30;
+  std::string bar(static_cast<std::size_t>(done * kWidth), '#');
+  bar.resize(kWidth, '.');
+  fmt::print(stderr, "\r[{}] {:3.0f} % {:<44.44}", bar, 100 * done, what);
+  if (done >= 1) fmt::print(stderr, "\r{:80}\r", "");
+  std::fflush(stderr);
+}
+
 void add_plan_selectors(CLI::App& command, PlanArguments& a) {
   command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")
       ->check(CLI::Range(1, 4096));
@@ -78,10 +92,11 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
       ->check(CLI::IsMember({"core", "cpu", "round-robin"}))
       ->excludes("--cpus");
   command.add_option("--collective", a.collective, "what the members do together")
-      ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce"}))
+      ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "alltoall",
+                             "scan", "exscan"}))
       ->capture_default_str();
-  command.add_option("--bytes", a.bytes, "payload, up to 56 (default 8; a barrier: 0, or 8 to carry tags)")
-      ->check(CLI::Range(0, 56));
+  command.add_option("--bytes", a.bytes, "payload: what a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
+      ->check(CLI::Range(std::int64_t{0}, kMostBytes));
   command.add_option("--engine", a.engine, "what the members are")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
@@ -97,7 +112,10 @@ PlanRequest resolve(const PlanArguments& a) {
   if (r.key.members == 0) r.key.members = r.topology.usable_cpus();
   r.key.kind = kind_of(a.collective);
   r.key.engine = a.engine == "threads" ? Engine::kThreads : Engine::kProcesses;
-  r.key.payload = payload_class(r.key.kind, a.bytes);
+  r.bytes = a.bytes < 0 ? 8 : static_cast<std::size_t>(a.bytes);
+  r.blocks = !rides_on_a_line(r.key.kind) || r.bytes > kLinePayload;
+  if (r.blocks && r.key.kind == Kind::kBarrier) throw CommandError("a barrier carries 8 bytes at most");
+  r.key.payload = r.blocks ? 0 : payload_class(r.key.kind, static_cast<std::int32_t>(a.bytes));
   r.key.fingerprint = fingerprint(r.topology);
   r.key.cpus = placement(a, r);
   return r;

@@ -3,6 +3,8 @@
 #define FERMATA_TOOLS_PLAN_REQUEST_HPP
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "plan/plan.hpp"
@@ -12,7 +14,7 @@ namespace fermata::tool {
 struct PlanArguments {
   int members = 0;
   std::string cpus, collective = "barrier", engine = "threads", place, profile, topology;
-  int bytes = -1;
+  std::int64_t bytes = -1;
 };
 
 void add_plan_selectors(CLI::App& command, PlanArguments& arguments);
@@ -21,10 +23,14 @@ struct PlanRequest {
   Topology topology;
   Profile profile;
   PlanKey key;
+  bool blocks = false;     // an operation on blocks: what doesn't ride on a line
+  std::size_t bytes = 0;   // of a block
   bool here = false;       // the team can run on this machine, from this process
   bool chosen_profile = false;  // the profile was named: the cache is not asked
   std::string notice;      // what had to be assumed; empty: nothing
 };
+
+void show_progress(double done, const std::string& what);  // a bar on stderr
 
 // Throws CommandError.
 PlanRequest resolve(const PlanArguments& arguments);

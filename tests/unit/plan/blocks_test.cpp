@@ -261,6 +261,11 @@ bool goes_straight(const Schedule& s) {
   return true;
 }
 
+Schedule chosen(Kind kind, std::int32_t members, std::int32_t root, std::size_t bytes, bool irregular, OpTraits op,
+                const CostModel* model) {
+  return choose_blocks({.kind = kind, .members = members, .root = root, .bytes = bytes, .irregular = irregular, .op = op}, model);
+}
+
 TEST(BlockChoice, ThereAlwaysIsOne) {
   for (std::int32_t members = 1; members <= 33; members += members < 9 || FERMATA_TEST_SCALE == 1 ? 1 : 12) {
     for (int k = 1; k < kKindCount; ++k) {
@@ -270,7 +275,7 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
           for (const OpTraits op : {kFloatSum, kFloatProduct}) {
             if (!folds(kind) && !op.commutative) continue;
             const bool irregular = members % 2 == 0;
-            const Schedule s = choose_blocks(kind, members, root, bytes, irregular, op, nullptr);
+            const Schedule s = chosen(kind, members, root, bytes, irregular, op, nullptr);
             SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root));
             ASSERT_GT(s.chunks, 0);
             EXPECT_EQ(s.kind, kind);
@@ -290,14 +295,14 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
 
 TEST(BlockChoice, SizeDecides) {
   const auto stages = [](Kind kind, std::size_t bytes) {
-    return choose_blocks(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
+    return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
   };
   // Short vectors: few stages. Long ones: each member moves little, in more of them.
   EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
   EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);
-  EXPECT_GT(choose_blocks(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_GT(choose_blocks(Kind::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
-  EXPECT_EQ(choose_blocks(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_GT(chosen(Kind::kAllreduce, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_GT(chosen(Kind::kBroadcast, 16, 0, 8 << 20, false, kFloatSum, nullptr).chunks, 1);
+  EXPECT_EQ(chosen(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
 }
 
 TEST(BlockChoice, TheModelDecides) {
@@ -311,7 +316,7 @@ TEST(BlockChoice, TheModelDecides) {
       if ((i < 4) != (j < 4)) far.o[static_cast<std::size_t>(i * 8 + j)] = 50000;
   }
   const auto time = [&](const Schedule& s) { return cost(s, far, LayoutChoice{}, 64).critical_path_ns; };
-  const Schedule near = choose_blocks(Kind::kAllreduce, 8, 0, 64, false, kSum, &far);
+  const Schedule near = chosen(Kind::kAllreduce, 8, 0, 64, false, kSum, &far);
   for (const Algorithm& algorithm : algorithms()) {
     const Request request{.kind = Kind::kAllreduce, .members = 8};
     if (algorithm.redundant || algorithm.cuts || !algorithm.applicable(request)) continue;

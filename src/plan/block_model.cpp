@@ -1,0 +1,161 @@
+#include "plan/block_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <type_traits>
+
+namespace fermata {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4c444d46;  // "FMDL"
+constexpr std::size_t kMostClasses = 256;     // one byte a pair
+
+struct Costs {
+  double o = 0, l = 0, g = 0, direct = 0;
+  bool operator==(const Costs&) const = default;
+};
+
+// Header | Costs[classes] | KnownChoice[choices] | class of each pair, a byte each.
+struct Header {
+  std::uint32_t magic = kMagic;
+  std::uint32_t members = 0, classes = 0, choices = 0;
+  double awaited = 0, reader = 0, switch_ns = 0, members_per_cpu = 1;
+  ByteCosts bytes;
+};
+static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Costs> && std::is_trivially_copyable_v<KnownChoice>);
+
+Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) {
+  return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)};
+}
+
+using Step = std::array<int, 4>;  // signal, byte copied, byte read directly; and whether it is one's own
+
+int step(double ns, double ratio) { return ns > 0 ? static_cast<int>(std::lround(std::log(ns) / std::log(ratio))) : -10000; }
+
+struct Classes {
+  std::vector<Costs> mean;
+  std::vector<std::uint8_t> of;
+};
+
+bool classify(const CostModel& m, double ratio, Classes& out) {
+  struct Sum {
+    Costs first, beyond;  // of the first pair, and what the others are beyond it: of equal pairs the mean is exact
+    double count = 0;
+    std::uint8_t number = 0;
+  };
+  std::map<Step, Sum> sums;
+  Sum* last = nullptr;  // neighbours are often alike
+  Costs seen;
+  bool own = false;
+  out.of.clear();
+  for (std::int32_t i = 0; i < m.members; ++i) {
+    for (std::int32_t j = 0; j < m.members; ++j) {
+      const Costs c = costs_of(m, i, j);
+      if (last == nullptr || c != seen || own != (i == j)) {
+        own = i == j;
+        seen = c;
+        const auto [at, fresh] = sums.try_emplace(Step{step(c.o + c.l, ratio), step(c.g, ratio), step(c.direct, ratio), own ? 1 : 0});
+        if (fresh && sums.size() > kMostClasses) return false;
+        last = &at->second;
+        if (fresh) *last = {c, {}, 0, static_cast<std::uint8_t>(sums.size() - 1)};
+      }
+      Sum& s = *last;
+      s.beyond = {s.beyond.o + c.o - s.first.o, s.beyond.l + c.l - s.first.l, s.beyond.g + c.g - s.first.g,
+                  s.beyond.direct + c.direct - s.first.direct};
+      ++s.count;
+      out.of.push_back(s.number);
+    }
+  }
+  out.mean.resize(sums.size());
+  for (const auto& [key, s] : sums)
+    out.mean[s.number] = {s.first.o + s.beyond.o / s.count, s.first.l + s.beyond.l / s.count, s.first.g + s.beyond.g / s.count,
+                          s.first.direct + s.beyond.direct / s.count};
+  return true;
+}
+
+template <class T>
+std::byte* put(std::byte* to, const T* items, std::size_t count) {
+  if (count != 0) std::memcpy(to, items, count * sizeof(T));
+  return to + count * sizeof(T);
+}
+
+std::size_t size_of(const Header& h) {
+  return sizeof(Header) + h.classes * sizeof(Costs) + h.choices * sizeof(KnownChoice) + std::size_t{h.members} * h.members;
+}
+
+}  // namespace
+
+std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+const KnownChoice* BlockKnowledge::find(Kind kind, std::size_t bytes) const {
+  for (const KnownChoice& choice : choices)
+    if (choice.kind == static_cast<std::uint8_t>(kind) && std::size_t{1} << choice.log2_bytes == bytes) return &choice;
+  return nullptr;
+}
+
+std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoice>& choices) {
+  Classes classes;
+  for (double ratio = 1.1; !classify(model, ratio, classes); ratio *= ratio) {
+  }
+  Header h;
+  h.members = static_cast<std::uint32_t>(model.members);
+  h.classes = static_cast<std::uint32_t>(classes.mean.size());
+  h.choices = static_cast<std::uint32_t>(choices.size());
+  h.awaited = model.awaited;
+  h.reader = model.reader;
+  h.switch_ns = model.switch_ns;
+  h.members_per_cpu = model.members_per_cpu;
+  h.bytes = model.bytes;
+  std::vector<std::byte> out(size_of(h));
+  std::byte* at = put(out.data(), &h, 1);
+  at = put(at, classes.mean.data(), classes.mean.size());
+  at = put(at, choices.data(), choices.size());
+  put(at, classes.of.data(), classes.of.size());
+  return out;
+}
+
+bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowledge* out) {
+  Header h;
+  if (packed.size() < sizeof h) return false;
+  std::memcpy(&h, packed.data(), sizeof h);
+  if (h.magic != kMagic || h.members != static_cast<std::uint32_t>(members) || h.classes < 1 || h.classes > kMostClasses ||
+      h.choices > packed.size() / sizeof(KnownChoice) || packed.size() != size_of(h))
+    return false;
+  std::vector<Costs> classes(h.classes);
+  const std::byte* at = packed.data() + sizeof h;
+  std::memcpy(classes.data(), at, classes.size() * sizeof(Costs));
+  at += classes.size() * sizeof(Costs);
+  out->choices.resize(h.choices);
+  if (h.choices != 0) std::memcpy(out->choices.data(), at, h.choices * sizeof(KnownChoice));
+  at += h.choices * sizeof(KnownChoice);
+  CostModel& m = out->model;
+  m = {};
+  m.members = members;
+  m.awaited = h.awaited;
+  m.reader = h.reader;
+  m.switch_ns = h.switch_ns;
+  m.members_per_cpu = h.members_per_cpu;
+  m.bytes = h.bytes;
+  const std::size_t pairs = std::size_t{h.members} * h.members;
+  for (std::vector<double>* v : {&m.o, &m.l, &m.g, &m.direct}) v->reserve(pairs);
+  for (std::size_t k = 0; k < pairs; ++k) {
+    const auto number = static_cast<std::size_t>(at[k]);
+    if (number >= classes.size()) return false;
+    const Costs& c = classes[number];
+    m.o.push_back(c.o);
+    m.l.push_back(c.l);
+    m.g.push_back(c.g);
+    m.direct.push_back(c.direct);
+  }
+  return true;
+}
+
+}  // namespace fermata

@@ -1,0 +1,260 @@
+// What members agree on, plans of blocks and their files.
+#include "plan/block_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "plan/blocks.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
+
+Topology machine() { return *topology_from_regular({.hosts = 2, .packages = 2, .cores = 4}); }
+
+PlanKey key_of(const Topology& topology, Kind kind, std::int32_t members) {
+  PlanKey key;
+  key.fingerprint = fingerprint(topology);
+  key.kind = kind;
+  key.members = members;
+  key.cpus = place(topology, members, Placement::kCore);
+  return key;
+}
+
+BlockKnowledge unpacked(const std::vector<std::byte>& packed, std::int32_t members) {
+  BlockKnowledge out;
+  EXPECT_TRUE(unpack(packed, members, &out));
+  return out;
+}
+
+TEST(BlockModel, SurvivesPacking) {
+  const Topology t = machine();
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 12));
+  const std::vector<KnownChoice> choices = {{hash_of("ring*8"), static_cast<std::uint8_t>(Kind::kAllreduce), 16}};
+  const BlockKnowledge known = unpacked(pack(model, choices), 12);
+  EXPECT_EQ(known.choices, choices);
+  EXPECT_EQ(known.model.bytes, model.bytes);
+  EXPECT_EQ(known.model.switch_ns, model.switch_ns);
+  for (std::size_t i = 0; i < model.o.size(); ++i) {  // the levels' figures are few
+    EXPECT_DOUBLE_EQ(known.model.o[i], model.o[i]);
+    EXPECT_DOUBLE_EQ(known.model.l[i], model.l[i]);
+    EXPECT_DOUBLE_EQ(known.model.g[i], model.g[i]);
+    EXPECT_DOUBLE_EQ(known.model.direct[i], model.direct[i]);
+  }
+  ASSERT_NE(known.find(Kind::kAllreduce, 65536), nullptr);
+  EXPECT_EQ(known.find(Kind::kAllreduce, 32768), nullptr);
+  EXPECT_EQ(known.find(Kind::kAllgather, 65536), nullptr);
+}
+
+TEST(BlockModel, ManyDifferentPairsBecomeClasses) {
+  constexpr std::int32_t kMembers = 40;
+  CostModel model;
+  model.members = kMembers;
+  for (std::int32_t i = 0; i < kMembers; ++i) {
+    for (std::int32_t j = 0; j < kMembers; ++j) {
+      model.o.push_back(i == j ? 0 : 50 + (i * 37 + j * 11) % 97);
+      model.l.push_back(i == j ? 0 : 10);
+      model.g.push_back(0.1 + 0.01 * ((i + j) % 9));
+      model.direct.push_back(0.05 + 0.02 * ((i * j) % 5));
+    }
+  }
+  const std::vector<std::byte> packed = pack(model, {});
+  EXPECT_LT(packed.size(), 40u * 40u + 256u * 32u + 512u);
+  const BlockKnowledge known = unpacked(packed, kMembers);
+  for (std::size_t i = 0; i < model.o.size(); ++i) {
+    EXPECT_NEAR(known.model.o[i], model.o[i], 0.5 * (model.o[i] + model.l[i]));
+    EXPECT_NEAR(known.model.direct[i], model.direct[i], 0.5 * model.direct[i]);
+  }
+}
+
+TEST(BlockModel, WhatIsNoneIsRefused) {
+  const Topology t = machine();
+  const std::vector<std::byte> good = pack(cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4)), {{1, 2, 3}});
+  BlockKnowledge out;
+  EXPECT_TRUE(unpack(good, 4, &out));
+  EXPECT_FALSE(unpack(good, 5, &out));
+  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(unpack(std::span(good).first(n), 4, &out)) << n;
+  std::vector<std::byte> bad = good;
+  bad.back() = std::byte{255};  // a class that there is not
+  EXPECT_FALSE(unpack(bad, 4, &out));
+  bad = good;
+  bad[0] = std::byte{0};
+  EXPECT_FALSE(unpack(bad, 4, &out));
+}
+
+// Each member by itself, out of the same bytes.
+TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
+  const Topology t = machine();
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 8));
+  for (int k = 1; k < kKindCount; ++k) {
+    const auto kind = static_cast<Kind>(k);
+    const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 65536, .irregular = false, .op = kFloatSum};
+    const BlockChooser chooser(wanted, &model);
+    ASSERT_GT(chooser.ranked().size(), 1u);
+    for (std::size_t i = 0; i < chooser.ranked().size(); i += 7) {
+      const BlockCandidate& c = chooser.ranked()[i];
+      if (!verify(chooser.build(c), kFloatSum)) continue;
+      const std::vector<std::byte> packed = pack(model, {{hash_of(c.name), static_cast<std::uint8_t>(kind), 16}});
+      const BlockKnowledge a = unpacked(packed, 8), b = unpacked(packed, 8);
+      const Schedule chosen = choose_blocks(wanted, &a.model, a.find(kind, 65536)->name);
+      EXPECT_EQ(chosen, choose_blocks(wanted, &b.model, b.find(kind, 65536)->name));
+      EXPECT_EQ(chosen.algorithm, c.name);
+    }
+    // A name that there is no longer: the predicted best.
+    EXPECT_EQ(choose_blocks(wanted, &model, hash_of("no such")), choose_blocks(wanted, &model));
+  }
+}
+
+BlockPlans some_plans() {
+  BlockPlans p;
+  p.fingerprint = "0123456789abcdef";
+  p.engine = Engine::kProcesses;
+  p.members = 2;
+  p.cpus = {0, 1};
+  p.plans.push_back({Kind::kAllreduce, 65536, "measured", "2024-01-02T03:04:05Z",
+                     {{"recursive_halving*4", 8000.5, 9000.25, "chosen"}, {"ring \"x\"", 8100, 0, "predicted 1% slower"}}});
+  p.plans.push_back({Kind::kAlltoall, 1, "estimated", "", {{"pairwise", 100, 0, "chosen"}}});
+  return p;
+}
+
+TEST(BlockPlanFile, RoundTripsAndRefuses) {
+  const std::string good = to_json(some_plans());
+  const auto back = block_plans_from_json(good);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(*back, some_plans());
+  const auto complaint = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    const auto read = block_plans_from_json(text.replace(at, from.size(), to));
+    return read.ok() ? "accepted" : read.error().message;
+  };
+  EXPECT_NE(complaint("\"version\": 1", "\"version\": 2").find("version 1"), std::string::npos);
+  EXPECT_NE(complaint("\"allreduce\"", "\"barrier\"").find("'collective' names none"), std::string::npos);
+  EXPECT_NE(complaint("\"bytes\": 65536", "\"bytes\": 65535").find("power of two"), std::string::npos);
+  EXPECT_NE(complaint("\"measured\"", "\"guessed\"").find("'origin'"), std::string::npos);
+  EXPECT_NE(complaint("[0, 1]", "[0]").find("a CPU for each member"), std::string::npos);
+  EXPECT_NE(complaint("[0, 1]", "[0, 1.5]").find("CPU's number"), std::string::npos);
+  EXPECT_NE(complaint("\"members\": 2", "\"members\": 0").find("'members'"), std::string::npos);
+  EXPECT_NE(complaint("\"alltoall\", \"bytes\": 1,", "\"allreduce\", \"bytes\": 65536,").find("a second plan"), std::string::npos);
+  EXPECT_NE(complaint("\"name\": \"pairwise\"", "\"nom\": \"pairwise\"").find("unknown key"), std::string::npos);
+  for (std::size_t n = 0; n + 2 < good.size(); n += FERMATA_TEST_SCALE)
+    EXPECT_FALSE(block_plans_from_json(std::string_view(good).substr(0, n)).ok()) << n;
+}
+
+TEST(BlockCosts, AnEstimateCountsOnlyWhereItTellsPairsApart) {
+  const Topology near = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 4});
+  const auto costs = [](const Topology& t, const char* origin) {
+    Profile p = estimate_profile(t);
+    p.origin = origin;
+    return block_costs(p, t, key_of(t, Kind::kBroadcast, 4));
+  };
+  EXPECT_EQ(costs(near, "estimated").o, flat_model(4).o);
+  EXPECT_EQ(costs(near, "estimated").bytes, flat_model(4).bytes);
+  EXPECT_NE(costs(near, "measured").bytes, flat_model(4).bytes);
+  const Topology two = *topology_from_regular({.hosts = 1, .packages = 2, .cores = 2});
+  EXPECT_NE(costs(two, "estimated").o, flat_model(4).o);
+}
+
+BlockPlanOptions options_for(const Topology& t, Kind kind, std::int32_t members, std::size_t bytes) {
+  BlockPlanOptions o;
+  o.key = key_of(t, kind, members);
+  o.bytes = bytes;
+  return o;
+}
+
+TEST(BlockPlan, PredictedBestFirst) {
+  const Topology t = machine();
+  for (int k = 1; k < kKindCount; ++k) {
+    const auto plan = make_block_plan(t, estimate_profile(t), options_for(t, static_cast<Kind>(k), 8, 1000), nullptr);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->bytes, 1024u);
+    EXPECT_EQ(plan->origin, "estimated");
+    ASSERT_GT(plan->entries.size(), 1u);
+    EXPECT_EQ(plan->entries.front().verdict, "chosen");
+    for (const BlockEntry& e : plan->entries)
+      if (e.verdict.starts_with("predicted")) {
+        EXPECT_GE(e.predicted_ns, plan->entries.front().predicted_ns);
+      }
+    const std::string text = explain(*plan, key_of(t, plan->kind, 8));
+    for (const std::string& shown : {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
+      EXPECT_NE(text.find(shown), std::string::npos) << text;
+  }
+}
+
+TEST(BlockPlan, TheMeasuredFastestWins) {
+  const Topology t = machine();
+  BlockPlanOptions o = options_for(t, Kind::kAllreduce, 8, 65536);
+  o.measure_best = 5;
+  o.rounds = 3;
+  std::vector<std::string> timed;
+  const auto backwards = [&](const Schedule& s, const PlanKey&, std::size_t bytes, int) -> Result<double> {
+    EXPECT_EQ(bytes, 65536u);
+    if (timed.size() == 1) {
+      timed.push_back(s.algorithm);
+      return Error{Status::kTimeout, "took too long"};
+    }
+    if (std::find(timed.begin(), timed.end(), s.algorithm) == timed.end()) timed.push_back(s.algorithm);
+    return 1000.0 - 10 * static_cast<double>(timed.size()) - (s.algorithm == timed.back() ? 500 : 0);
+  };
+  const auto plan = make_block_plan(t, estimate_profile(t), o, backwards);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(timed.size(), 5u);
+  EXPECT_EQ(plan->origin, "measured");
+  EXPECT_EQ(plan->entries.front().name, timed.back());
+  EXPECT_GT(plan->entries.front().measured_ns, 0);
+  int failed = 0, slower = 0;
+  for (const BlockEntry& e : plan->entries) {
+    failed += e.verdict == "not timed: took too long";
+    slower += e.verdict.starts_with("measured");
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(slower, 3);
+}
+
+TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
+  const Topology t = machine();
+  EXPECT_EQ(make_block_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 4, 8), nullptr).error().status, Status::kUnsupported);
+  BlockPlanOptions o = options_for(t, Kind::kAlltoall, 4, 8);
+  o.key.members = 257;
+  EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
+  o.key.kind = Kind::kBroadcast;
+  EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);  // CPUs for 4
+}
+
+TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
+  const std::string directory = testing::TempDir() + "fermata-block-plans";
+  std::filesystem::remove_all(directory);
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string was = before != nullptr ? before : "";
+  setenv("XDG_CACHE_HOME", directory.c_str(), 1);
+  const PlanKey key = key_of(machine(), Kind::kBarrier, 4);
+  EXPECT_EQ(load_block_plans(key).error().status, Status::kNotFound);
+  EXPECT_TRUE(known_choices(key).empty());
+  BlockPlan plan{Kind::kAllgather, 4096, "measured", "", {{"ring", 10, 20, "chosen"}}};
+  ASSERT_TRUE(save_block_plan(key, plan).ok());
+  plan.bytes = 64;
+  plan.origin = "predicted";
+  ASSERT_TRUE(save_block_plan(key, plan).ok());
+  plan.entries[0].name = "bruck";
+  ASSERT_TRUE(save_block_plan(key, plan).ok());
+  const auto kept = load_block_plans(key);
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  ASSERT_EQ(kept->plans.size(), 2u);
+  EXPECT_EQ(kept->plans[0].entries[0].name, "bruck");
+  const std::vector<KnownChoice> known = known_choices(key);  // predictions are made anew
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].name, hash_of("ring"));
+  PlanKey other = key;
+  other.cpus.clear();
+  EXPECT_EQ(load_block_plans(other).error().status, Status::kNotFound);
+  before != nullptr ? setenv("XDG_CACHE_HOME", was.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace fermata

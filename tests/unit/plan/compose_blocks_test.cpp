@@ -1,0 +1,221 @@
+// Compositions along synthetic and recorded machines: proved, run against a serial reference, and what crosses between domains.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "algo/algorithm.hpp"
+#include "block_crew.hpp"
+#include "matrices.hpp"
+#include "plan/compose_blocks.hpp"
+#include "profile/store.hpp"
+#include "schedule/compose.hpp"
+
+namespace fermata {
+namespace {
+
+using test::BlockCrew;
+using test::Random;
+
+constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
+constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
+constexpr Kind kComposed[] = {Kind::kBroadcast, Kind::kReduce,    Kind::kAllreduce,    Kind::kGather,
+                              Kind::kScatter,   Kind::kAllgather, Kind::kReduceScatter};
+
+struct Placed {
+  Topology topology;
+  PlanKey key;
+  CostModel model;
+};
+
+Placed placed(const Profile& profile, std::int32_t members, Placement how = Placement::kCore) {
+  Placed p{profile.topology, {}, {}};
+  p.key.members = members;
+  p.key.cpus = place(p.topology, members, how);
+  p.model = cost_model(profile, p.topology, p.key);
+  return p;
+}
+
+Placed synthetic(const std::string& spec, std::int32_t members = 0, Placement how = Placement::kCore) {
+  auto topology = topology_from_synthetic(spec);
+  EXPECT_TRUE(topology.ok()) << spec;
+  return placed(estimate_profile(*topology), members == 0 ? static_cast<std::int32_t>(topology->cpus.size()) : members, how);
+}
+
+Placed hosts(const RegularShape& shape, Placement how = Placement::kCore) {
+  return placed(estimate_profile(*topology_from_regular(shape)), shape.cpus(), how);
+}
+
+std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
+  if (!has_root(kind)) return {0};
+  return {0, 1, members / 2, members - 1};
+}
+
+void expect_right(const Schedule& s, bool run, Random& random) {
+  const auto proof = verify(s, kFloatSum);
+  ASSERT_TRUE(proof.ok()) << proof.error().message;
+  if (!run) return;
+  std::vector<CompiledBlocks> programs;
+  for (std::int32_t m = 0; m < s.members; ++m) {
+    auto c = compile_blocks(s, m, *proof);
+    ASSERT_TRUE(c.ok()) << c.error().message;
+    programs.push_back(std::move(*c));
+  }
+  BlockCrew crew(s, programs, false, random);
+  crew.run();
+  crew.check(verify(s, kProduct).ok());
+}
+
+// Returns how many compositions there were.
+int check_all(const Placed& p) {
+  Random random(5);
+  int count = 0, seen = 0;
+  for (const double bytes : {64.0, 65536.0}) {
+    for (const Cluster& tree : block_trees(p.model, bytes)) {
+      for (const Kind kind : kComposed) {
+        for (const std::int32_t root : roots_of(kind, p.key.members)) {
+          for (const char* family : {"", "linear", "kary", "binomial", "ring", "recursive_halving", "complete"}) {
+            if (++seen % FERMATA_TEST_SCALE != 0) continue;
+            const Schedule s = compose_blocks(kind, root, bytes, p.model, tree, family);
+            if (s.stages.empty()) continue;
+            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " root=" + std::to_string(root));
+            EXPECT_EQ(s.kind, kind);
+            EXPECT_EQ(s.root, has_root(kind) ? root : 0);
+            expect_right(s, ++count % 12 == 0, random);
+            if (testing::Test::HasFailure()) return count;
+          }
+        }
+      }
+    }
+  }
+  return count;
+}
+
+TEST(ComposeBlocks, SyntheticMachinesOfAnyNumberOfLevels) {
+  EXPECT_GT(check_all(synthetic("pack:2 l3:1 core:4 pu:1")), 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(check_all(synthetic("pack:2 l3:2 core:3 pu:2", 24, Placement::kCpu)), 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(check_all(synthetic("pack:3 l3:1 core:3 pu:1", 7)), 50 / FERMATA_TEST_SCALE);  // (3, 3, 1)
+  EXPECT_GT(check_all(hosts({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)), 100 / FERMATA_TEST_SCALE);
+}
+
+TEST(ComposeBlocks, RecordedMachines) {
+  for (const auto& [name, members] : {std::pair("power8-4x6x8", 24), std::pair("cluster-8x2x4", 64), std::pair("milan-2x64", 48)}) {
+    const auto profile = load_profile_file(std::string(FERMATA_SOURCE_DIR) + "/machines/" + name + ".json");
+    ASSERT_TRUE(profile.ok()) << profile.error().message;
+    const Placed p = placed(*profile, members);
+    const std::vector<Cluster> trees = block_trees(p.model, 1024);
+    for (const Cluster& tree : trees) {
+      for (const Kind kind : kComposed) {
+        const Schedule s = compose_blocks(kind, has_root(kind) ? members - 1 : 0, 1024, p.model, tree, "");
+        ASSERT_FALSE(s.stages.empty()) << name << " " << name_of(kind);
+        SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " on " + name);
+        EXPECT_TRUE(verify(s, kFloatSum).ok());
+      }
+    }
+    if (std::string(name) != "milan-2x64") {
+      EXPECT_FALSE(trees.empty()) << name;
+    }
+  }
+}
+
+TEST(ComposeBlocks, EachLevelIsNamed) {
+  const Placed p = hosts({.hosts = 2, .packages = 2, .l3 = 2, .cores = 3});
+  std::size_t deepest = 0;
+  for (const Cluster& tree : block_trees(p.model, 64)) {
+    const Schedule s = compose_blocks(Kind::kReduce, 5, 64, p.model, tree, "linear");
+    const auto levels = static_cast<std::size_t>(std::count(s.algorithm.begin(), s.algorithm.end(), '/'));
+    EXPECT_EQ(levels, static_cast<std::size_t>(depth_of(tree)));
+    deepest = std::max(deepest, levels);
+    EXPECT_NE(s.algorithm.find(" (" + shape_text(tree) + ")"), std::string::npos) << s.algorithm;
+  }
+  EXPECT_EQ(deepest, 3u);
+}
+
+// Bytes that cross between hosts, in blocks.
+double crossing(const Placed& p, const Schedule& s) {
+  double chunks = 0;
+  for (const Stage& stage : s.stages)
+    for (const Transfer& t : stage.transfers)
+      chunks += p.topology.find(p.key.cpus[static_cast<std::size_t>(t.from)])->host !=
+                p.topology.find(p.key.cpus[static_cast<std::size_t>(t.to)])->host;
+  return chunks * static_cast<double>(blocks_of(s.kind, s.members)) / s.chunks;
+}
+
+TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
+  const Placed p = hosts({.hosts = 4, .cores = 6});
+  const auto along = [&](Kind kind) {
+    const Cluster tree = block_trees(p.model, 1024).front();
+    EXPECT_EQ(shape_text(tree), "4 x 6");
+    return crossing(p, compose_blocks(kind, 9, 1024, p.model, tree, ""));
+  };
+  EXPECT_DOUBLE_EQ(along(Kind::kBroadcast), 3);
+  EXPECT_DOUBLE_EQ(along(Kind::kReduce), 3);
+  EXPECT_DOUBLE_EQ(along(Kind::kGather), 18);
+  EXPECT_DOUBLE_EQ(along(Kind::kScatter), 18);
+  EXPECT_DOUBLE_EQ(along(Kind::kAllgather), 24 * 3);
+}
+
+// Ranks 0-2 and 3-5; 2 and 4 lie at the link between them.
+TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
+  const auto apart = [](std::int32_t i, std::int32_t j) {
+    if (i / 3 == j / 3) return 100.0;
+    const double detour = (i == 2 || i == 4 ? 0 : 4000) + (j == 2 || j == 4 ? 0 : 4000);
+    return 10000 + detour;
+  };
+  const CostModel model = test::model_of(6, apart);
+  const std::vector<Cluster> trees = block_trees(model, 8);
+  ASSERT_FALSE(trees.empty());
+  ASSERT_EQ(shape_text(trees.front()), "2 x 3");
+  const auto across = [&](Kind kind, std::int32_t root) {
+    std::set<std::pair<std::int32_t, std::int32_t>> edges;
+    for (const Stage& stage : compose_blocks(kind, root, 8, model, trees.front(), "").stages)
+      for (const Transfer& t : stage.transfers)
+        if (t.from / 3 != t.to / 3) edges.insert({std::min(t.from, t.to), std::max(t.from, t.to)});
+    return edges;
+  };
+  using Edges = std::set<std::pair<std::int32_t, std::int32_t>>;
+  EXPECT_EQ(across(Kind::kAllreduce, 0), (Edges{{2, 4}}));
+  EXPECT_EQ(across(Kind::kAllgather, 0), (Edges{{2, 4}}));
+  EXPECT_EQ(across(Kind::kBroadcast, 0), (Edges{{0, 4}}));  // a root leads
+  EXPECT_EQ(across(Kind::kReduce, 5), (Edges{{2, 5}}));
+}
+
+TEST(ComposeBlocks, IntervalsOfRanksKeepRankOrder) {
+  const Placed p = hosts({.hosts = 3, .cores = 4});
+  const Cluster tree = block_trees(p.model, 64).front();
+  EXPECT_TRUE(verify(compose_blocks(Kind::kAllreduce, 0, 64, p.model, tree, "linear"), kProduct).ok());
+  EXPECT_TRUE(verify(compose_blocks(Kind::kReduce, 7, 64, p.model, tree, "linear"), kProduct).ok());
+}
+
+TEST(ComposeBlocks, OneDomainAndOtherKindsHaveNone) {
+  const Placed p = synthetic("pack:1 l3:1 core:8 pu:1");
+  EXPECT_TRUE(block_trees(p.model, 64).empty());
+  const Placed two = hosts({.hosts = 2, .cores = 4});
+  const Cluster tree = block_trees(two.model, 64).front();
+  for (const Kind kind : {Kind::kAlltoall, Kind::kScan, Kind::kExscan})
+    EXPECT_TRUE(compose_blocks(kind, 0, 64, two.model, tree, "").stages.empty());
+  Cluster leaf;
+  leaf.ranks = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_TRUE(compose_blocks(Kind::kBroadcast, 0, 64, two.model, leaf, "").stages.empty());
+}
+
+TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
+  const Placed p = hosts({.hosts = 3, .packages = 2, .cores = 5});
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
+    const BlockCase wanted{.kind = kind, .members = 30, .root = has_root(kind) ? 3 : 0, .bytes = 1024, .irregular = false, .op = kFloatSum};
+    const BlockChooser chooser(wanted, &p.model);
+    const BlockCandidate& first = chooser.ranked().front();
+    EXPECT_EQ(first.algorithm, nullptr) << name_of(kind) << ": " << first.name;
+    const Schedule s = choose_blocks(wanted, &p.model);
+    EXPECT_EQ(s.algorithm, first.name);
+    EXPECT_TRUE(verify(s, kFloatSum).ok());
+  }
+  // The blocks' sizes are then known to their two ends only.
+  const BlockCase irregular{.kind = Kind::kGather, .members = 30, .root = 3, .bytes = 4096, .irregular = true, .op = {}};
+  const BlockChooser straight(irregular, &p.model);
+  EXPECT_FALSE(straight.ranked().empty());
+  for (const BlockCandidate& c : straight.ranked()) EXPECT_NE(c.algorithm, nullptr) << c.name;
+}
+
+}  // namespace
+}  // namespace fermata

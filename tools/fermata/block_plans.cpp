@@ -1,0 +1,103 @@
+#include "block_plans.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "api/measure.hpp"
+#include "commands.hpp"
+#include "plan/agreement.hpp"
+#include "plan/block_plan.hpp"
+#include "profile/store.hpp"
+
+namespace fermata::tool {
+namespace {
+
+constexpr double kNoise = 0.05;
+constexpr int kAll = 1000;
+
+BlockPlan made(const PlanRequest& request, int best) {
+  BlockPlanOptions options;
+  options.key = request.key;
+  options.bytes = request.bytes;
+  options.measure_best = best;
+  if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
+  auto plan = make_block_plan(request.topology, request.profile, options, best > 0 ? measure_blocks_on_this_machine() : nullptr);
+  if (!plan) throw CommandError(plan.error().message);
+  return *std::move(plan);
+}
+
+BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key.fingerprint, key.engine, key.members, key.cpus, {plan}}; }
+
+void write(const std::string& path, const std::string& text) {
+  const auto written = write_file_atomically(path, text);
+  if (!written) throw CommandError(written.error().message);
+}
+
+}  // namespace
+
+void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
+  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  if (!request.here && how.best > 0) fmt::print("note: this team can't run here: predictions only\n");
+  const BlockPlan plan = made(request, request.here ? how.best : 0);
+  fmt::print("{}", explain(plan, request.key));
+  if (!how.json.empty()) write(how.json, to_json(file_of(request.key, plan)));
+  if (!how.save) return;
+  const auto path = save_block_plan(request.key, plan);
+  if (!path) throw CommandError(path.error().message);
+  fmt::print("saved in   {}\n", *path);
+}
+
+void explain_blocks(const PlanRequest& request, bool json) {
+  const auto show = [&](const BlockPlan& plan) {
+    fmt::print("{}", json ? to_json(file_of(request.key, plan)) : explain(plan, request.key));
+  };
+  if (!request.chosen_profile) {
+    const auto known = load_block_plans(request.key);
+    if (!known && known.error().status != Status::kNotFound) throw CommandError(known.error().message);
+    const std::size_t bytes = std::bit_ceil(std::max<std::size_t>(1, request.bytes));
+    for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
+      if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
+  }
+  if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
+  fmt::print(stderr, "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
+  show(made(request, 0));
+}
+
+void predict_blocks(const PlanRequest& request, const std::string& json) {
+  BlockPlan plan = made(request, kAll);
+  std::erase_if(plan.entries, [](const BlockEntry& e) { return e.measured_ns <= 0; });
+  std::stable_sort(plan.entries.begin(), plan.entries.end(),
+                   [](const BlockEntry& a, const BlockEntry& b) { return a.measured_ns < b.measured_ns; });
+  std::vector<double> predicted, measured;
+  nlohmann::json rows = nlohmann::json::array();
+  fmt::print("{:<48} {:>14} {:>14} {:>8}\n", "algorithm", "predicted ns", "measured ns", "error");
+  for (const BlockEntry& e : plan.entries) {
+    predicted.push_back(e.predicted_ns);
+    measured.push_back(e.measured_ns);
+    fmt::print("{:<48} {:>14.0f} {:>14.0f} {:>+7.0f}%\n", e.name, e.predicted_ns, e.measured_ns,
+               100 * (e.predicted_ns - e.measured_ns) / e.measured_ns);
+    rows.push_back({{"algorithm", e.name}, {"predicted_ns", e.predicted_ns}, {"measured_ns", e.measured_ns}});
+  }
+  if (plan.entries.size() < 2) throw CommandError("fewer than two schedules can run: no order to compare");
+  const Agreement found = agreement(predicted, measured, kNoise);
+  fmt::print("\n{} of {} members, blocks of {} bytes: {} schedules; ties within {:.0f} %\n", name_of(plan.kind), request.key.members,
+             plan.bytes, plan.entries.size(), 100 * kNoise);
+  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n", found.rank_correlation,
+             100 * found.pairs_in_order);
+  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error, 100 * found.worst_error);
+  // What choosing by prediction costs.
+  const auto first = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
+  fmt::print("the predicted best takes {:.2f} times the measured best\n", measured[static_cast<std::size_t>(first)] / measured.front());
+  if (json.empty()) return;
+  const nlohmann::json out = {{"members", request.key.members}, {"collective", name_of(plan.kind)}, {"bytes", plan.bytes},
+                              {"rank_correlation", found.rank_correlation}, {"pairs_in_order", found.pairs_in_order},
+                              {"median_error", found.median_error}, {"worst_error", found.worst_error}, {"subjects", rows}};
+  write(json, out.dump(1) + "\n");
+}
+
+}  // namespace fermata::tool

@@ -1,0 +1,23 @@
+// What `fermata plan`, `explain` and `predict` do for operations on blocks.
+#ifndef FERMATA_TOOLS_BLOCK_PLANS_HPP
+#define FERMATA_TOOLS_BLOCK_PLANS_HPP
+
+#include <string>
+
+#include "plan_request.hpp"
+
+namespace fermata::tool {
+
+struct BlockPlanning {
+  int best = 0;      // how many of the predicted best to time
+  std::string json;  // also to this file; empty: not
+  bool save = true;
+};
+
+// All throw CommandError.
+void plan_blocks(const PlanRequest& request, const BlockPlanning& how);
+void explain_blocks(const PlanRequest& request, bool json);
+void predict_blocks(const PlanRequest& request, const std::string& json);
+
+}  // namespace fermata::tool
+#endif
