@@ -81,6 +81,8 @@ std::size_t pick(const std::vector<Trial>& trials) {
   return static_cast<std::size_t>(at - trials.begin());
 }
 
+bool knows_bytes(const Profile& profile) { return profile.g.n > 0; }
+
 bool all_alike(const CostModel& m) {
   for (std::int32_t i = 0; i < m.members; ++i)
     for (std::int32_t j = 0; j < m.members; ++j)
@@ -92,7 +94,7 @@ bool all_alike(const CostModel& m) {
 
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model = cost_model(profile, topology, key);
-  return profile.origin == "estimated" && all_alike(model) ? flat_model(key.members) : model;
+  return !knows_bytes(profile) && all_alike(model) ? flat_model(key.members) : model;
 }
 
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,
@@ -123,7 +125,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   const std::size_t best = pick(trials);
   if (best == trials.size()) return Error{Status::kVerify, "no candidate can be proved and run"};
   const BlockEntry chosen = trials[best].entry;
-  plan.origin = chosen.measured_ns > 0 ? "measured" : profile.origin == "measured" ? "predicted" : "estimated";
+  plan.origin = chosen.measured_ns > 0 ? "measured" : profile.origin == "measured" && knows_bytes(profile) ? "predicted" : "estimated";
   for (Trial& d : trials) {
     BlockEntry& e = d.entry;
     if (!e.verdict.empty()) continue;

@@ -26,7 +26,7 @@ struct BlockEntry {  // a candidate, and why it lost
 struct BlockPlan {
   Kind kind = Kind::kBroadcast;
   std::size_t bytes = 1;  // of one block, a power of two: it stands for all that round up to it
-  std::string origin;     // "estimated", "predicted" (from a measured profile), "measured"
+  std::string origin;     // "estimated", "predicted" (from a measured profile with G), "measured"
   std::string date;
   std::vector<BlockEntry> entries;  // the chosen one first
   bool operator==(const BlockPlan&) const = default;
@@ -41,7 +41,7 @@ struct BlockPlans {
   bool operator==(const BlockPlans&) const = default;
 };
 
-// What schedules of blocks are chosen by: the costs between the key's members; flat_model where they are estimated and no pair is
+// What schedules of blocks are chosen by: the costs between the key's members; flat_model where bytes were never measured and no pair is
 // nearer than another, since then an estimate knows no more.
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
 

@@ -192,7 +192,7 @@ std::string explain(const BlockPlan& plan, const PlanKey& key) {
   const double off = 100 * (chosen.measured_ns / std::max(1e-9, chosen.predicted_ns) - 1);
   out += chosen.measured_ns > 0 ? "measured   " + ns(chosen.measured_ns) + format(", %+.0f %% of the prediction\n", off)
                                 : "measured   not yet: run `fermata plan` where the team will run\n";
-  out += "costs      " + std::string(plan.origin == "estimated" ? "estimated: no measured profile was used"
+  out += "costs      " + std::string(plan.origin == "estimated" ? "estimated: no profile tells what a byte costs; `fermata profile` does"
                                      : plan.origin == "predicted" ? "from a measured profile"
                                                                   : "from a profile; the best few were timed") + "\n";
   out += format("\nconsidered\n  %-44s %10s %10s\n", "algorithm", "predicted", "measured");

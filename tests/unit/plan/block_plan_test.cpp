@@ -146,18 +146,18 @@ TEST(BlockPlanFile, RoundTripsAndRefuses) {
     EXPECT_FALSE(block_plans_from_json(std::string_view(good).substr(0, n)).ok()) << n;
 }
 
-TEST(BlockCosts, AnEstimateCountsOnlyWhereItTellsPairsApart) {
+TEST(BlockCosts, WithoutBytesOnlyWhatTellsPairsApartCounts) {
   const Topology near = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 4});
-  const auto costs = [](const Topology& t, const char* origin) {
+  const auto costs = [](const Topology& t, bool bytes) {
     Profile p = estimate_profile(t);
-    p.origin = origin;
+    if (bytes) p.g = p.l;
     return block_costs(p, t, key_of(t, Kind::kBroadcast, 4));
   };
-  EXPECT_EQ(costs(near, "estimated").o, flat_model(4).o);
-  EXPECT_EQ(costs(near, "estimated").bytes, flat_model(4).bytes);
-  EXPECT_NE(costs(near, "measured").bytes, flat_model(4).bytes);
+  EXPECT_EQ(costs(near, false).o, flat_model(4).o);
+  EXPECT_EQ(costs(near, false).bytes, flat_model(4).bytes);
+  EXPECT_NE(costs(near, true).bytes, flat_model(4).bytes);
   const Topology two = *topology_from_regular({.hosts = 1, .packages = 2, .cores = 2});
-  EXPECT_NE(costs(two, "estimated").o, flat_model(4).o);
+  EXPECT_NE(costs(two, false).o, flat_model(4).o);
 }
 
 BlockPlanOptions options_for(const Topology& t, Kind kind, std::int32_t members, std::size_t bytes) {
