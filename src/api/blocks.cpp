@@ -18,8 +18,6 @@ using exec::Channel;
 using exec::Member;
 
 constexpr std::size_t kMostElement = 4096;
-constexpr int kOwnType = 62;               // in calls' descriptors: an opaque element, an operator of the caller's
-constexpr int kOwnOp = 254;
 
 void fold_builtin(void* context, void* out, const void* left, const void* right, std::size_t count) {
   const auto& given = *static_cast<const fermata_operation*>(context);
@@ -177,6 +175,17 @@ void over(exec::BlockRequest* core, void* context) {
   if (r->chain != nullptr) go_on(*r->chain, core->status);
 }
 
+exec::Call call_of(const Checked& c, const fermata_operation& o) {
+  exec::Call call;
+  call.kind = c.kind;
+  call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
+  if (folds(c.kind)) call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
+  if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
+  call.irregular = c.irregular;
+  if (!c.irregular) call.bytes = c.largest * c.element;
+  return call;
+}
+
 }  // namespace
 
 void fill(fermata_request& r) {
@@ -207,12 +216,6 @@ void fill(fermata_request& r) {
     copy_input(r, c, call);
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   }
-  const std::size_t bytes = c.irregular ? 0 : c.largest * c.element;
-  const int type = r.given.element != 0 ? kOwnType : r.given.type;
-  const int op = !folds(c.kind) ? 0 : r.given.fold != nullptr ? kOwnOp : r.given.op;
-  const int root = has_root(c.kind) ? r.given.root : 0;
-  r.core.call = exec::Call{c.kind, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), static_cast<std::uint32_t>(root),
-                           static_cast<std::uint32_t>(std::min<std::size_t>(bytes, 0xffff))};
   r.core.completed = over;
   r.core.context = &r;
   r.core.ordered = !r.prepared;
@@ -250,6 +253,7 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
   if (!program) return fail(program.error());
   r.program = std::move(*program);
+  r.core.call = call_of(*c, operation);
   return FERMATA_OK;
 }
 

@@ -102,6 +102,8 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + kMaxLine; }
 int take_slots(fermata_request& r) {
   fermata_member* member = r.member;
   exec::Member& m = *member->member;
+  const Status ready = m.prepares(r.core.call);
+  if (ready != Status::kOk) return answer(member, ready);
   const std::size_t in_quarter = own_quarter(r.checked, *r.program);
   const std::size_t rings = r.program->edges.size();
   std::uint64_t told[2] = {0, in_quarter};

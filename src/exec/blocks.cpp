@@ -208,7 +208,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   const bool direct = goes_direct(x, w);
   if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
   std::byte* line = this->line(w);
-  const std::uint64_t tag = call_.tag | (direct ? kByAddress : 0);
+  const std::uint64_t tag = tag_of(w) | (direct ? kByAddress : 0);
   memcpy(line + kTagAt, &tag, sizeof tag);
   if (direct) {
     const Offer offer{w.from, call_.home};
@@ -269,8 +269,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   if (!Pieces::has_come(header_of(line), end.next)) return Moved::kNothing;
   std::uint64_t tag;
   memcpy(&tag, line + kTagAt, sizeof tag);
-  if ((tag & ~kByAddress) != call_.tag) {
-    foreign_tag_ = tag & ~kByAddress;
+  if ((tag & ~kByAddress) != tag_of(w)) {
     foreigner_ = x.peer;
     status_ = Status::kMismatch;
     return Moved::kNothing;

@@ -93,7 +93,7 @@ struct BlockCall {
   std::size_t element = 1;     // bytes
   BlockFold fold = nullptr;
   void* context = nullptr;
-  std::uint64_t tag = 0;       // what both ends of every edge must agree on
+  std::uint64_t tag = 0;       // of this call; 63 bits
   std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
   std::size_t lent_from = 0;   // likewise to those of others; 0: never
   const Team* team = nullptr;  // null: none; the members are driven by hand, in one process
@@ -146,12 +146,12 @@ class BlockOperation {
   bool lacks(std::uint32_t rank) const;
   // Is a block of this member's where others may be reading it?
   bool lends() const;
-  // The tag found where another was expected, of a kMismatch.
-  std::uint64_t foreign_tag() const { return foreign_tag_; }
-  std::uint32_t foreigner() const { return foreigner_; }  // whose
+  std::uint32_t foreigner() const { return foreigner_; }  // of a kMismatch: whose tag was another one
 
  private:
   std::byte* line(const Work& w) const { return channel_->line(w.ring, w.end->next); }
+  // Both ends of an edge have the same: of the same call, and a block of the same size.
+  std::uint64_t tag_of(const Work& w) const { return (call_.tag + w.elements) << 1 >> 1; }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
   struct Range {
     std::byte* at;
@@ -189,7 +189,6 @@ class BlockOperation {
   std::size_t space_elements_ = 0;
   std::uint32_t stage_ = 0;
   Status status_ = Status::kOk;
-  std::uint64_t foreign_tag_ = 0;
   std::uint32_t foreigner_ = 0;
   std::size_t left_ = 0;  // bytes that this advance() may still move
   bool moved_ = false;

@@ -5,9 +5,10 @@
 // A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
 //   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
 //
-// Nothing here wraps and nothing is compared for equality with an older self, so there is no ABA: headers, phases and credits
-// are episode numbers and words count adds, all from 0 upwards in 64 bits; at an add per nanosecond that lasts 584 years. A
-// slot's index takes the low bits of the episode, and slots are a power of two.
+// Nothing is compared for equality with an older self, so there is no ABA: phases and credits are episode numbers and words count
+// adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 48 bits of the episode
+// and a tag; it wraps, and is compared by difference: what a slot holds is at most a few episodes old. A slot's index takes the low
+// bits of the episode, and slots are a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
 #define FERMATA_EXEC_CURSOR_HPP
 
@@ -21,6 +22,19 @@
 namespace fermata {
 
 inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
+
+// What a header holds: the episode, and a tag that says which call wrote it, so that members whose calls differ find out.
+struct Header {
+  static constexpr unsigned kTagBits = 16;
+  std::uint64_t bits = 0;
+
+  static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
+  // Of this episode or a later one, whoever's call it is?
+  constexpr bool has_come(std::uint64_t seen) const { return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0; }
+  // Of this episode, and of another call? (One comparison: whether a barrier's peer is an episode ahead is as good as random, and what
+  // branches on it costs a fifth of the barrier's time.)
+  constexpr bool is_foreign(std::uint64_t seen) const { return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1; }
+};
 
 // left op right, element by element of a word. By value: a chain of stores and loads would be as long as the rest of a short call.
 using FoldFn = std::uint64_t (*)(std::uint64_t left, std::uint64_t right);
@@ -64,14 +78,17 @@ class Cursor {
   // Sapphire Rapids: 50 cycles there cost nothing, 60 cost 20 ns, and 100 behind the signal cost nothing). word(i) is this
   // member's contribution.
   template <Load L, class Word>
-  [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint32_t words, Word&& word) {
+  [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag, std::uint32_t words,
+                                    Word&& word) {
     step_ = program;
+    const Header header = Header::of(episode, tag);
     if (program->code == Code::kSend) [[likely]] {
-      send<L>(memory, *program, episode, words, word);
+      send<L>(memory, *program, episode, header, words, word);
       ++step_;
     }
     program_ = program;
     episode_ = episode;
+    header_ = header;
     status_ = Status::kOk;
   }
 
@@ -82,21 +99,20 @@ class Cursor {
     // Copies that stores to shared memory cannot alias.
     const Step* const program = program_;
     const std::uint64_t episode = episode_;
+    const Header header = header_;
     for (const Step* step = step_;;) {
       switch (step->code) {
         case Code::kSend: {
-          send<L>(memory, *step, episode, carried.words, [&](std::uint32_t i) { return regs[step->reg][i]; });
+          send<L>(memory, *step, episode, header, carried.words, [&](std::uint32_t i) { return regs[step->reg][i]; });
           ++step;
           break;
         }
         case Code::kAwait: {
           const std::uint32_t slot = slot_of(*step, episode);
-          const std::uint64_t seen = watch(memory.header(slot), episode, step->pauses, spins);
-          if (seen < episode) return pend(step);
-          if constexpr (L != Load::kNothing) {
-            if (seen != episode) [[unlikely]] return fail(step, Status::kMismatch);
-            take<L>(memory, carried, *step, slot, regs);
-          }
+          const std::uint64_t seen = watch(memory.header(slot), header, step->pauses, spins);
+          if (!header.has_come(seen)) return pend(step);
+          if (meets_another_call<L>(header, seen)) [[unlikely]] return fail(step, Status::kMismatch);
+          if constexpr (L != Load::kNothing) take<L>(memory, carried, *step, slot, regs);
           ++step;
           break;
         }
@@ -158,17 +174,19 @@ class Cursor {
   // register, so that little stands between the last look and the next call's first signal. behind() runs after that signal. False:
   // not over, and advance() goes on, with value as it is now in register 0.
   template <Load L, class Behind>
-  [[gnu::always_inline]] bool rounds(M& memory, const Step* program, std::uint64_t episode, std::uint64_t& value, FoldFn fold,
-                                     std::uint32_t spins, Behind&& behind) {
+  [[gnu::always_inline]] bool rounds(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag, std::uint64_t& value,
+                                     FoldFn fold, std::uint32_t spins, Behind&& behind) {
     const auto mine = [&](std::uint32_t) { return value; };
-    send<L>(memory, *program, episode, 1, mine);
+    const Header header = Header::of(episode, tag);
+    send<L>(memory, *program, episode, header, 1, mine);
     behind();
     for (const Step* step = program + 1;;) {
       const std::uint32_t slot = slot_of(*step, episode);
-      const std::uint64_t seen = watch(memory.header(slot), episode, step->pauses, spins);
-      if (L == Load::kNothing ? seen < episode : seen != episode) [[unlikely]] {
+      const std::uint64_t seen = watch(memory.header(slot), header, step->pauses, spins);
+      if (!header.has_come(seen) || meets_another_call<L>(header, seen)) [[unlikely]] {
         program_ = program;
         episode_ = episode;
+        header_ = header;
         status_ = Status::kOk;
         return pend(step);
       }
@@ -177,7 +195,7 @@ class Cursor {
         value = step->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
       }
       if ((++step)->code == Code::kEnd) [[likely]] return true;
-      send<L>(memory, *step, episode, 1, mine);
+      send<L>(memory, *step, episode, header, 1, mine);
       ++step;
     }
   }
@@ -192,7 +210,7 @@ class Cursor {
     const Step& s = *step_;
     switch (s.code) {
       // order: relaxed at each: park()'s fence and its acquire of the bell come before, and advance() reads again behind.
-      case Code::kAwait: return A::load_relaxed(memory.header(slot_of(s, episode_))) >= episode_;
+      case Code::kAwait: return header_.has_come(A::load_relaxed(memory.header(slot_of(s, episode_))));
       case Code::kPoll:
         // order: relaxed, as above.
         return A::load_relaxed(memory.word(s.offset)) >= episode_ * s.threshold;
@@ -207,16 +225,21 @@ class Cursor {
   static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
   }
-  // The last look at a header: below the episode if it has not come within `spins` pauses.
-  [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, std::uint64_t episode, std::uint32_t pauses,
+  // The last look at a slot's header: `wanted` may not have come within `spins` pauses.
+  [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted, std::uint32_t pauses,
                                                     std::uint32_t spins) {
     std::uint64_t seen;
     // order: acquire, before the payload is read. Pairs with kSlotPublish.
-    for (std::uint32_t n = 0; (seen = A::template load_acquire<Site::kSlotAwait>(header)) < episode;) {
+    for (std::uint32_t n = 0; !wanted.has_come(seen = A::template load_acquire<Site::kSlotAwait>(header));) {
       if ((n += pauses) > spins) break;
       pause<A>(pauses);
     }
     return seen;
+  }
+  // In what has come. Whoever is in a later barrier has compared the tags of this one; data of a later call are none of this one.
+  template <Load L>
+  static bool meets_another_call(Header wanted, std::uint64_t seen) {
+    return L == Load::kNothing ? wanted.is_foreign(seen) : seen != wanted.bits;
   }
   bool pend(const Step* step) {
     step_ = step;
@@ -234,13 +257,14 @@ class Cursor {
   }
 
   template <Load L, class Word>
-  [[gnu::always_inline]] static void send(M& memory, const Step& s, std::uint64_t episode, std::uint32_t carried, Word&& word) {
+  [[gnu::always_inline]] static void send(M& memory, const Step& s, std::uint64_t episode, Header header, std::uint32_t carried,
+                                          Word&& word) {
     const std::uint32_t slot = slot_of(s, episode);
     if constexpr (L != Load::kNothing) {
       for (std::uint32_t i = 0; i < words<L>(carried); ++i) A::plain_store(memory.payload(slot, i), word(i));
     }
     // order: release, so that who reads this header sees the payload, and all that this member knew. Pairs with kSlotAwait.
-    A::template store_release<Site::kSlotPublish>(memory.header(slot), episode);
+    A::template store_release<Site::kSlotPublish>(memory.header(slot), header.bits);
     memory.ring(s);
   }
 
@@ -273,6 +297,7 @@ class Cursor {
   const Step* program_ = nullptr;
   const Step* step_ = nullptr;
   std::uint64_t episode_ = 0;
+  Header header_;
   Status status_ = Status::kOk;
 };
 

@@ -101,6 +101,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() hands it over
   status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: likewise
   m->tagged_ = header.tagged != 0;
+  m->barrier_carries_ = m->tagged_;
   m->memory_.doors = team->doors();
   m->memory_.fence = &header.full_fence;
   m->memory_.calls.shared = team->shared();
@@ -121,6 +122,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
+  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr && has_words(*team->program(PlanSlot::kBarrier));
   *out = m;
   return Status::kOk;
 }
@@ -159,12 +161,7 @@ Status Member::refusal() const {
 }
 
 Status Member::finish() {
-  if (cursor_.status() != Status::kOk) {
-    snprintf(detail_, sizeof detail_, "rank %u found data of a later call in a slot: the members' calls differ", rank_);
-    team_->break_with(cursor_.status(), rank_);
-    broken_ = cursor_.status();
-    return broken_;
-  }
+  if (cursor_.status() != Status::kOk) return met_another_call(memory_.swapped(cursor_.at().peer));
   if (out_ != nullptr) memcpy(out_, regs_[0], out_bytes_);
   out_ = nullptr;
   over();
@@ -194,14 +191,22 @@ Status Member::late(std::uint64_t value, void* out) {
   return run();
 }
 
-Status Member::barrier_with_tag(std::uint64_t folded) {
-  const Status ready = start<Load::kOneWord>(PlanSlot::kBarrier, Call{}, 0, [&](std::uint32_t) { return folded; });
+// A barrier that carries 8 bytes: tags, or, where the barrier's own plan has words, nothing but the histories.
+Status Member::start_barrier_with(std::uint64_t folded) {
+  const PlanSlot slot = tagged_ ? PlanSlot::kBarrier : PlanSlot::kAllreduce8;
+  const Status ready = start<Load::kOneWord>(slot, Call{}, 0, [&](std::uint32_t) { return folded; });
   if (ready != Status::kOk) return ready;
   regs_[0][0] = folded;
   load_ = Load::kOneWord;
   carried_ = {.words = 1, .fold = fold_tags};
-  tag_check_ = true;
-  return run();
+  tag_check_ = tagged_;
+  barrier_carries_ = tagged_;
+  return Status::kOk;
+}
+
+Status Member::barrier_with_tag(std::uint64_t folded) {
+  const Status ready = start_barrier_with(folded);
+  return ready == Status::kOk ? run() : ready;
 }
 
 Status Member::barrier_tagged(std::uint32_t tag) {
@@ -211,15 +216,10 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 }
 
 Status Member::arrive() {
-  const Status ready = tagged_ ? start<Load::kOneWord>(PlanSlot::kBarrier, Call{}, 0, kNoWord)
-                               : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
+  const bool carries = barrier_carries_;
+  const Status ready = carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
   if (ready != Status::kOk) return ready;
-  load_ = tagged_ ? Load::kOneWord : Load::kNothing;
-  if (tagged_) {
-    regs_[0][0] = 0;
-    carried_ = {.words = 1, .fold = fold_tags};
-    tag_check_ = true;
-  }
+  if (!carries) load_ = Load::kNothing;
   advance(0);
   return Status::kOk;
 }
@@ -248,8 +248,7 @@ Status Member::resume() {
 }
 
 Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
-  constexpr std::uint8_t kOwn = 0xff;  // neither a type nor an operator that we know
-  const Call call{Kind::kAllreduce, kOwn, kOwn, 0, bytes};
+  const Call call{Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
   const auto word = [&](std::uint32_t i) { return word_at(data, i, bytes); };
   const Status ready = start<Load::kWords>(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, 0, word);
   if (ready != Status::kOk) return ready;

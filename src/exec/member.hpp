@@ -7,6 +7,7 @@
 
 #include "base/word.hpp"
 #include "exec/blocks.hpp"
+#include "exec/call.hpp"
 #include "exec/crew.hpp"
 #include "exec/cursor.hpp"
 #include "exec/fold.hpp"
@@ -42,23 +43,6 @@ struct TeamMemory {
   }
   void ring(const Step& step) {
     if (step.rings != 0) fermata::ring<RealAtomics>(door(step), full_fence(), calls);
-  }
-};
-
-// What a status line says of a call: enough to name it, and to see that two members made different ones.
-struct Call {
-  Kind kind = Kind::kBarrier;
-  std::uint8_t type = 0;
-  std::uint8_t op = 0;
-  std::uint32_t root = 0;
-  std::uint32_t bytes = 0;
-  std::uint64_t packed() const {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
-           std::uint64_t{bytes} << 24 | std::uint64_t{root} << 40;
-  }
-  static Call unpack(std::uint64_t v) {
-    return {static_cast<Kind>(v & 0xff), static_cast<std::uint8_t>(v >> 8), static_cast<std::uint8_t>(v >> 16),
-            static_cast<std::uint32_t>(v >> 40), static_cast<std::uint32_t>(v >> 24 & 0xffff)};
   }
 };
 
@@ -116,21 +100,23 @@ class Member {
       memory_.region = plan.region;
       memory_.root = 0;
       const std::uint64_t episode = ++*plan.episodes;
+      const std::uint64_t tag = history_.tag(Call{}.packed());
       const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, Call{}.packed()); };
-      if (!cursor_.rounds<Load::kNothing>(memory_, plan.steps, episode, nothing, nullptr, spins_, behind)) [[unlikely]]
+      if (!cursor_.rounds<Load::kNothing>(memory_, plan.steps, episode, tag, nothing, nullptr, spins_, behind)) [[unlikely]]
         return late_for_barrier();
       say_over<RealAtomics>(*status_, sequence_);
       return Status::kOk;
     }
-    if (tagged_) [[unlikely]] return barrier_with_tag(0);
+    if (barrier_carries_) [[unlikely]] return barrier_with_tag(0);
     const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
     if (ready != Status::kOk) [[unlikely]] return ready;
-    if (cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[likely]] {
-      over();
-      return Status::kOk;
+    if (!cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[unlikely]] {
+      load_ = Load::kNothing;
+      return wait();
     }
-    load_ = Load::kNothing;
-    return wait();
+    if (cursor_.status() != Status::kOk) [[unlikely]] return finish();
+    over();
+    return Status::kOk;
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
@@ -139,7 +125,7 @@ class Member {
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
-    if (bytes == 8) repeat_ = {rounds_ ? count : kNoCall, type, op, fold_of(op, type), call.packed()};
+    if (bytes == 8) repeat_ = {rounds_ ? count : kNoCall, type, op, fold_of(op, type), call.packed(), History::own_tag(call.packed())};
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
@@ -154,7 +140,8 @@ class Member {
     memory_.root = 0;
     const std::uint64_t episode = ++*plan.episodes;
     const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, repeat_.call); };
-    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, value, repeat_.fold, spins_, behind)) [[unlikely]]
+    const std::uint64_t tag = history_.tag(repeat_.tag);
+    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, tag, value, repeat_.fold, spins_, behind)) [[unlikely]]
       return late(value, out);
     copy_bytes(out, &value, 8);
     say_over<RealAtomics>(*status_, sequence_);
@@ -168,6 +155,8 @@ class Member {
 
   // The channel that ordered requests share; null if this team moves no blocks.
   Channel* shared_channel() { return channel_.base != nullptr ? &channel_ : nullptr; }
+  // A persistent operation is made, by all members in the same order: compared as calls are.
+  Status prepares(Call call);
   // From here until it is over the request is active. Never waits.
   Status begin(BlockRequest* request);
   // Gives each active request a turn: what it can do now, though no more than `most` bytes of it; after `until` (as os::now_ns(); 0: none)
@@ -243,15 +232,22 @@ class Member {
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
-    cursor_.start<L>(memory_, steps, ++plan.episodes[root], words_of(call.bytes), word);
+    const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
+    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words_of(call.bytes), word);
     // Behind the first signal: only who has waited for long looks at these.
     gate_ = 0;
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
+    if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
+  }
+  // A call that others may not wait for: what comes next compares it.
+  [[gnu::always_inline]] void remember(std::uint64_t call) {
+    history_.add(call);
+    barrier_carries_ = tagged_ || barrier_has_words_;
   }
   Status refusal() const;
 
-  static std::uint32_t words_of(std::uint32_t bytes) { return (bytes + 7) / 8; }
+  static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
 
   // A call with data, from this member's contribution to its result; either may be null where it has none.
   template <Load L>
@@ -273,14 +269,14 @@ class Member {
     }
     load_ = L;
     out_ = out;
-    out_bytes_ = call.bytes;
+    out_bytes_ = static_cast<std::uint32_t>(call.bytes);
     carried_ = carried;
     return run();
   }
   [[gnu::noinline, gnu::cold]] static void carry_wide(Carried& carried, const Call& call) {
     const auto type = static_cast<Type>(call.type);
     carried.whole = whole_fold_of(static_cast<Op>(call.op), type);
-    carried.context = reinterpret_cast<void*>(std::uintptr_t{call.bytes >> log2_size_of(type)});
+    carried.context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(call.bytes >> log2_size_of(type)));
   }
   Status run() { return advance(spins_) ? finish() : wait(); }
   [[gnu::noinline]] bool advance(std::uint32_t spins) {
@@ -309,12 +305,14 @@ class Member {
   Status wait_with(Policy& policy, What what);
   Status wait();
   Status look_around(std::int64_t waited_ns);
+  bool awaits(std::uint32_t rank) const;
   Status lost(std::uint32_t rank);
   void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);
   Status look_for_requests(std::int64_t waited_ns);
   Status look_now_and_then();
-  bool differs_from(std::uint32_t rank, const CallSeen& seen);
+  bool differs_from(std::uint32_t rank);
+  Status met_another_call(std::uint32_t rank);
   // For a scope: this thread alone works on this member's requests. In a callback it does already.
   class Hold {
    public:
@@ -350,7 +348,6 @@ class Member {
   void be_patient();
   void end_request(BlockRequest* request, Status status);
   Status outcome(const BlockRequest& request);
-  void report_mismatch(const BlockRequest& request);
   void advance_line();
   void fail_requests(Status status);
   void take_back();
@@ -358,6 +355,7 @@ class Member {
   Status broken_status();
   void report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);
+  Status start_barrier_with(std::uint64_t folded);
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
 
   Team* team_ = nullptr;
@@ -375,6 +373,7 @@ class Member {
     Op op = Op::kSum;
     FoldFn fold = nullptr;
     std::uint64_t call = 0;
+    std::uint64_t tag = 0;
   };
   bool rounds_ = false;          // the plan of allreduces of one word goes in rounds
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
@@ -387,7 +386,10 @@ class Member {
   std::uint64_t review_at_ = 0;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
-  bool tagged_ = false;  // this team's barrier carries tags
+  bool tagged_ = false;             // this team's barrier carries tags
+  bool barrier_has_words_ = false;  // which carry no history; 8 bytes' allreduce does
+  bool barrier_carries_ = false;    // the next barrier is not the plain one: tagged, or to compare histories
+  History history_;
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
   Channel channel_;                    // base null: this team moves no blocks
@@ -401,7 +403,6 @@ class Member {
   std::atomic<const void*> holder_{nullptr};  // the thread that has it
   CrewPlace place_;
   Patience patience_;
-  std::uint32_t issued_ = 0;           // ordered requests
   std::uint64_t ended_ = 0;            // requests
   std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set
   std::int64_t pending_ns_ = 0;        // since when none has ended

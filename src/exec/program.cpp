@@ -67,4 +67,11 @@ bool program_is_sound(const void* data, std::size_t available) {
   return true;
 }
 
+bool has_words(const ProgramHeader& program) {
+  const auto* steps = reinterpret_cast<const Step*>(reinterpret_cast<const unsigned char*>(&program) + program.steps_offset);
+  for (std::uint32_t i = 0; i < program.steps; ++i)
+    if (steps[i].code == Code::kAdd || steps[i].code == Code::kFlip) return true;
+  return false;
+}
+
 }  // namespace fermata

@@ -86,6 +86,8 @@ inline constexpr std::uint32_t kMaxMembers = 4096;
 std::uint64_t program_hash(const ProgramHeader& program);
 // A blob that may come from a file: every offset, count and index within bounds, every jump forwards. False: refuse it.
 bool program_is_sound(const void* blob, std::size_t available_bytes);
+// Of a sound one: some of its signals are adds to words, or flips, which carry nothing.
+bool has_words(const ProgramHeader& program);
 
 }  // namespace fermata
 #endif

@@ -10,21 +10,21 @@ void describe(const Call& call, char* text, std::size_t capacity) {
     snprintf(text, capacity, "an unknown call");
     return;
   }
-  const char* kind = name_of(call.kind);
-  const char* type = call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "?";
-  const char* op = call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "?";
-  switch (call.kind) {
-    case Kind::kBarrier: snprintf(text, capacity, "%s", kind); break;
-    case Kind::kBroadcast: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;
-    case Kind::kGather:
-    case Kind::kScatter: snprintf(text, capacity, "%s(%u bytes, root %u)", kind, call.bytes, call.root); break;
-    case Kind::kAllgather:
-    case Kind::kAlltoall: snprintf(text, capacity, "%s(%u bytes)", kind, call.bytes); break;
-    case Kind::kReduce:
-      snprintf(text, capacity, "%s(%s, %s, %u bytes, root %u)", kind, type, op, call.bytes, call.root);
-      break;
-    default: snprintf(text, capacity, "%s(%s, %s, %u bytes)", kind, type, op, call.bytes); break;
-  }
+  char details[80];
+  std::size_t at = 0;
+  const auto add = [&](const char* format, auto... values) {
+    const int n = snprintf(details + at, sizeof details - at, format, values...);
+    if (n > 0 && at + static_cast<std::size_t>(n) < sizeof details) at += static_cast<std::size_t>(n);
+  };
+  if (folds(call.kind))
+    add("%s, %s, ", call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "own type",
+        call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator");
+  if (call.irregular) add("%s", "blocks of different sizes");
+  else if (call.bytes == Call::kMostBytes) add("%s", "64 GiB or more");
+  else add("%llu bytes", static_cast<unsigned long long>(call.bytes));
+  if (has_root(call.kind)) add(", root %u", call.root);
+  const char* form = call.kind == Kind::kBarrier ? "%s%s" : "%s%s(%s)";
+  snprintf(text, capacity, form, call.prepares ? "prepare " : "", name_of(call.kind), details);
 }
 
 std::size_t report(const Team& team, char* text, std::size_t capacity) {
@@ -32,10 +32,10 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
   const auto room = [&](std::size_t used) { return used < capacity ? capacity - used : 0; };
   for (std::uint32_t r = 0; r < team.members(); ++r) {
     const StatusLine& s = team.status(r);
-    const CallSeen seen = read_call<RealAtomics>(s);
-    const std::uint64_t sequence = seen.sequence;
-    char call[96];
-    describe(Call::unpack(seen.call), call, sizeof call);
+    const std::uint64_t sequence = newest_call<RealAtomics>(s);
+    char call[96] = "no longer known";
+    std::uint64_t packed;
+    if (recall<RealAtomics>(s, sequence / 2, packed)) describe(Call::unpack(packed), call, sizeof call);
     // order: relaxed: text
     const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
     const bool inside = (sequence & 1) == 0;

@@ -10,23 +10,18 @@ namespace {
 constexpr std::uint32_t kTurnLooks = 200;   // before the CPU is given up
 constexpr std::uint32_t kMostAnswers = 8;   // that one call for progress looks for
 
-// What both ends of an edge must agree on, 63 bits: the call, and which use of its channel it is.
-std::uint64_t tag_of(const Call& call, std::uint64_t use) {
-  const std::uint64_t size = call.bytes * 0x9e3779b97f4a7c15u >> 52;  // 12 bits of it
-  return std::uint64_t{static_cast<std::uint8_t>(call.kind)} | std::uint64_t{call.type} << 5 | std::uint64_t{call.op} << 11 |
-         std::uint64_t{call.root & 0xfff} << 19 | size << 31 | (use & 0xfffff) << 43;
-}
-
-void describe_tag(std::uint64_t tag, char* text, std::size_t capacity) {
-  Call call;
-  call.kind = static_cast<Kind>(tag & 31);
-  call.type = static_cast<std::uint8_t>(tag >> 5 & 63);
-  call.op = static_cast<std::uint8_t>(tag >> 11 & 255);
-  call.root = static_cast<std::uint32_t>(tag >> 19 & 0xfff);
-  describe(call, text, capacity);
-}
-
 }  // namespace
+
+Status Member::prepares(Call call) {
+  const Status now = usable();
+  if (now != Status::kOk) return now;
+  if (outstanding()) return Status::kBusy;
+  call.prepares = true;
+  say_call<RealAtomics>(*status_, ++sequence_, call.packed());
+  say_over<RealAtomics>(*status_, sequence_);
+  remember(call.packed());
+  return Status::kOk;
+}
 
 Status Member::begin(BlockRequest* request) {
   const Status now = usable();
@@ -38,10 +33,13 @@ Status Member::begin(BlockRequest* request) {
   if (!has_requests()) next_look_ns_ = 0;
   ++active_;
   request->operation.restart();
-  request->operation.set_tag(tag_of(request->call, request->ordered ? issued_++ : request->uses));
-  ++request->uses;
-  // Ordered ones come in the same order at all members, as calls on lines do, and are counted with them.
-  if (request->ordered) say_call<RealAtomics>(*status_, ++sequence_, request->call.packed());
+  // Ordered ones come in the same order at all members, as calls on lines do, and are counted and compared with them. Others have their
+  // slots for themselves: all that may differ is how often they were started.
+  if (request->ordered) {
+    say_call<RealAtomics>(*status_, ++sequence_, request->call.packed());
+    remember(request->call.packed());
+  }
+  request->operation.set_tag(request->ordered ? history_.digest() >> 1 : ++request->uses);  // 63 bits
   if (!begin_now(request)) (request->ordered ? ordered_ : unordered_).push(request);
   return Status::kOk;
 }
@@ -67,22 +65,11 @@ bool Member::advance_request(BlockRequest* r, std::size_t most) {
 Status Member::outcome(const BlockRequest& r) {
   Status status = r.operation.status();
   if (status == Status::kOk) return status;
-  if (status == Status::kMismatch) report_mismatch(r);
+  if (status == Status::kMismatch) met_another_call(r.operation.foreigner());
   else status = broken_ = broken_status();
   gate_ = 0;
   take_back();
   return status;
-}
-
-void Member::report_mismatch(const BlockRequest& r) {
-  char theirs[96];
-  char ours[96];
-  describe_tag(r.operation.foreign_tag(), theirs, sizeof theirs);
-  describe_tag(r.operation.call().tag, ours, sizeof ours);
-  const std::uint32_t other = r.operation.foreigner();
-  snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, other, theirs);
-  team_->break_with(Status::kMismatch, other);
-  broken_ = Status::kMismatch;
 }
 
 // It has left its queue.

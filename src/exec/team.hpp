@@ -52,7 +52,6 @@ enum class Where : std::uint8_t { kUnknown = 0, kHere, kElsewhere };
 // Written by its member alone (but state, claimed at join), read by those who have waited long and by reports.
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x (number of the call), + 1 once it is over
-  std::atomic<std::uint64_t> call;      // descriptor: kind, type, operator, root, count (exec/member.hpp)
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
   std::atomic<std::uint64_t> handoff;   // team_split: where the new team is
   std::atomic<std::uint64_t> meeting;   // team_split: a number that no other split in this process has
@@ -62,8 +61,9 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
   std::atomic<std::uint32_t> reading;   // a block that lies in another member's memory (sync/lending.hpp)
+  alignas(kMinLine) std::atomic<std::uint64_t> calls[16];  // the last ones' descriptors, by number (exec/member.hpp)
 };
-static_assert(sizeof(StatusLine) == kMaxLine);
+static_assert(sizeof(StatusLine) == 2 * kMaxLine);
 
 struct alignas(kMaxLine) DoorLine {
   Door<RealAtomics> door;

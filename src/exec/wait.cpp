@@ -14,50 +14,40 @@ constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
 }  // namespace
 
 Status Member::broken_status() {
+  if (broken_ != Status::kOk) return broken_;
   const TeamHeader& h = team_->header();
   const std::uint32_t broken = broken_by<RealAtomics>(h);
   if (broken == 0) return Status::kOk;
   const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
-  detail_[0] = '\0';  // of an error before
   const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
+  if (culprit == 0) {
+    snprintf(detail_, sizeof detail_, "the team was aborted");
+  } else if (status == Status::kMemberLost) {
+    name_lost(culprit - 1);
+  } else {
+    snprintf(detail_, sizeof detail_, "rank %u met calls that differ", culprit - 1);
+  }
   if (status == Status::kMismatch)
     for (std::uint32_t r = 0; r < team_->members(); ++r)
-      if (r != rank_ && differs_from(r, read_call<RealAtomics>(team_->status(r)))) break;
-  if (detail_[0] == '\0') {
-    if (culprit != 0 && status == Status::kMemberLost) {
-      name_lost(culprit - 1);
-    } else if (culprit != 0) {
-      snprintf(detail_, sizeof detail_, "rank %u met calls that differ", culprit - 1);
-    } else {
-      snprintf(detail_, sizeof detail_, "the team was aborted");
-    }
-  }
+      if (r != rank_ && differs_from(r)) break;
   return status;
 }
 
-// The same number of calls and another call: text for the error.
-bool Member::differs_from(std::uint32_t rank, const CallSeen& seen) {
-  if (seen.sequence != sequence_ * 2 || !seen.stable) return false;
-  const std::uint64_t mine = status_->call.load(std::memory_order_relaxed);  // order: own line
-  if (seen.call == mine) return false;
-  char theirs[96];
-  char ours[96];
-  describe(Call::unpack(seen.call), theirs, sizeof theirs);
-  describe(Call::unpack(mine), ours, sizeof ours);
-  snprintf(detail_, sizeof detail_, "rank %u called %s, rank %u %s", rank_, ours, rank, theirs);
-  return true;
+// The call on lines waits for a signal of just this member.
+bool Member::awaits(std::uint32_t rank) const {
+  const Step& step = cursor_.at();
+  return (step.code == Code::kAwait || step.code == Code::kCreditAwait) && memory_.swapped(step.peer) == rank;
 }
 
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
-    const StatusLine& s = team_->status(r);
     const bool gone = team_->is_gone(r);
-    const CallSeen seen = read_call<RealAtomics>(s);
-    if (seen.sequence > sequence_ * 2) continue;  // has done its part of our call
-    if (gone) return lost(r);
-    if (waited_ns < 2 * kLookNs || !differs_from(r, seen)) continue;
+    const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
+    // What it signalled before it went is there.
+    if (gone && (!ahead || (awaits(r) && !cursor_.ready(memory_)))) return lost(r);
+    if (waited_ns < 2 * kLookNs || !differs_from(r)) continue;
     team_->break_with(Status::kMismatch, r);
     return Status::kMismatch;
   }
@@ -71,7 +61,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
     const bool gone = team_->is_gone(r);
     // Gone before a look at what it left: what is not there will not come.
     if (gone && request.operation.lacks(r)) return lost(r);
-    if (waited_ns < 2 * kLookNs || !differs_from(r, read_call<RealAtomics>(team_->status(r)))) continue;
+    if (waited_ns < 2 * kLookNs || !differs_from(r)) continue;
     team_->break_with(Status::kMismatch, r);
     return Status::kMismatch;
   }

@@ -1,7 +1,8 @@
 // The protocol of status lines: what a member says of its calls, for those who have waited long. One writer, which never
 // waits for its readers, and any number of readers.
 //
-// A Line has atomics `sequence` (2 x number of the call, + 1 once it is over), `call` (its descriptor) and `state`.
+// A Line has atomics `sequence` (2 x number of the call, + 1 once it is over), `calls[]` (the descriptors of the last ones, by number) and
+// `state`.
 #ifndef FERMATA_SYNC_STATUS_LINE_HPP
 #define FERMATA_SYNC_STATUS_LINE_HPP
 
@@ -11,10 +12,14 @@
 
 namespace fermata {
 
+// Calls whose descriptors are kept; a power of two.
+template <class Line>
+inline constexpr std::uint64_t kCallsKept = sizeof(Line::calls) / sizeof(Line::calls[0]);
+
 template <class A, class Line>
 [[gnu::always_inline]] inline void say_call(Line& line, std::uint64_t number, std::uint64_t call) {
-  // order: release: who sees this descriptor sees that the call before is over. Pairs with kCallRead.
-  A::template store_release<Site::kCallText>(line.call, call);
+  // order: release: who sees this descriptor sees that the call before was made. Pairs with kCallRead.
+  A::template store_release<Site::kCallText>(line.calls[number % kCallsKept<Line>], call);
   // order: release: who sees the number sees its descriptor. Pairs with kCallLook.
   A::template store_release<Site::kCallNumber>(line.sequence, number * 2);
 }
@@ -32,29 +37,29 @@ inline void say_state(Line& line, std::uint32_t state) {
   A::template store_release<Site::kLeft>(line.state, state);
 }
 
-// Read before read_call() by those who judge a member that has left by the calls that it made.
+// Read before newest_call() by those who judge a member that has left by the calls that it made.
 template <class A, class Line>
 inline std::uint32_t state_of(const Line& line) {
   // order: acquire: the number read later is at least that of the last call. Pairs with kLeft.
   return A::template load_acquire<Site::kLeftRead>(line.state);
 }
 
-struct CallSeen {
-  std::uint64_t sequence = 0;
-  std::uint64_t call = 0;
-  bool stable = false;  // `call` is the descriptor of `sequence`, if that call is not over
-};
-
+// 2 x number of the newest call that is known, + 1 if it is over.
 template <class A, class Line>
-inline CallSeen read_call(const Line& line) {
-  CallSeen seen;
-  // order: acquire: the descriptor read next is at least as new. Pairs with kCallNumber.
-  seen.sequence = A::template load_acquire<Site::kCallLook>(line.sequence);
+inline std::uint64_t newest_call(const Line& line) {
+  // order: acquire: the descriptors read next are at least as new. Pairs with kCallNumber.
+  return A::template load_acquire<Site::kCallLook>(line.sequence);
+}
+
+// The descriptor of a call; false if it is yet to come, or no longer kept.
+template <class A, class Line>
+inline bool recall(const Line& line, std::uint64_t number, std::uint64_t& call) {
+  if (number == 0 || newest_call<A>(line) / 2 < number) return false;
   // order: acquire: if it is a later call's, the number read next has moved on. Pairs with kCallText.
-  seen.call = A::template load_acquire<Site::kCallRead>(line.call);
+  call = A::template load_acquire<Site::kCallRead>(line.calls[number % kCallsKept<Line>]);
+  // The call in whose place this one was comes kCallsKept later, and is written before its number is.
   // order: relaxed: the acquire above keeps it behind.
-  seen.stable = A::load_relaxed(line.sequence) == seen.sequence;
-  return seen;
+  return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line>;
 }
 
 }  // namespace fermata

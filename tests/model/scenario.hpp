@@ -64,9 +64,9 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
         std::uint64_t nothing = 0;
         // As in carry().
         if (!goes_in_rounds<Load::kNothing>(steps) || (episode + member) % 2 == 1) {
-          cursor.template start<Load::kNothing>(memory, steps, episode, 0, [](std::uint32_t) { return 0; });
+          cursor.template start<Load::kNothing>(memory, steps, episode, tag(episode), 0, [](std::uint32_t) { return 0; });
           finish<Load::kNothing>(cursor, {}, nullptr);
-        } else if (!cursor.template rounds<Load::kNothing>(memory, steps, episode, nothing, nullptr, 0, [] {})) {
+        } else if (!cursor.template rounds<Load::kNothing>(memory, steps, episode, tag(episode), nothing, nullptr, 0, [] {})) {
           finish<Load::kNothing>(cursor, {}, nullptr);
         }
         for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
@@ -77,6 +77,8 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
  private:
   using TheCursor = Cursor<ModelAtomics, Memory>;
 
+  // Those of different calls, of which the first one's is the largest.
+  static std::uint64_t tag(std::uint64_t episode) { return 3 - episode % 3; }
   static std::uint64_t value(std::uint32_t member, std::uint64_t episode) { return episode * 16 + member; }
 
   void carry(TheCursor& cursor, std::uint32_t member, std::uint64_t episode) {
@@ -88,13 +90,13 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     // Both ways to walk such a program, side by side and in turn.
     if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) && (episode + member) % 2 == 0) {
       const Step* const steps = programs.steps[member].data();
-      const bool over = cursor.template rounds<Load::kOneWord>(memory, steps, episode, regs[0][0], add_words, 0, [] {});
+      const bool over = cursor.template rounds<Load::kOneWord>(memory, steps, episode, tag(episode), regs[0][0], add_words, 0, [] {});
       if (!over) finish<Load::kOneWord>(cursor, carried, regs);
     } else if (words == 1) {
-      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, words, word);
+      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, tag(episode), words, word);
       finish<Load::kOneWord>(cursor, carried, regs);
     } else {
-      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, words, word);
+      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, tag(episode), words, word);
       finish<Load::kWords>(cursor, carried, regs);
     }
     if (scenario->wanted.kind == Kind::kReduce && member != 0) return;

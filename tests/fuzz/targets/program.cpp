@@ -49,8 +49,8 @@ void walk(const unsigned char* blob, const ProgramHeader& program) {
     std::vector<const Step*> last(program.members, nullptr);
     const auto word = [&](std::uint32_t i) { return registers[0][i]; };
     for (std::uint32_t r = 0; r < program.members; ++r) {
-      if (program.payload > 0) cursors[r].start<Load::kWords>(memory, steps + members[r].first, episode, carried.words, word);
-      else cursors[r].start<Load::kNothing>(memory, steps + members[r].first, episode, 0, word);
+      if (program.payload > 0) cursors[r].start<Load::kWords>(memory, steps + members[r].first, episode, episode % 3, carried.words, word);
+      else cursors[r].start<Load::kNothing>(memory, steps + members[r].first, episode, episode % 3, 0, word);
     }
     for (bool moved = true; moved;) {
       moved = false;

@@ -1,0 +1,58 @@
+// What members say of their calls, and compare.
+#ifndef FERMATA_EXEC_CALL_HPP
+#define FERMATA_EXEC_CALL_HPP
+
+#include <cstdint>
+
+#include "base/kind.hpp"
+#include "exec/cursor.hpp"
+#include "exec/program.hpp"
+
+namespace fermata::exec {
+
+// What members say of a call: enough to name it, and to see that two made different ones. The same at all of them.
+struct Call {
+  static constexpr std::uint8_t kOwnType = 63;  // an opaque element
+  static constexpr std::uint8_t kOwnOp = 15;    // an operator of the caller's
+  static constexpr unsigned kBytesAt = 28;
+  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;  // 64 GiB: so many or more
+
+  Kind kind = Kind::kBarrier;
+  std::uint8_t type = 0;
+  std::uint8_t op = 0;
+  std::uint32_t root = 0;
+  std::uint64_t bytes = 0;  // of a block
+  bool irregular = false;   // blocks differ in size, and none is said
+  bool prepares = false;    // makes a persistent operation
+
+  constexpr std::uint64_t packed() const {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 | std::uint64_t{op} << 10 | std::uint64_t{root} << 14 |
+           std::uint64_t{irregular} << 26 | std::uint64_t{prepares} << 27 | (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
+  }
+  static Call unpack(std::uint64_t v) {
+    return {static_cast<Kind>(v & 15), static_cast<std::uint8_t>(v >> 4 & 63), static_cast<std::uint8_t>(v >> 10 & 15),
+            static_cast<std::uint32_t>(v >> 14 & 0xfff), v >> kBytesAt, (v >> 26 & 1) != 0, (v >> 27 & 1) != 0};
+  }
+};
+static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
+
+// A digest of the calls that a member has made, in their order: what it compares with others' by way of tags, in the headers of slots and
+// in pieces of blocks. Calls on lines that synchronize need not be in it: who makes another one waits in vain.
+class History {
+ public:
+  void add(std::uint64_t call) {
+    const std::uint64_t mixed = (digest_ ^ call) * kOdd;
+    digest_ = mixed << 29 | mixed >> 35;
+  }
+  // Of a call that comes behind these. That of a barrier costs nothing.
+  std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
+  static constexpr std::uint64_t own_tag(std::uint64_t call) { return call * kOdd >> (64 - Header::kTagBits); }
+  std::uint64_t digest() const { return digest_; }
+
+ private:
+  static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
+  std::uint64_t digest_ = 0;
+};
+
+}  // namespace fermata::exec
+#endif

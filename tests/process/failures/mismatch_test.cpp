@@ -1,0 +1,295 @@
+// Calls that differ, of every kind and where nobody waits for them: every member learns of it at the latest in its next call that
+// synchronizes, and is told who called what.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "crew.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::size_t kSpace = 4 * 20001;  // doubles
+constexpr int kBarrier = 0;
+
+struct Call {
+  int collective;  // kBarrier, or of fermata_collective
+  std::size_t count = 0;
+  int root = 0;
+  int op = FERMATA_SUM;
+};
+
+struct Differing {
+  const char* what;
+  std::vector<Call> most, last;  // what all but the last rank call, and what that one does
+  std::string names[2];          // as errors name them
+  bool begun = false;            // not blocking; waited for before the call that synchronizes
+};
+
+fermata_operation operation_of(const Call& c, double* in, double* out) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = c.collective;
+  o.in = c.collective == FERMATA_DO_BROADCAST ? nullptr : in;
+  o.out = out;
+  o.count = c.count;
+  o.type = FERMATA_DOUBLE;
+  o.op = c.op;
+  o.root = c.root;
+  return o;
+}
+
+int call(fermata_member* m, const Call& c, double* in, double* out) {
+  switch (c.collective) {
+    case kBarrier: return fermata_barrier(m);
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, FERMATA_DOUBLE, c.op, c.root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, FERMATA_DOUBLE, c.op);
+    default: {
+      const fermata_operation o = operation_of(c, in, out);
+      return fermata_execute(m, &o);
+    }
+  }
+}
+
+int begin_and_wait(fermata_member* m, const std::vector<Call>& calls, double* in, double* out) {
+  std::vector<fermata_request*> requests(calls.size());
+  int status = FERMATA_OK;
+  for (std::size_t i = 0; i < calls.size() && status == FERMATA_OK; ++i) {
+    const fermata_operation o = operation_of(calls[i], in, out);
+    status = fermata_begin(m, &o, &requests[i]);
+  }
+  const int waited = fermata_request_wait_all(requests.data(), requests.size());
+  for (fermata_request* r : requests) fermata_request_free(r);
+  return status != FERMATA_OK ? status : waited;
+}
+
+using Next = int (*)(fermata_member*);
+
+int next_barrier(fermata_member* m) { return fermata_barrier(m); }
+int next_split_barrier(fermata_member* m) {
+  const int arrived = fermata_arrive(m);
+  return arrived != FERMATA_OK ? arrived : fermata_depart(m);
+}
+int next_allreduce(fermata_member* m) {
+  double x = 1;
+  return fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM);
+}
+int next_allgather(fermata_member* m) {
+  double x = 1, all[4];
+  return fermata_allgather(m, &x, all, 1, FERMATA_DOUBLE);
+}
+
+void run_member(fermata_member* m, bool last, const Differing& d, Next next) {
+  std::vector<double> in(kSpace), out(kSpace);
+  const std::vector<Call>& calls = last ? d.last : d.most;
+  const auto start = std::chrono::steady_clock::now();
+  int status = FERMATA_OK;
+  if (d.begun) status = begin_and_wait(m, calls, in.data(), out.data());
+  for (std::size_t i = 0; !d.begun && i < calls.size() && status == FERMATA_OK; ++i) status = call(m, calls[i], in.data(), out.data());
+  if (status == FERMATA_OK) status = next(m);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const std::string detail = fermata_error_detail();
+  EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << detail;
+  EXPECT_LT(took.count(), 2 * FERMATA_TEST_SCALE);
+  for (const std::string& name : d.names) EXPECT_NE(detail.find(name), std::string::npos) << name << " in: " << detail;
+  EXPECT_NE(detail.find("rank " + std::to_string(fermata_member_count(m) - 1)), std::string::npos) << detail;
+  EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_MISMATCH) << "the team stays broken";
+  EXPECT_EQ(fermata_error_detail(), detail);
+}
+
+void expect_mismatch(fermata_team* team, const Differing& d, Next next) {
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  const int members = fermata_team_size(team);
+  std::vector<std::thread> crew;
+  for (int r = 0; r < members; ++r)
+    crew.emplace_back([&, r] {
+      SCOPED_TRACE(std::string(d.what) + ", rank " + std::to_string(r) + " of " + std::to_string(members));
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      fermata_member_set_timeout(m, 20);
+      run_member(m, r == members - 1, d, next);
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+std::vector<Differing> calls_that_only_send(int members, std::size_t count) {
+  const int last = members - 1;
+  const std::string own = "root 0", other = "root " + std::to_string(last);
+  std::vector<Differing> all;
+  for (const int kind : {FERMATA_DO_BROADCAST, FERMATA_DO_SCATTER})
+    all.push_back({"each is root", {{kind, count, 0}}, {{kind, count, last}}, {own, other}});
+  for (const int kind : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
+    all.push_back({"somebody else is root", {{kind, count, last}}, {{kind, count, 0}}, {own, other}});
+  return all;
+}
+
+TEST(Mismatch, OfCallsThatNobodyWaitsFor) {
+  for (const int members : {2, 3, 4})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{20000}})
+      for (const Differing& d : calls_that_only_send(members, count))
+        expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+}
+
+TEST(Mismatch, IsFoundByWhateverSynchronizesNext) {
+  for (const Next next : {next_split_barrier, next_allreduce, next_allgather})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
+      for (const Differing& d : calls_that_only_send(2, count)) expect_mismatch(make_team(2, FERMATA_THREADS), d, next);
+}
+
+TEST(Mismatch, IsFoundByATaggedBarrier) {
+  for (const Differing& d : calls_that_only_send(2, 1))
+    expect_mismatch(make_team(2, FERMATA_THREADS, FERMATA_WAIT_AUTO, true), d,
+                    [](fermata_member* m) { return fermata_barrier_tagged(m, 5); });
+}
+
+fermata_team* make_team_of_words(int members) {
+  fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+  request.members = members;
+  request.algorithm = "counter";
+  fermata_plan* plan = nullptr;
+  if (fermata_plan_make(&request, &plan) != FERMATA_OK) return nullptr;
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = members;
+  const fermata_plan* plans[] = {plan};
+  config.plans = plans;
+  config.plan_count = 1;
+  fermata_team* team = nullptr;
+  const int made = fermata_team_create(&config, &team);
+  fermata_plan_destroy(plan);
+  return made == FERMATA_OK ? team : nullptr;
+}
+
+TEST(Mismatch, IsFoundByABarrierWhoseSignalsCarryNothing) {
+  const Differing late{"an arrival too early", {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}}, {{kBarrier}}, {"broadcast", "barrier"}};
+  for (const int members : {2, 3}) {
+    for (const Differing& d : calls_that_only_send(members, 1)) {
+      expect_mismatch(make_team_of_words(members), d, next_barrier);
+      expect_mismatch(make_team_of_words(members), d, next_split_barrier);
+    }
+    expect_mismatch(make_team_of_words(members), late, next_barrier);
+  }
+}
+
+TEST(Mismatch, AfterAgreementInSuchBarriers) {
+  fermata_team* team = make_team_of_words(2);
+  const std::vector<Call> before{{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {kBarrier}, {FERMATA_DO_REDUCE, 1, 1}, {kBarrier}};
+  Differing d{"later", before, before, {"root 0", "root 1"}};
+  d.most.push_back({FERMATA_DO_BROADCAST, 1, 0});
+  d.last.push_back({FERMATA_DO_BROADCAST, 1, 1});
+  expect_mismatch(team, d, next_barrier);
+}
+
+TEST(Mismatch, OfCallsOnLines) {
+  const Differing all[] = {
+      {"operators", {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_MAX}}, {"sum", "max"}},
+      {"several words", {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_MAX}}, {"sum", "max"}},
+      {"counts", {{FERMATA_DO_ALLREDUCE, 5}}, {{FERMATA_DO_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
+      {"counts of a broadcast", {{FERMATA_DO_BROADCAST, 3}}, {{FERMATA_DO_BROADCAST, 4}}, {"24 bytes", "32 bytes"}},
+      {"one call too many", {{FERMATA_DO_BROADCAST, 1}}, {}, {"broadcast", "barrier"}},
+      {"order", {{FERMATA_DO_BROADCAST, 1}, {FERMATA_DO_REDUCE, 1, 1}}, {{FERMATA_DO_REDUCE, 1, 1}, {FERMATA_DO_BROADCAST, 1}},
+       {"broadcast", "reduce"}},
+      {"long ago", {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 0}, {FERMATA_DO_BROADCAST, 1, 0}},
+       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 1}, {FERMATA_DO_BROADCAST, 1, 1}}, {"call 3", "root 1"}},
+  };
+  for (const int members : {2, 3, 4})
+    for (const Differing& d : all) expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+}
+
+TEST(Mismatch, OfSizesTellsThem) {
+  const Differing all[] = {
+      {"large", {{FERMATA_DO_ALLREDUCE, 20000}}, {{FERMATA_DO_ALLREDUCE, 20001}}, {"160000 bytes", "160008 bytes"}},
+      {"small", {{FERMATA_DO_ALLREDUCE, 8}}, {{FERMATA_DO_ALLREDUCE, 9}}, {"64 bytes", "72 bytes"}},
+      {"none", {{FERMATA_DO_ALLGATHER, 0}}, {{FERMATA_DO_ALLGATHER, 1}}, {"allgather(0 bytes)", "allgather(8 bytes)"}},
+  };
+  for (const Differing& d : all) expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
+}
+
+TEST(Mismatch, OfBegunRequests) {
+  for (const int members : {2, 3})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
+      for (Differing d : calls_that_only_send(members, count)) {
+        d.begun = true;
+        expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+      }
+}
+
+TEST(Mismatch, OfPreparedOperations) {
+  fermata_team* team = make_team(2, FERMATA_THREADS);
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
+      std::vector<double> x(100);
+      fermata_operation o = operation_of({FERMATA_DO_ALLREDUCE, 100}, x.data(), x.data());
+      o.op = r == 0 ? FERMATA_SUM : FERMATA_MAX;
+      fermata_request* request = nullptr;
+      int status = fermata_prepare(m, &o, &request);
+      if (status == FERMATA_OK) status = fermata_barrier(m);
+      const std::string detail = fermata_error_detail();
+      EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << detail;
+      EXPECT_NE(detail.find("prepare allreduce(double, sum, 800 bytes)"), std::string::npos) << detail;
+      EXPECT_NE(detail.find("prepare allreduce(double, max, 800 bytes)"), std::string::npos) << detail;
+      fermata_request_free(request);
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+TEST(Mismatch, OfABlockWhoseEndsDiffer) {
+  for (const std::size_t sent : {std::size_t{1}, std::size_t{3}, std::size_t{600}}) {
+    fermata_team* team = make_team(2, FERMATA_THREADS);
+    std::vector<std::thread> crew;
+    for (int r = 0; r < 2; ++r)
+      crew.emplace_back([&, r] {
+        fermata_member* m = nullptr;
+        ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
+        fermata_member_set_timeout(m, 20);
+        std::vector<double> in(600, 1.0), out(1200);
+        const std::size_t counts[] = {2, 2};
+        int status = fermata_gatherv(m, in.data(), r == 0 ? 2 : sent, out.data(), counts, nullptr, FERMATA_DOUBLE, 0);
+        EXPECT_EQ(status, r == 0 ? FERMATA_ERR_MISMATCH : status);
+        if (status == FERMATA_OK) status = fermata_barrier(m);
+        EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << fermata_error_detail();
+        const std::string detail = fermata_error_detail();
+        EXPECT_TRUE(r == 1 || detail.find("ranks 0 and 1") != std::string::npos) << detail;
+        fermata_member_leave(m);
+      });
+    for (std::thread& t : crew) t.join();
+    fermata_team_destroy(team);
+  }
+}
+
+TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
+  fermata_team* team = make_team(2, FERMATA_THREADS);
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK);
+      double x = 0;
+      if (r == 0) {
+        fermata_member_set_timeout(m, 0.01);
+        EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_TIMEOUT);
+        fermata_member_set_timeout(m, 20);
+      } else {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      EXPECT_EQ(r == 0 ? fermata_resume(m) : fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_ERR_MISMATCH);
+      const std::string detail = fermata_error_detail();
+      EXPECT_NE(detail.find("barrier"), std::string::npos) << detail;
+      EXPECT_NE(detail.find("allreduce"), std::string::npos) << detail;
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+}  // namespace
+}  // namespace fermata::test
