@@ -2,10 +2,10 @@
  *
  * Conventions. Every function returns an int status: 0 (FERMATA_OK), > 0 not finished, < 0 an error; results come by
  * out-pointer and are written only on success. fermata_error_detail() has a sentence about this thread's last error.
- * Handles are opaque; destroying NULL does nothing. The library never exits, aborts, prints (but for the stall report
- * that FERMATA_STALL_SECONDS asks for) or touches signal masks. Config structs start with their size: fill them with their
- * _INIT macro. FERMATA_DISABLE=1 turns the preload libraries off; this API has no hidden state but plans and profiles under
- * $XDG_CACHE_HOME/fermata. */
+ * Handles are opaque; destroying NULL does nothing; a team or request that was freed is refused as NULL is (ARGUMENT).
+ * The library never exits, aborts, prints (but for the stall report that FERMATA_STALL_SECONDS asks for) or touches signal
+ * masks. Config structs start with their size: fill them with their _INIT macro. FERMATA_DISABLE=1 turns the preload
+ * libraries off; this API has no hidden state but plans and profiles under $XDG_CACHE_HOME/fermata. */
 #ifndef FERMATA_FERMATA_H
 #define FERMATA_FERMATA_H
 
@@ -287,7 +287,7 @@ typedef struct fermata_request fermata_request;
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 /* A persistent operation: made by all members in the same order (it may wait), then started any number of times, each in any order
  * with other requests. Errors: MEMORY when the team's 16 MiB of slots are held by such operations: those that all members have freed
- * hold none. */
+ * hold none. One that times out makes none; fermata_resume ends its call. */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 FERMATA_API int fermata_request_start(fermata_request* request);            /* BUSY while it is active */
 FERMATA_API int fermata_request_test(fermata_request* request);             /* OK, PENDING, or its error */

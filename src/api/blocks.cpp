@@ -41,6 +41,47 @@ int check_counts(const size_t* counts, const size_t* displacements, std::uint32_
   return FERMATA_OK;
 }
 
+// One side of an operation at one member, in bytes: all its blocks, from the first to the end of the last.
+struct Side {
+  std::uintptr_t at = 0;
+  std::size_t bytes = 0;
+  std::size_t own = 0;  // from `at` to this member's own block, where there are several
+};
+
+Side side_of(const fermata_member* member, const void* at, std::size_t element, bool several, std::size_t count, const size_t* counts,
+             const size_t* displacements) {
+  const std::uint32_t members = member->member->team().members();
+  const std::uint32_t rank = member->member->rank();
+  Side side{reinterpret_cast<std::uintptr_t>(at), count * element, 0};
+  if (!several) return side;
+  side.own = rank * side.bytes;
+  side.bytes *= members;
+  if (counts == nullptr) return side;
+  side.bytes = 0;
+  std::size_t next = 0;
+  for (std::uint32_t r = 0; r < members; ++r) {
+    const std::size_t first = displacements != nullptr ? displacements[r] : next;
+    if (r == rank) side.own = first * element;
+    if (counts[r] != 0) side.bytes = std::max(side.bytes, (first + counts[r]) * element);
+    next += counts[r];
+  }
+  return side;
+}
+
+// Output that is input, too, in another way than in place. Arguments that have been checked otherwise.
+bool overlaps(const fermata_member* member, const fermata_operation& o, const Checked& c, bool root) {
+  if (c.kind == Kind::kBroadcast || o.in == FERMATA_IN_PLACE || o.out == FERMATA_IN_PLACE) return false;
+  const bool several_in = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root);
+  const bool several_out = c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root);
+  const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[member->member->rank()] : o.count;
+  const Side in = side_of(member, o.in, c.element, several_in, mine, o.in_counts, o.in_displacements);
+  const Side out = side_of(member, o.out, c.element, several_out, o.count, o.out_counts, o.out_displacements);
+  if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0) return false;
+  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) return in.at != out.at + out.own;
+  if (c.kind == Kind::kScatter) return out.at != in.at + in.own;
+  return in.at != out.at;
+}
+
 }  // namespace
 
 int check(const fermata_member* member, const fermata_operation& o, Checked* out) {
@@ -86,6 +127,8 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
   if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return fail(Status::kArgument, "%s", kNullHandle);
+  if (reads && writes && overlaps(member, o, c, root))
+    return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
   return FERMATA_OK;
 }
 
@@ -249,6 +292,7 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   if (c->element > m.shared_channel()->most())
     return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes", m.shared_channel()->most());
   r.member = member;
+  r.member_serial = serial_of(member);
   r.given = operation;
   auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
   if (!program) return fail(program.error());

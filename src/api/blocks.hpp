@@ -26,9 +26,10 @@ struct Checked {
 
 }  // namespace fermata::api
 
-struct fermata_request {
+struct fermata_request : fermata::kept::Kept<fermata_request> {
   fermata::exec::BlockRequest core;
   fermata_member* member = nullptr;
+  std::uint64_t member_serial = 0;                  // another one, once the member has left
   fermata_operation given{};
   fermata::api::Checked checked;
   bool prepared = false;                            // persistent
@@ -79,6 +80,7 @@ struct Blocks {
   Plain last;                              // call is prepared for it
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
+  std::uint64_t told[2] = {};              // by rank 0, of slots: where, and how large a piece
 };
 
 // Bytes of a block as all members know them: they must choose alike, and an irregular block's size is known to some only.
@@ -100,6 +102,8 @@ void fill(fermata_request& request);
 inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : member_status(member, status);
 }
+// Not FERMATA_OK: it is none, or was freed, or belongs to a member that has left.
+int check_request(const fermata_request* request);
 // A blocking call.
 int execute(fermata_member* member, const fermata_operation& operation);
 int execute(fermata_member* member, const Plain& plain);

@@ -87,7 +87,7 @@ int fermata_chain(fermata_request* const* links, size_t count, fermata_request**
   if (links == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
   if (count == 0) return fail(Status::kArgument, "a chain has at least one link");
   for (size_t i = 0; i < count; ++i) {
-    if (links[i] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+    if (const int bad = check_request(links[i]); bad != FERMATA_OK) return bad;
     if (!links[i]->prepared || links[i]->links != nullptr) return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
     if (links[i]->chain != nullptr || std::find(links, links + i, links[i]) != links + i)
       return fail(Status::kArgument, "link %zu is one already", i);
@@ -99,6 +99,7 @@ int fermata_chain(fermata_request* const* links, size_t count, fermata_request**
     whole->links->links.reserve(count);
     whole->links->whole = whole.get();
     whole->member = links[0]->member;
+    whole->member_serial = links[0]->member_serial;
     whole->prepared = true;
     for (size_t i = 0; i < count; ++i) {
       links[i]->chain = whole->links.get();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/kept.hpp"
 #include "base/result.hpp"
 #include "exec/member.hpp"
 #include "exec/team.hpp"
@@ -32,7 +33,7 @@ struct fermata_profile {
 struct fermata_plan {
   fermata::Plan value;
 };
-struct fermata_team {
+struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
   std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
   // Where the members have moved on to after a review of their placement; aborts and reports follow them.
@@ -44,7 +45,7 @@ struct fermata_team {
   }
 };
 // Its own type so that the hook gets the public handle.
-struct fermata_member {
+struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata::exec::Member* member;
   fermata_team* team;       // the handle to free with it, for sub-teams; else null
   fermata_team* origin;     // the handle that it was joined from

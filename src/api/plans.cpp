@@ -150,6 +150,8 @@ int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
   if (request->engine != FERMATA_THREADS && request->engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", request->engine);
   if (request->payload > FERMATA_MAX_PAYLOAD) return fail(Status::kUnsupported, "payload must be 0..56 bytes");
+  for (int r = 0; request->cpus != nullptr && r < request->members; ++r)
+    if (request->cpus[r] < 0) return fail(Status::kArgument, "cpus[%d] is negative", r);
   return guarded([&] { return make(*request, out); });
 }
 

@@ -26,6 +26,17 @@ fermata_operation irregular(const Plain& plain) {
 
 }  // namespace
 
+namespace fermata::api {
+
+int check_request(const fermata_request* request) {
+  if (request == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
+  if (serial_of(request->member) != request->member_serial) return fail(Status::kArgument, "the request's member has left");
+  return FERMATA_OK;
+}
+
+}  // namespace fermata::api
+
 extern "C" {
 
 int fermata_execute(fermata_member* member, const fermata_operation* operation) {
@@ -126,7 +137,7 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
 }
 
 int fermata_request_start(fermata_request* request) {
-  if (request == nullptr) return null_handle();
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   if (request->chain != nullptr) return fail(Status::kArgument, kIsLink);
   if (!request->prepared) return fail(Status::kArgument, "this request was begun, not prepared: it is used once");
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
@@ -138,13 +149,13 @@ int fermata_request_start(fermata_request* request) {
 }
 
 int fermata_request_test(fermata_request* request) {
-  if (request == nullptr) return null_handle();
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   const Status status = request->member->member->test_for(&request->core);
   return status == Status::kPending ? FERMATA_PENDING : answer(request->member, status);
 }
 
 int fermata_request_wait(fermata_request* request) {
-  if (request == nullptr) return null_handle();
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   exec::BlockRequest* const core = &request->core;
   if (request->links == nullptr) return answer(request->member, request->member->member->wait_for(core));
   // Its links may be other members'.
@@ -173,6 +184,7 @@ int fermata_request_wait_any(fermata_request* const* requests, size_t count, siz
     bool several = false;
     for (size_t i = 0; i < count; ++i) {
       if (requests[i] == nullptr) continue;
+      if (const int bad = check_request(requests[i]); bad != FERMATA_OK) return bad;
       if (first == nullptr) first = requests[i]->member;
       several = several || requests[i]->member != first || requests[i]->links != nullptr;
       cores.push_back(&requests[i]->core);
@@ -197,6 +209,7 @@ int fermata_request_test_any(fermata_request* const* requests, size_t count, siz
   const fermata_member* tested = nullptr;
   for (size_t i = 0; i < count; ++i) {
     if (requests[i] == nullptr) continue;
+    if (const int bad = check_request(requests[i]); bad != FERMATA_OK) return bad;
     any = true;
     exec::BlockRequest& core = requests[i]->core;
     // A test advances all of its member's.
@@ -210,7 +223,7 @@ int fermata_request_test_any(fermata_request* const* requests, size_t count, siz
 }
 
 int fermata_request_reset(fermata_request* request, const void* in, void* out) {
-  if (request == nullptr) return null_handle();
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
   if (request->links != nullptr) return guarded([&] { return reset_chain(*request, in, out); });
   fermata_operation changed = request->given;
@@ -223,7 +236,7 @@ int fermata_request_reset(fermata_request* request, const void* in, void* out) {
 }
 
 int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user) {
-  if (request == nullptr) return null_handle();
+  if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   request->callback = callback;
   request->callback_user = user;
   return FERMATA_OK;
@@ -231,6 +244,7 @@ int fermata_request_set_callback(fermata_request* request, fermata_callback call
 
 int fermata_request_free(fermata_request* request) {
   if (request == nullptr) return FERMATA_OK;
+  if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
   if (request->chain != nullptr) return fail(Status::kArgument, kIsLink);
   delete request;

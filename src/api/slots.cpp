@@ -106,7 +106,10 @@ int take_slots(fermata_request& r) {
   if (ready != Status::kOk) return answer(member, ready);
   const std::size_t in_quarter = own_quarter(r.checked, *r.program);
   const std::size_t rings = r.program->edges.size();
-  std::uint64_t told[2] = {0, in_quarter};
+  // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
+  std::uint64_t (&told)[2] = member->blocks->told;
+  told[0] = 0;
+  told[1] = in_quarter;
   if (m.rank() == 0) {
     SlotHeap& heap = member->blocks->heap;
     const SlotHeap::Part part = heap.take(rings * Channel::ring_bytes(exec::kLeastRingLines, in_quarter), m.team().members());

@@ -153,7 +153,10 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   }
   // Nobody goes on before all have read the status lines and taken the hand-off.
   rc = fermata_barrier(member);
-  if (rc != FERMATA_OK || shared != FERMATA_OK) return rc != FERMATA_OK ? rc : shared;
+  if (rc != FERMATA_OK || shared != FERMATA_OK) {
+    fermata_member_leave(made);
+    return rc != FERMATA_OK ? rc : shared;
+  }
   *out = made;
   return FERMATA_OK;
 }

@@ -164,7 +164,16 @@ int check(const fermata_team_config& c) {
   if (c.wait < FERMATA_WAIT_AUTO || c.wait > FERMATA_WAIT_PARK)
     return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
   if (c.plan_count > 0 && c.plans == nullptr) return fail(Status::kArgument, "plans is NULL but plan_count is not 0");
+  if (std::isnan(c.stall_seconds)) return fail(Status::kArgument, "stall_seconds is not a number");
+  for (int r = 0; c.cpus != nullptr && r < c.members; ++r)
+    if (c.cpus[r] < 0) return fail(Status::kArgument, "cpus[%d] is negative", r);
   return FERMATA_OK;
+}
+
+// Not FERMATA_OK: there is none, or no longer.
+int check_team(const fermata_team* team) {
+  if (team == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  return serial_of(team) != 0 ? FERMATA_OK : fail(Status::kArgument, "the team was destroyed");
 }
 
 int call_hook(void* context) {
@@ -198,7 +207,7 @@ int fermata_team_create(const fermata_team_config* config, fermata_team** out) {
 }
 
 void fermata_team_destroy(fermata_team* team) {
-  if (team == nullptr) return;
+  if (serial_of(team) == 0) return;
   exec::Team* moved = moved_to<RealAtomics>(team->moved);
   if (moved != nullptr) moved->release();
   team->team->release();
@@ -206,12 +215,13 @@ void fermata_team_destroy(fermata_team* team) {
 }
 
 int fermata_team_size(const fermata_team* team) {
-  if (team == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   return static_cast<int>(team->team->members());
 }
 
 int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds) {
-  if (team == nullptr || name == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (name == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
   if (!team->team->shared()) return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
@@ -226,7 +236,8 @@ int fermata_team_attach(const char* name, double seconds, fermata_team** out) {
 }
 
 int fermata_team_join(fermata_team* team, int rank, fermata_member** out) {
-  if (team == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (rank < 0 && rank != FERMATA_ANY_RANK) return fail(Status::kArgument, "rank %d is negative", rank);
   return guarded([&] { return join(team, rank, false, out); });
 }
@@ -239,7 +250,7 @@ void fermata_member_leave(fermata_member* member) {
 }
 
 void fermata_team_abort(fermata_team* team) {
-  if (team != nullptr) team->current().break_with(Status::kBroken, UINT32_MAX);
+  if (serial_of(team) != 0) team->current().break_with(Status::kBroken, UINT32_MAX);
 }
 
 int fermata_member_rank(const fermata_member* member) {
@@ -268,7 +279,8 @@ int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook,
 }
 
 int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) {
-  if (team == nullptr || length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   *length = exec::report(team->current(), buffer, buffer != nullptr ? *length : 0);
   return FERMATA_OK;
 }

@@ -1,0 +1,95 @@
+// What the checks of arguments share: a team in the middle of its work, on which a refused call must leave no trace.
+#ifndef FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
+#define FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fermata/fermata.h"
+
+namespace fermata::test {
+
+inline constexpr int kMembers = 2;
+inline constexpr std::size_t kRoom = 256;
+inline const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+#define REFUSED(call) EXPECT_EQ(call, FERMATA_ERR_ARGUMENT) << #call
+#define FAILS(call, status) EXPECT_EQ(call, status) << #call << ": " << fermata_error_detail()
+
+// A team of threads whose two members one thread moves, and what calls need.
+struct World {
+  fermata_team* team = nullptr;
+  fermata_member* member[kMembers] = {};
+  fermata_request* idle = nullptr;     // member 0's, over
+  fermata_request* running = nullptr;  // member 0's, begun; member 1 has not called it
+  std::vector<double> x = std::vector<double>(kRoom, 1.0), y = std::vector<double>(kRoom, 2.0), data = x;
+  size_t counts[kMembers] = {1, 1};
+  size_t huge[kMembers] = {SIZE_MAX / 2, 1};
+
+  World() {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = kMembers;
+    EXPECT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+    for (int r = 0; r < kMembers; ++r) {
+      EXPECT_EQ(fermata_team_join(team, r, &member[r]), FERMATA_OK) << fermata_error_detail();
+      fermata_member_set_timeout(member[r], 5);
+    }
+    fermata_request* other = nullptr;
+    begin(0, &idle);
+    begin(1, &other);
+    finish(idle, 0);
+    finish(other, 1);
+    EXPECT_EQ(fermata_request_free(other), FERMATA_OK);
+    begin(0, &running);
+  }
+  ~World() {
+    fermata_request* other = nullptr;
+    begin(1, &other);
+    finish(running, 0);
+    finish(other, 1);
+    EXPECT_EQ(fermata_request_free(other), FERMATA_OK);
+    EXPECT_EQ(fermata_request_free(running), FERMATA_OK);
+    EXPECT_EQ(fermata_request_free(idle), FERMATA_OK);
+    for (fermata_member* m : member) fermata_member_leave(m);
+    fermata_team_destroy(team);
+  }
+
+  fermata_operation good(double* buffer) const {
+    fermata_operation o = FERMATA_OPERATION_INIT;
+    o.collective = FERMATA_DO_ALLREDUCE;
+    o.in = FERMATA_IN_PLACE;
+    o.out = buffer;
+    o.count = 10;
+    o.type = FERMATA_DOUBLE;
+    o.op = FERMATA_MAX;
+    return o;
+  }
+  void begin(int rank, fermata_request** out) {
+    const fermata_operation o = good(data.data() + 20 * rank);
+    EXPECT_EQ(fermata_begin(member[rank], &o, out), FERMATA_OK) << fermata_error_detail();
+  }
+  void finish(fermata_request* request, int rank) {
+    int status = FERMATA_PENDING;
+    for (int i = 0; i < 1000 && status == FERMATA_PENDING; ++i) {
+      fermata_progress(member[1 - rank], 0);
+      status = fermata_request_test(request);
+    }
+    EXPECT_EQ(status, FERMATA_OK) << fermata_error_detail();
+  }
+};
+
+using Check = std::function<void(World&)>;
+using Checks = std::map<std::string, Check>;
+
+// Those of one part of the header.
+void add_collectives(Checks& all);
+void add_requests(Checks& all);
+void add_barriers_without_teams(Checks& all);
+
+}  // namespace fermata::test
+#endif
