@@ -7,7 +7,10 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <new>
+#include <string>
 
 #include "crew.hpp"
 
@@ -21,31 +24,51 @@ inline int open_descriptors() {
   return n;
 }
 
+// One member of a team that is killed, delay_us after all of them have counted themselves; before that nobody could know that it will
+// not come.
+struct Victim {
+  int rank;
+  int members;
+  int delay_us;
+};
+
+// All others exit with `code`, soon. body(team, rank, joined), in a process of its own, counts itself in `joined` once.
+inline void expect_survivors_exit(const Victim& victim, int code, const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // on a machine that does other things, too
+  void* const page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& joined = *new (page) std::atomic<int>{0};
+  fermata_team* team = make_team(victim.members, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  {
+    Crew crew(victim.members, [&](int rank) { return body(team, rank, joined); });
+    const auto begin = Clock::now();
+    while (joined < victim.members && Clock::now() - begin < std::chrono::seconds(30)) usleep(50);
+    ASSERT_EQ(joined, victim.members);
+    usleep(static_cast<useconds_t>(victim.delay_us));
+    const auto killed = Clock::now();
+    ASSERT_EQ(kill(crew.pid(victim.rank), SIGKILL), 0);
+    for (int r = 0; r < victim.members; ++r)
+      EXPECT_EQ(crew.wait_for(r), r == victim.rank ? 1000 + SIGKILL : code) << "rank " << r << " of " << victim.members;
+    EXPECT_LT(Clock::now() - killed, kSoon);
+  }
+  fermata_team_destroy(team);
+  munmap(page, sizeof joined);
+}
+
 // Joins, counts itself, makes calls until one fails, and hands back code_of its status if the error names rank 0.
 using Life = std::function<int(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined)>;
 
-// Kills rank 0 up to most_us after all have joined; before that nobody could know that it will not come.
+// Kills rank 0 again and again, up to most_us after all have joined.
 inline void expect_survivors_report(int first, int trials, int step_us, int most_us, const Life& life) {
   const int descriptors = open_descriptors();
-  auto& joined = *static_cast<std::atomic<int>*>(
-      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   for (int trial = first; trial < first + trials && !::testing::Test::HasFailure(); ++trial) {
-    const int members = 2 + trial % 3;
-    joined = 0;
-    fermata_team* team = make_team(members, FERMATA_PROCESSES);
-    ASSERT_NE(team, nullptr) << fermata_error_detail();
-    {
-      Crew crew(members, [&](int rank) { return life(team, rank, static_cast<unsigned>(trial), joined); });
-      while (joined < members) usleep(50);
-      usleep(static_cast<useconds_t>(trial * step_us % most_us));
-      ASSERT_EQ(kill(crew.pid(0), SIGKILL), 0);
-      EXPECT_EQ(crew.wait_for(0), 1000 + SIGKILL);
-      for (int r = 1; r < members; ++r)
-        EXPECT_EQ(crew.wait_for(r), code_of(FERMATA_ERR_MEMBER_LOST)) << "trial " << trial << " rank " << r;
-    }
-    fermata_team_destroy(team);
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    const auto body = [&](fermata_team* team, int rank, std::atomic<int>& joined) {
+      return life(team, rank, static_cast<unsigned>(trial), joined);
+    };
+    expect_survivors_exit({0, 2 + trial % 3, trial * step_us % most_us}, code_of(FERMATA_ERR_MEMBER_LOST), body);
   }
-  munmap(&joined, sizeof joined);
   EXPECT_EQ(open_descriptors(), descriptors);
 }
 

@@ -1,0 +1,214 @@
+// A process killed in the middle of a collective, at a random moment, in each collective in turn: in blocking calls, begun and persistent
+// requests, with and without reading each other's memory. Survivors report who was lost within the set time, all their requests are over,
+// and nothing is left behind: no mapping, descriptor or zombie.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kill.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::size_t kRequests = 3;  // outstanding at once
+
+enum class Mode { kCalls, kBegun, kPersistent };
+
+struct Trial {
+  Mode mode;
+  int collective;       // 0: barrier
+  bool irregular;
+  std::size_t count;    // doubles in a block
+  int members;
+  int victim;
+  bool lends;
+  bool polls;           // asks for progress instead of waiting
+};
+
+// What a survivor has to say, as an exit code; 0: all is well.
+enum Complaint { kFine = 0, kNotJoined = 100, kOtherError, kNamesAnother, kStillActive, kMapped, kOpen };
+
+bool has_segment_mapped() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:") != std::string::npos) return true;
+  return false;
+}
+
+// Buffers, and the operation on them, of one of several that are outstanding at once.
+struct Work {
+  std::vector<double> in, out;
+  std::vector<std::size_t> counts, other_counts;
+
+  Work(const Trial& t, int rank) : in(t.count * static_cast<std::size_t>(t.members), 1.0), out(in.size()) {
+    // Never 0: who gets nothing from the victim and sends it nothing does not wait for it.
+    const auto share = [&](int n) { return std::max(std::size_t{1}, t.count / (1 + static_cast<std::size_t>(n % 2))); };
+    for (int r = 0; r < t.members; ++r) counts.push_back(share(r + rank));
+    for (int r = 0; r < t.members; ++r) other_counts.push_back(share(r));
+  }
+
+  fermata_operation operation(const Trial& t, int rank, int root) {
+    fermata_operation o = FERMATA_OPERATION_INIT;
+    o.collective = t.collective;
+    o.in = t.collective == FERMATA_DO_BROADCAST ? nullptr : in.data();
+    o.out = out.data();
+    o.count = t.count;
+    o.type = FERMATA_DOUBLE;
+    o.op = FERMATA_MAX;
+    o.root = root;
+    if (!t.irregular) return o;
+    o.irregular = 1;
+    const bool all = t.collective == FERMATA_DO_ALLTOALL;
+    const std::vector<std::size_t>& c = all ? counts : other_counts;
+    o.count = c[static_cast<std::size_t>(rank)];
+    if (all || (t.collective == FERMATA_DO_SCATTER && rank == root)) o.in_counts = c.data();
+    if (all || t.collective == FERMATA_DO_ALLGATHER || (t.collective == FERMATA_DO_GATHER && rank == root)) o.out_counts = c.data();
+    return o;
+  }
+};
+
+int call(fermata_member* m, const Trial& t, Work& w, int root) {
+  switch (t.collective) {
+    case 0: return fermata_barrier(m);
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, w.out.data(), t.count * sizeof(double), root);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM, root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM);
+    default: break;
+  }
+  const fermata_operation o = w.operation(t, fermata_member_rank(m), root);
+  return fermata_execute(m, &o);
+}
+
+// Until all are over, one way or the other: the first error.
+int finish(fermata_member* m, const Trial& t, const std::vector<fermata_request*>& requests) {
+  while (t.polls && fermata_progress(m, 50) == FERMATA_PENDING) continue;
+  return fermata_request_wait_all(requests.data(), requests.size());
+}
+
+int begin_and_finish(fermata_member* m, const Trial& t, std::vector<Work>& works, unsigned turn) {
+  std::vector<fermata_request*> requests(kRequests);
+  int status = FERMATA_OK;
+  for (std::size_t i = 0; i < kRequests && status == FERMATA_OK; ++i) {
+    const int root = static_cast<int>((turn + i) % static_cast<unsigned>(t.members));
+    const fermata_operation o = works[i].operation(t, fermata_member_rank(m), root);
+    status = fermata_begin(m, &o, &requests[i]);
+  }
+  const int finished = finish(m, t, requests);
+  for (fermata_request* r : requests)
+    if (fermata_request_free(r) != FERMATA_OK) _exit(kStillActive);
+  return status != FERMATA_OK ? status : finished;
+}
+
+struct Persistent {
+  std::vector<fermata_request*> requests = std::vector<fermata_request*>(kRequests);
+
+  int prepare(fermata_member* m, const Trial& t, std::vector<Work>& works) {
+    int status = FERMATA_OK;
+    for (std::size_t i = 0; i < kRequests && status == FERMATA_OK; ++i) {
+      const int root = static_cast<int>(i % static_cast<unsigned>(t.members));
+      const fermata_operation o = works[i].operation(t, fermata_member_rank(m), root);
+      status = fermata_prepare(m, &o, &requests[i]);
+    }
+    return status;
+  }
+  int run(fermata_member* m, const Trial& t, unsigned turn) {
+    int status = FERMATA_OK;
+    for (std::size_t i = 0; i < kRequests && status == FERMATA_OK; ++i)
+      status = fermata_request_start(requests[(turn * static_cast<unsigned>(fermata_member_rank(m) + 1) + i) % kRequests]);
+    const int finished = finish(m, t, requests);
+    return status != FERMATA_OK ? status : finished;
+  }
+  void free_all() {
+    for (fermata_request* r : requests)
+      if (fermata_request_free(r) != FERMATA_OK) _exit(kStillActive);
+  }
+};
+
+int run_until_lost(fermata_member* m, const Trial& t, std::atomic<int>& ready) {
+  std::vector<Work> works;
+  for (std::size_t i = 0; i < kRequests; ++i) works.emplace_back(t, fermata_member_rank(m));
+  Persistent persistent;
+  int status = t.mode == Mode::kPersistent ? persistent.prepare(m, t, works) : FERMATA_OK;
+  ++ready;
+  for (unsigned turn = 0; status == FERMATA_OK; ++turn) {
+    switch (t.mode) {
+      case Mode::kCalls: status = call(m, t, works[0], static_cast<int>(turn % static_cast<unsigned>(t.members))); break;
+      case Mode::kBegun: status = begin_and_finish(m, t, works, turn); break;
+      case Mode::kPersistent: status = persistent.run(m, t, turn); break;
+    }
+  }
+  const std::string names = "rank " + std::to_string(t.victim);
+  const bool named = std::strstr(fermata_error_detail(), names.c_str()) != nullptr;
+  if (status != FERMATA_ERR_MEMBER_LOST) std::fprintf(stderr, "rank %d: %d, %s\n", fermata_member_rank(m), status, fermata_error_detail());
+  if (t.mode == Mode::kPersistent) persistent.free_all();
+  return status != FERMATA_ERR_MEMBER_LOST ? kOtherError : named ? kFine : kNamesAnother;
+}
+
+int survive(fermata_team* team, const Trial& t, int rank, std::atomic<int>& ready, int descriptors) {
+  setenv("FERMATA_CMA", t.lends ? "1" : "0", 1);
+  fermata_member* m = nullptr;
+  if (fermata_team_join(team, rank, &m) != FERMATA_OK) return kNotJoined;
+  fermata_member_set_timeout(m, 30);
+  const int complaint = run_until_lost(m, t, ready);
+  fermata_member_leave(m);
+  fermata_team_destroy(team);
+  if (complaint != kFine) return complaint;
+  if (has_segment_mapped()) return kMapped;
+  return open_descriptors() == descriptors ? kFine : kOpen;
+}
+
+// Every kind in every mode in turn; what else there is at random.
+Trial trial_of(int number, std::mt19937& random) {
+  const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
+  Trial t{};
+  t.collective = number % 11;
+  t.mode = t.collective == 0 ? Mode::kCalls : static_cast<Mode>(number / 11 % 3);
+  t.members = 2 + below(3);
+  t.victim = below(static_cast<unsigned>(t.members));
+  static constexpr std::size_t kCounts[] = {1, 7, 40, 1000, 8192, 131072};
+  t.count = kCounts[below(6)];
+  const bool may_differ = t.collective == FERMATA_DO_GATHER || t.collective == FERMATA_DO_SCATTER || t.collective == FERMATA_DO_ALLGATHER ||
+                          t.collective == FERMATA_DO_ALLTOALL;
+  t.irregular = may_differ && below(2) == 0;
+  t.lends = below(2) == 0;
+  t.polls = below(3) == 0;
+  return t;
+}
+
+std::string describe(const Trial& t) {
+  static const char* const kModes[] = {"calls", "begun", "persistent"};
+  return "collective " + std::to_string(t.collective) + ", " + kModes[static_cast<int>(t.mode)] + ", count " + std::to_string(t.count) +
+         (t.irregular ? ", irregular" : "") + (t.lends ? ", lent" : "") + (t.polls ? ", polled" : "") + ", victim " +
+         std::to_string(t.victim) + " of " + std::to_string(t.members);
+}
+
+int wanted_kills() {
+  const char* text = std::getenv("FERMATA_KILLS");
+  return text != nullptr ? std::atoi(text) : 99 / FERMATA_TEST_SCALE;
+}
+
+// FERMATA_KILLS=1000 for as many.
+TEST(Kill, InTheMiddleOfEachCollective) {
+  std::mt19937 random(20);
+  const int kills = wanted_kills();
+  const int descriptors = open_descriptors();
+  for (int n = 0; n < kills && !HasFailure(); ++n) {
+    const Trial t = trial_of(n, random);
+    SCOPED_TRACE("kill " + std::to_string(n) + ": " + describe(t));
+    const auto body = [&](fermata_team* team, int rank, std::atomic<int>& ready) { return survive(team, t, rank, ready, descriptors); };
+    expect_survivors_exit({t.victim, t.members, static_cast<int>(random() % 10000)}, kFine, body);
+    EXPECT_FALSE(has_segment_mapped());
+    EXPECT_EQ(open_descriptors(), descriptors);
+  }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+}  // namespace
+}  // namespace fermata::test
