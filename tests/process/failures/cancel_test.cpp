@@ -1,0 +1,136 @@
+// Operations that are outstanding when their team is given up: each is over at once, with an error, its callback is called once, and it
+// can be freed.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "crew.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::size_t kMany = 40;
+
+struct Ending {
+  fermata_request* request = nullptr;
+  std::vector<double> data = std::vector<double>(100, 1.0);
+  int calls = 0;
+  int status = FERMATA_PENDING;
+};
+
+void note(fermata_request*, int status, void* user) {
+  auto& e = *static_cast<Ending*>(user);
+  ++e.calls;
+  e.status = status;
+}
+
+fermata_operation operation_on(Ending& e, std::size_t i) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = i % 2 == 0 ? FERMATA_DO_ALLREDUCE : FERMATA_DO_BROADCAST;
+  o.in = FERMATA_IN_PLACE;
+  o.out = e.data.data();
+  o.count = e.data.size();
+  o.type = FERMATA_DOUBLE;
+  o.root = 1;
+  return o;
+}
+
+// Every other one is persistent.
+void start_many(fermata_member* m, std::vector<Ending>& all, bool also_start) {
+  for (std::size_t i = 0; i < kMany; i += 2) {
+    const fermata_operation o = operation_on(all[i], i / 2);
+    ASSERT_EQ(fermata_prepare(m, &o, &all[i].request), FERMATA_OK) << fermata_error_detail();
+  }
+  for (std::size_t i = 0; also_start && i < kMany; ++i) {
+    const fermata_operation o = operation_on(all[i], i / 2);
+    const int status = i % 2 == 0 ? fermata_request_start(all[i].request) : fermata_begin(m, &o, &all[i].request);
+    ASSERT_EQ(status, FERMATA_OK) << fermata_error_detail();
+    fermata_request_set_callback(all[i].request, note, &all[i]);
+  }
+}
+
+void expect_over(std::vector<Ending>& all, int status) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].status, status) << i;
+    EXPECT_EQ(all[i].calls, 1) << i;
+    EXPECT_EQ(fermata_request_free(all[i].request), FERMATA_OK) << i << ": " << fermata_error_detail();
+  }
+}
+
+// Member 0 starts many that member 1 never does; then end(member 0, team) gives them up.
+template <class End>
+void with_outstanding(End&& end) {
+  fermata_team* team = make_team(2, FERMATA_THREADS);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  std::vector<Ending> idle(kMany);
+  fermata_member* other = nullptr;
+  std::thread second([&] {
+    ASSERT_EQ(fermata_team_join(team, 1, &other), FERMATA_OK);
+    start_many(other, idle, false);
+  });
+  fermata_member* m = nullptr;
+  ASSERT_EQ(fermata_team_join(team, 0, &m), FERMATA_OK);
+  fermata_member_set_timeout(m, 20);
+  std::vector<Ending> all(kMany);
+  start_many(m, all, true);
+  second.join();
+  end(team, m, other, all);
+  fermata_member_leave(m);
+  fermata_member_leave(other);
+  for (Ending& e : idle) EXPECT_EQ(fermata_request_free(e.request), FERMATA_OK);
+  fermata_team_destroy(team);
+}
+
+TEST(Cancel, AbortEndsAllThatIsOutstanding) {
+  with_outstanding([](fermata_team* team, fermata_member* m, fermata_member*, std::vector<Ending>& all) {
+    std::thread killer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      fermata_team_abort(team);
+    });
+    EXPECT_EQ(fermata_request_wait(all.back().request), FERMATA_ERR_BROKEN);
+    killer.join();
+    EXPECT_EQ(fermata_progress(m, 0), FERMATA_OK) << "nothing is active";
+    expect_over(all, FERMATA_ERR_BROKEN);
+    EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_BROKEN);
+  });
+}
+
+TEST(Cancel, WhoOnlyAsksForProgressLearnsOfIt) {
+  with_outstanding([](fermata_team* team, fermata_member* m, fermata_member*, std::vector<Ending>& all) {
+    EXPECT_EQ(fermata_progress(m, 100), FERMATA_PENDING);
+    fermata_team_abort(team);
+    EXPECT_EQ(fermata_progress(m, 100), FERMATA_ERR_BROKEN);
+    expect_over(all, FERMATA_ERR_BROKEN);
+  });
+}
+
+TEST(Cancel, LeavingEndsOnesOwnAndTheOthersLearnWho) {
+  with_outstanding([](fermata_team*, fermata_member*& m, fermata_member* other, std::vector<Ending>& all) {
+    fermata_member_leave(m);
+    m = nullptr;
+    expect_over(all, FERMATA_ERR_BROKEN);
+    fermata_member_set_timeout(other, 20);
+    EXPECT_EQ(fermata_barrier(other), FERMATA_ERR_MEMBER_LOST);
+    EXPECT_NE(std::string(fermata_error_detail()).find("rank 0"), std::string::npos) << fermata_error_detail();
+  });
+}
+
+TEST(Cancel, ATimeoutLeavesAllAsTheyWere) {
+  with_outstanding([](fermata_team* team, fermata_member* m, fermata_member*, std::vector<Ending>& all) {
+    fermata_member_set_timeout(m, 0.02);
+    for (Ending& e : all) {
+      EXPECT_EQ(fermata_request_wait(e.request), FERMATA_ERR_TIMEOUT);
+      EXPECT_EQ(e.calls, 0);
+      EXPECT_EQ(fermata_request_free(e.request), FERMATA_ERR_BUSY);
+    }
+    fermata_team_abort(team);
+    EXPECT_EQ(fermata_request_wait(all.front().request), FERMATA_ERR_BROKEN);
+    expect_over(all, FERMATA_ERR_BROKEN);
+  });
+}
+
+}  // namespace
+}  // namespace fermata::test
