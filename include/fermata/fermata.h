@@ -254,6 +254,10 @@ enum fermata_collective {
   FERMATA_DO_BROADCAST = 1, FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
   FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN
 };
+/* In which order contributions are folded. Any order: whichever is fast, the same at all members and on every run. Rank order: for a
+ * fold that does not commute; it must associate. Left to right: ((0 op 1) op 2) op ..., bit by bit what a serial loop over the ranks
+ * gives, whatever team and machine choose for a schedule; for sums of floating-point numbers, and folds that do not associate. */
+enum fermata_order { FERMATA_ANY_ORDER = 0, FERMATA_RANK_ORDER = 1, FERMATA_LEFT_TO_RIGHT = 2 };
 /* out[i] = left[i] op right[i] for count elements; out may be left or right. Called by any member, for any part of a block. */
 typedef void (*fermata_operator)(void* out, const void* left, const void* right, size_t count, void* user);
 typedef struct fermata_operation {
@@ -273,7 +277,7 @@ typedef struct fermata_operation {
   size_t element;                  /* bytes of an opaque element, 1..4096; 0: type's */
   fermata_operator fold;           /* the caller's own; NULL: op */
   void* user;                      /* of fold */
-  int ordered;                     /* not 0: fold doesn't commute; it is applied in rank order. It must associate */
+  int ordered;                     /* enum fermata_order */
 } fermata_operation;
 #define FERMATA_OPERATION_INIT {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 

@@ -170,7 +170,7 @@ Operation with(Operation o, Fold<F, Ordered>) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>, "the operator has no state");
   static_assert(std::is_invocable_r_v<T, F, T, T>, "the operator gives an element");
   o.raw.fold = apply<T, F>;
-  o.raw.ordered = Ordered ? 1 : 0;
+  o.raw.ordered = Ordered ? FERMATA_RANK_ORDER : FERMATA_ANY_ORDER;
   return o;
 }
 

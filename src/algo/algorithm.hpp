@@ -36,6 +36,7 @@ struct Algorithm {
       const Request&);  // precondition: applicable; the result's algorithm name includes the degree
   bool redundant;       // contributions may arrive more than once (dissemination): idempotent operators only
   bool cuts = false;    // broadcast, reduce and allreduce work on pieces of the vector: more than one chunk
+  bool serial = false;  // for operations left to right alone; whether others would gain has not been measured
 };
 
 std::span<const Algorithm> algorithms();

@@ -23,7 +23,8 @@
   X(recursive_halving)        \
   X(bruck)                    \
   X(pairwise)                 \
-  X(scatter_allgather)
+  X(scatter_allgather)        \
+  X(in_order)
 
 namespace fermata {
 

@@ -98,8 +98,10 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (has_root(c.kind) && (o.root < 0 || static_cast<std::uint32_t>(o.root) >= members))
     return fail(Status::kArgument, "root %d is not in 0..%u", o.root, members - 1);
   if (folds(c.kind)) {
+    if (o.ordered < FERMATA_ANY_ORDER || o.ordered > FERMATA_LEFT_TO_RIGHT)
+      return fail(Status::kArgument, "order %d is none of fermata_order", o.ordered);
     if (o.fold != nullptr) {
-      c.traits = {.associative = false, .commutative = o.ordered == 0, .idempotent = false};
+      c.traits = {.associative = false, .commutative = o.ordered == FERMATA_ANY_ORDER, .idempotent = false};
     } else {
       if (o.element != 0) return fail(Status::kArgument, "an opaque element needs an operator of its own: set fold");
       if (o.op < 0 || o.op >= kOpCount) return fail(Status::kArgument, "op %d is none of fermata_op", o.op);
@@ -107,6 +109,9 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
         return fail(Status::kArgument, "%s is not defined for %s", name_of(static_cast<Op>(o.op)), name_of(static_cast<Type>(o.type)));
       c.traits = traits_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
     }
+    // Where an operator associates, every order in which the ranks stay gives the same bits.
+    if (o.ordered == FERMATA_LEFT_TO_RIGHT && !c.traits.associative)
+      c.traits = {.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
   }
   const bool root = !has_root(c.kind) || static_cast<std::uint32_t>(o.root) == rank;
   c.irregular = o.irregular != 0;
@@ -222,7 +227,10 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   exec::Call call;
   call.kind = c.kind;
   call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
-  if (folds(c.kind)) call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
+  if (folds(c.kind)) {
+    call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
+    call.order = c.traits.left_to_right ? exec::Call::kLeftToRight : c.traits.commutative ? exec::Call::kAnyOrder : exec::Call::kRankOrder;
+  }
   if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
   call.irregular = c.irregular;
   if (!c.irregular) call.bytes = c.largest * c.element;
@@ -270,7 +278,8 @@ std::size_t agreed_bytes(const Checked& c) {
 
 Blocks::Key key_of(const Checked& c, std::int32_t root) {
   const OpTraits op = c.traits;
-  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent};
+  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent,
+          op.left_to_right};
 }
 
 Blocks& blocks_of(fermata_member* member) {

@@ -73,8 +73,8 @@ struct Chain {
 // What a member keeps for its operations on blocks.
 struct Blocks {
   explicit Blocks(const exec::Team& team) : heap(team.base(), team.header().heap, team.header().heap_bytes) {}
-  // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent.
-  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool>;
+  // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent, left to right.
+  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   Plain last;                              // call is prepared for it

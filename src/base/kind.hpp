@@ -54,6 +54,7 @@ struct OpTraits {
   bool associative = true;
   bool commutative = true;
   bool idempotent = false;
+  bool left_to_right = false;  // one tree alone will do: ((0 op 1) op 2) op ..., as a serial loop over the ranks folds
 };
 
 constexpr bool is_floating(Type t) {

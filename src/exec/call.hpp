@@ -14,8 +14,8 @@ namespace fermata::exec {
 struct Call {
   static constexpr std::uint8_t kOwnType = 63;  // an opaque element
   static constexpr std::uint8_t kOwnOp = 15;    // an operator of the caller's
-  static constexpr unsigned kBytesAt = 28;
-  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;  // 64 GiB: so many or more
+  static constexpr unsigned kBytesAt = 30;
+  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;  // 16 GiB: so many or more
 
   Kind kind = Kind::kBarrier;
   std::uint8_t type = 0;
@@ -24,14 +24,17 @@ struct Call {
   std::uint64_t bytes = 0;  // of a block
   bool irregular = false;   // blocks differ in size, and none is said
   bool prepares = false;    // makes a persistent operation
+  enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight } order = kAnyOrder;  // of a fold
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 | std::uint64_t{op} << 10 | std::uint64_t{root} << 14 |
-           std::uint64_t{irregular} << 26 | std::uint64_t{prepares} << 27 | (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
+           std::uint64_t{irregular} << 26 | std::uint64_t{prepares} << 27 | std::uint64_t{order} << 28 |
+           (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
   }
   static Call unpack(std::uint64_t v) {
     return {static_cast<Kind>(v & 15), static_cast<std::uint8_t>(v >> 4 & 63), static_cast<std::uint8_t>(v >> 10 & 15),
-            static_cast<std::uint32_t>(v >> 14 & 0xfff), v >> kBytesAt, (v >> 26 & 1) != 0, (v >> 27 & 1) != 0};
+            static_cast<std::uint32_t>(v >> 14 & 0xfff), v >> kBytesAt, (v >> 26 & 1) != 0, (v >> 27 & 1) != 0,
+            static_cast<Order>(v >> 28 & 3)};
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);

@@ -16,11 +16,12 @@ void describe(const Call& call, char* text, std::size_t capacity) {
     const int n = snprintf(details + at, sizeof details - at, format, values...);
     if (n > 0 && at + static_cast<std::size_t>(n) < sizeof details) at += static_cast<std::size_t>(n);
   };
+  constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};  // as enum Order, of 2 bits
   if (folds(call.kind))
-    add("%s, %s, ", call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "own type",
-        call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator");
+    add("%s, %s%s, ", call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "own type",
+        call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator", kOrders[call.order]);
   if (call.irregular) add("%s", "blocks of different sizes");
-  else if (call.bytes == Call::kMostBytes) add("%s", "64 GiB or more");
+  else if (call.bytes == Call::kMostBytes) add("%s", "16 GiB or more");
   else add("%llu bytes", static_cast<unsigned long long>(call.bytes));
   if (has_root(call.kind)) add(", root %u", call.root);
   const char* form = call.kind == Kind::kBarrier ? "%s%s" : "%s%s(%s)";

@@ -84,7 +84,7 @@ double BlockChooser::time_of(const Schedule& schedule) const {
 void BlockChooser::consider_table() {
   const bool may_repeat = !folds(wanted_.kind) || wanted_.op.idempotent;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.redundant && !may_repeat) continue;
+    if ((algorithm.redundant && !may_repeat) || (algorithm.serial && !wanted_.op.left_to_right)) continue;
     for (const std::int32_t degree : kDegrees) {
       const Request r = request(algorithm.has_degree ? degree : 2);
       if (algorithm.has_degree && degree > 1 && degree >= r.members) break;
@@ -103,7 +103,8 @@ void BlockChooser::consider_compositions() {
     std::vector<std::string> families = {""};
     if (wanted_.members <= kMostByFamily)
       for (const Algorithm& algorithm : algorithms())
-        if (!algorithm.redundant && algorithm.applicable({.kind = wanted_.kind, .members = 2})) families.emplace_back(algorithm.name);
+        if (!algorithm.redundant && !algorithm.serial && algorithm.applicable({.kind = wanted_.kind, .members = 2}))
+          families.emplace_back(algorithm.name);
     for (const std::string& family : families) {
       Schedule s = compose_blocks(wanted_.kind, wanted_.root, bytes, model_, tree, family);
       const bool known = std::any_of(composed_.begin(), composed_.end(), [&](const Schedule& c) { return c.algorithm == s.algorithm; });

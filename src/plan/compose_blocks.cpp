@@ -175,7 +175,7 @@ class BlockComposer {
     Schedule best, best_of_family;
     double least = std::numeric_limits<double>::infinity(), least_of_family = least;
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.redundant) continue;
+      if (algorithm.redundant || algorithm.serial) continue;
       for (const std::int32_t degree : kDegrees) {
         request.degree = degree;
         if (algorithm.has_degree && degree > 2 && degree >= request.members) break;

@@ -66,6 +66,7 @@ class ResultCheck {
     // Members that fold alike share one node, which is checked once.
     if (result != last_ || folded != last_folded_) {
       if (std::string why = contributions(result, folded); !why.empty()) return who(member) + why;
+      if (op_.left_to_right && !left_to_right(result)) return who(member) + "folds " + x_.text(result) + ", not left to right";
     }
     last_ = result;
     last_folded_ = folded;
@@ -74,6 +75,13 @@ class ResultCheck {
     if (same(first_, result)) return {};
     return who(member) + "folds " + x_.text(result) + ", another member " + x_.text(first_) +
            ": they differ where the operator does not associate";
+  }
+
+  // In rank order already: so every right operand must be one contribution.
+  bool left_to_right(NodeId result) const {
+    for (; x_[result].leaf < 0; result = x_[result].left)
+      if (x_[x_[result].right].leaf < 0) return false;
+    return true;
   }
 
   // Of the members below `folded`, each once.

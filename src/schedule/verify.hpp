@@ -24,7 +24,8 @@ struct Verified {};  // carries nothing: its existence is the proof
 //           its in-edges knew.
 //  data:    each chunk's results are what contents.hpp says: the value moved there, or an expression tree with every
 //           contribution exactly once (at least once if op.idempotent), in rank order if not op.commutative, the same
-//           tree at every member (up to commutativity) if not op.associative and all members end with it.
+//           tree at every member (up to commutativity) if not op.associative and all members end with it, the tree of a
+//           serial loop over the ranks if op.left_to_right.
 // An alltoall is proved chunk by chunk, not by symmetry: members^2 chunks of members registers each, up to
 // kMaxAlltoallMembers.
 // Error: kVerify with a message that names stage, members, chunk and what is missing, repeated or out of order.

@@ -38,9 +38,24 @@ struct Called {
   int op;
   int root;
   const char* name;  // as errors name it
+  int ordered = FERMATA_ANY_ORDER;
 };
 
+int call_ordered(fermata_member* m, const Called& c, const double* in, double* out) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = c.collective;
+  o.in = in;
+  o.out = out;
+  o.count = c.count;
+  o.type = FERMATA_DOUBLE;
+  o.op = c.op;
+  o.root = c.root;
+  o.ordered = c.ordered;
+  return fermata_execute(m, &o);
+}
+
 int call(fermata_member* m, const Called& c, const double* in, double* out) {
+  if (c.ordered != FERMATA_ANY_ORDER) return call_ordered(m, c, in, out);
   switch (c.collective) {
     case FERMATA_DO_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
     case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, FERMATA_DOUBLE, c.op, c.root);
@@ -75,6 +90,8 @@ TEST(BlockMismatch, EveryMemberNamesBothCalls) {
       expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum"}, {FERMATA_DO_ALLREDUCE, count, FERMATA_MAX, 0, "max"});
       expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "allreduce"},
                       {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"});
+      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum,"},
+                      {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum left to right", FERMATA_LEFT_TO_RIGHT});
     }
   }
 }

@@ -2,6 +2,8 @@
 // a serial reference.
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "instance.hpp"
 #include "team.hpp"
 
@@ -131,6 +133,33 @@ TEST_P(Blocks, AMebibyte) {
     }, &ran);
     EXPECT_EQ(problem, "") << describe(test);
     EXPECT_EQ(ran, 10 * members);
+  }
+}
+
+// Every size class has its own schedule; left to right all give the bits of a serial sum.
+TEST_P(Blocks, LeftToRightAtEverySize) {
+  constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+  for (const int members : {2, 3, 4, 7}) {
+    if (GetParam() == kMixed && members < 3) continue;
+    long ran = 0;
+    int expected = 0;
+    for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) expected += 5 * members;
+    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
+      for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) {
+        for (const int collective : kFolds) {
+          Shape s;
+          s.collective = collective;
+          s.element = Element::kRounded;
+          s.count = bytes / size_of(s.element);
+          s.root = members / 2;
+          s.in_place = std::countr_zero(bytes) % 3 == 0;
+          s.seed = bytes;
+          if (!run_one(seat, s, static_cast<std::uint64_t>(std::countr_zero(bytes) + collective))) return;
+        }
+      }
+    }, &ran);
+    EXPECT_EQ(problem, "") << members;
+    EXPECT_EQ(ran, expected) << members;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 namespace fermata::test {
@@ -41,16 +42,20 @@ struct Value {
   std::int64_t number = 0;
   std::int32_t index = 0;
   Affine map{};
+  double rounded = 0;
 };
 
 Value contribution(Element element, std::uint64_t seed, int rank, int block, std::size_t i) {
   const std::uint64_t h = mix(seed * 1000003 + static_cast<std::uint64_t>(rank * 64 + block) * 2654435761u + i);
   if (element == Element::kAffine) return {0, 0, {h | 1, h >> 7, 1}};
+  if (element == Element::kRounded)  // of all magnitudes between 2^-20 and 2^19, and both signs
+    return {0, 0, {}, std::ldexp(static_cast<double>(h >> 12) + 1, -52 + static_cast<int>(h % 40) - 20) * ((h & 64) != 0 ? -1 : 1)};
   return {static_cast<std::int64_t>(h >> 20 & 7), rank * 1000 + static_cast<std::int32_t>(h >> 40 & 511), {}};
 }
 
 Value fold(Element element, const Value& left, const Value& right) {
   if (element == Element::kAffine) return {0, 0, compose(left.map, right.map)};
+  if (element == Element::kRounded) return {0, 0, {}, left.rounded + right.rounded};
   if (element != Element::kFloatInt) return {left.number + right.number, 0, {}};
   const bool keeps = left.number < right.number || (left.number == right.number && left.index <= right.index);
   return keeps ? left : right;
@@ -78,6 +83,7 @@ Bytes encode(Element element, const Value& v) {
     case Element::kInt8: return bytes_of(static_cast<std::int8_t>(v.number));
     case Element::kHalf: return bytes_of(to_half(v.number));
     case Element::kFloatInt: return bytes_of(fermata_float_int{static_cast<float>(v.number), v.index});
+    case Element::kRounded: return bytes_of(v.rounded);
     case Element::kAffine: break;
   }
   return bytes_of(v.map);
@@ -85,7 +91,8 @@ Bytes encode(Element element, const Value& v) {
 
 int type_of(Element element) {
   switch (element) {
-    case Element::kDouble: return FERMATA_DOUBLE;
+    case Element::kDouble:
+    case Element::kRounded: return FERMATA_DOUBLE;
     case Element::kInt32: return FERMATA_INT32;
     case Element::kInt8: return FERMATA_INT8;
     case Element::kHalf: return FERMATA_HALF;
@@ -99,14 +106,14 @@ bool several_out(int c) { return c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGA
 }  // namespace
 
 std::size_t size_of(Element element) {
-  constexpr std::size_t kSizes[] = {8, 4, 1, 2, 8, 24};
+  constexpr std::size_t kSizes[] = {8, 4, 1, 2, 8, 24, 8};
   return kSizes[static_cast<int>(element)];
 }
 
 std::string describe(const Shape& s) {
   constexpr const char* kNames[] = {"", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
                                     "alltoall", "scan", "exscan"};
-  constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine"};
+  constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded"};
   return std::string(kNames[s.collective]) + (s.irregular ? "v" : "") + "(" + std::to_string(s.count) + " " +
          kTypes[static_cast<int>(s.element)] + ", root " + std::to_string(s.root) + (s.in_place ? ", in place" : "") + ", seed " +
          std::to_string(s.seed) + ")";
@@ -126,10 +133,11 @@ Instance::Instance(const Shape& shape, int rank, int members)
   if (shape.element == Element::kAffine) {
     operation_.element = sizeof(Affine);
     operation_.fold = fold_affine;
-    operation_.ordered = 1;
+    operation_.ordered = FERMATA_RANK_ORDER;
   } else {
     operation_.type = type_of(shape.element);
     operation_.op = shape.element == Element::kFloatInt ? FERMATA_MINLOC : FERMATA_SUM;
+    if (shape.element == Element::kRounded) operation_.ordered = FERMATA_LEFT_TO_RIGHT;
   }
   fill(shape.seed);
 }
@@ -288,7 +296,8 @@ int Instance::own_function(fermata_member* m) const {
 }
 
 int Instance::call(fermata_member* member, bool as_data) const {
-  return as_data || shape_.element == Element::kAffine ? fermata_execute(member, &operation_) : own_function(member);
+  const bool only_data = shape_.element == Element::kAffine || shape_.element == Element::kRounded;
+  return as_data || only_data ? fermata_execute(member, &operation_) : own_function(member);
 }
 
 }  // namespace fermata::test

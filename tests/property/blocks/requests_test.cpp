@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "instance.hpp"
@@ -18,7 +19,7 @@ Shape shape_of(std::uint64_t n, int members) {
   constexpr std::size_t kCounts[] = {1, 6, 40, 257, 2100, 9000};
   Shape s;
   s.collective = static_cast<int>(n % 10) + 1;
-  s.element = kElements[n / 3 % 6];
+  s.element = kElements[n / 3 % std::size(kElements)];
   s.count = kCounts[n * 7 % 6];
   s.root = static_cast<int>(n % static_cast<unsigned>(members));
   s.in_place = n % 4 == 1;

@@ -37,7 +37,7 @@ TEST(Table, NamesAreUniqueAndSourced) {
     }
     EXPECT_GT(kinds, 0) << a.name;
   }
-  EXPECT_EQ(names.size(), 19u);
+  EXPECT_EQ(names.size(), 20u);
   EXPECT_EQ(find_algorithm("nothing"), nullptr);
 }
 

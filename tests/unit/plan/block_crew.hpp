@@ -50,17 +50,22 @@ class BlockCrew {
     for (const auto& queue : queues_) EXPECT_TRUE(queue.empty()) << "sent and never received";
   }
 
-  // In rank order, or in any order.
-  void check(bool rank_order) {
+  // In any order, in rank order, or left to right: a fold's text has parentheses around it.
+  enum class Order { kAny, kRanks, kLeftToRight };
+  void check(Order order) {
     for (std::int32_t r = 0; r < s_.members; ++r) {
       EXPECT_EQ(members_[r].input, members_[r].before) << "input of " << r << " was written";
       std::vector<Elements> got = members_[r].output;
       const std::vector<Elements> want = reference(r);
       for (Elements& block : got) {
-        for (std::string& e : block)
-          if (!rank_order && e.find(':') != std::string::npos) std::sort(e.begin() + static_cast<std::ptrdiff_t>(e.find(':')) + 1, e.end());
+        for (std::string& e : block) {
+          if (order == Order::kLeftToRight) continue;
+          std::erase_if(e, [](char c) { return c == '(' || c == ')'; });
+          if (order == Order::kAny && e.find(':') != std::string::npos)
+            std::sort(e.begin() + static_cast<std::ptrdiff_t>(e.find(':')) + 1, e.end());
+        }
       }
-      EXPECT_EQ(got, want) << "output of " << r;
+      EXPECT_EQ(got, order == Order::kLeftToRight ? with_parentheses(want) : want) << "output of " << r;
     }
   }
 
@@ -128,6 +133,20 @@ class BlockCrew {
     return out;
   }
 
+  // "abc" becomes "((ab)c)".
+  static std::vector<Elements> with_parentheses(std::vector<Elements> blocks) {
+    for (Elements& block : blocks) {
+      for (std::string& e : block) {
+        const std::size_t from = e.find(':') + 1;
+        if (from == 0 || e.size() < from + 2) continue;
+        std::string tree(1, e[from]);
+        for (std::size_t i = from + 1; i < e.size(); ++i) tree = "(" + tree + e[i] + ")";
+        e = e.substr(0, from) + tree;
+      }
+    }
+    return blocks;
+  }
+
   std::vector<Elements> reference(std::int32_t r) const {
     std::vector<Elements> out(blocks(r, false));
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -168,7 +187,7 @@ class BlockCrew {
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       const std::size_t a = left[i].find(':'), b = right[i].find(':');
       EXPECT_EQ(left[i].substr(0, a), right[i].substr(0, b)) << "folded with another element";
-      out.push_back(left[i] + right[i].substr(b + 1));
+      out.push_back(left[i].substr(0, a + 1) + "(" + left[i].substr(a + 1) + right[i].substr(b + 1) + ")");
     }
     return out;
   }

@@ -17,6 +17,7 @@ using test::Random;
 constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = false};
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
+constexpr OpTraits kLeftToRight{.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
 constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
 bool irregular_kind(Kind k) {
@@ -69,14 +70,15 @@ void run_and_check(const Schedule& s, Random& random, bool straight) {
   const std::vector<CompiledBlocks> programs = compile_all(s);
   ASSERT_EQ(std::ssize(programs), s.members);
   for (const CompiledBlocks& c : programs) check_form(c);
-  const bool rank_order = verify(s, kProduct).ok();
+  using Order = BlockCrew::Order;
+  const Order order = !verify(s, kProduct) ? Order::kAny : verify(s, kLeftToRight) ? Order::kLeftToRight : Order::kRanks;
   BlockCrew regular(s, programs, false, random);
   regular.run();
-  regular.check(rank_order);
+  regular.check(order);
   if (!straight) return;
   BlockCrew irregular(s, programs, true, random);
   irregular.run();
-  irregular.check(rank_order);
+  irregular.check(order);
 }
 
 bool uses_space(const std::vector<CompiledBlocks>& programs) {
@@ -272,8 +274,9 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
       const auto kind = static_cast<Kind>(k);
       for (const std::int32_t root : roots_of(kind, members)) {
         for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
-          for (const OpTraits op : {kFloatSum, kFloatProduct}) {
+          for (const OpTraits op : {kFloatSum, kFloatProduct, kLeftToRight}) {
             if (!folds(kind) && !op.commutative) continue;
+            if (op.left_to_right && members > 9) continue;  // the next test has every size
             const bool irregular = members % 2 == 0;
             const Schedule s = chosen(kind, members, root, bytes, irregular, op, nullptr);
             SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root));
@@ -291,6 +294,36 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
       }
     }
   }
+}
+
+TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
+  std::set<std::string> names;
+  for (const Kind kind : {Kind::kReduce, Kind::kAllreduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan}) {
+    for (std::size_t bytes = 1; bytes <= std::size_t{1} << 26; bytes *= FERMATA_TEST_SCALE == 1 ? 2 : 64) {
+      const Schedule s = chosen(kind, 5, has_root(kind) ? 2 : 0, bytes, false, kLeftToRight, nullptr);
+      SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " " + std::to_string(bytes));
+      names.insert(s.algorithm);
+      const std::int32_t pieces = s.chunks / blocks_of(kind, 5);
+      const std::int32_t at = kind == Kind::kReduce ? 2 : 4;
+      const std::int32_t chunk = kind == Kind::kReduceScatter ? at * pieces : 0;
+      EXPECT_EQ(result_expression(s, at, chunk), kind == Kind::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
+      EXPECT_TRUE(verify(s, kLeftToRight));
+    }
+  }
+  EXPECT_GT(names.size(), 2u);
+}
+
+TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
+  const Request allreduce{.kind = Kind::kAllreduce, .members = 4};
+  const Schedule tree = find_algorithm("butterfly")->build(allreduce);
+  EXPECT_TRUE(verify(tree, kFloatProduct));  // ((0+1)+(2+3)): in rank order
+  EXPECT_NE(verify(tree, kLeftToRight).error().message.find("((0+1)+(2+3)), not left to right"), std::string::npos);
+  EXPECT_TRUE(verify(find_algorithm("linear")->build(allreduce), kLeftToRight));
+  Schedule swapped = find_algorithm("in_order")->build({.kind = Kind::kReduce, .members = 4});
+  EXPECT_TRUE(verify(swapped, kLeftToRight));
+  std::swap(swapped.stages[0].transfers[1], swapped.stages[0].transfers[2]);
+  EXPECT_FALSE(verify(swapped, kLeftToRight));
+  EXPECT_TRUE(verify(swapped, kFloatSum));
 }
 
 TEST(BlockChoice, SizeDecides) {
