@@ -400,6 +400,15 @@ bool BlockOperation::lacks(std::uint32_t rank) const {
   });
 }
 
+std::size_t BlockOperation::open_bytes() const {
+  std::size_t bytes = 0;
+  any_open([&](const BlockTransfer&, std::uint32_t t) {
+    bytes += (work_[t].elements - work_[t].done) * call_.element;
+    return false;
+  });
+  return bytes;
+}
+
 std::uint32_t BlockOperation::awaited() const {
   std::uint32_t peer = program_->rank;
   any_open([&](const BlockTransfer& x, std::uint32_t) {

@@ -135,6 +135,8 @@ class BlockOperation {
   bool ready() const;
   // The member that the first unfinished transfer is with; its own rank if none.
   std::uint32_t awaited() const;
+  // What is to be moved by it and those it works with before its stage is over.
+  std::size_t open_bytes() const;
   bool is_prepared() const { return program_ != nullptr; }
   bool over() const { return stage_ == program_->stage_count || status_ != Status::kOk; }
   Status status() const { return status_; }

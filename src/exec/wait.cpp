@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
 constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
+constexpr std::size_t kBytesPerNs = 4;            // that another member copies at least while nobody disturbs it
+constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
 
 }  // namespace
 
@@ -140,6 +142,7 @@ struct Member::LineWait {
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
   std::uint32_t peer() const { return m.cursor_.at().peer; }
+  std::int64_t expected_ns() const { return 0; }
 };
 
 struct Member::BlockWait {
@@ -179,9 +182,21 @@ struct Member::BlockWait {
   Status look(std::int64_t waited_ns) const { return m.look_for_requests(waited_ns); }
   std::uint32_t peer() const {
     const Hold hold(m);
-    const BlockRequest* r = requests[0];
-    if (!r->operation.is_prepared()) r = m.ordered_.first != nullptr ? m.ordered_.first : m.unordered_.first;
+    const BlockRequest* r = awaited();
     return r != nullptr ? r->operation.awaited() : m.rank_;
+  }
+  std::int64_t expected_ns() const {
+    const Hold hold(m);
+    const BlockRequest* r = awaited();
+    const std::size_t ns = r != nullptr ? r->operation.open_bytes() / kBytesPerNs : 0;
+    return ns < kMostExpectedNs ? static_cast<std::int64_t>(ns) : kMostExpectedNs;
+  }
+
+ private:
+  const BlockRequest* awaited() const {
+    const BlockRequest* r = requests[0];
+    if (r->operation.is_prepared()) return r;
+    return m.ordered_.first != nullptr ? m.ordered_.first : m.unordered_.first;
   }
 };
 
@@ -216,6 +231,7 @@ Status Member::wait_with(Policy& policy, What what) {
       return Status::kTimeout;
     }
     const bool others = progress_others();
+    if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();  // who spins has the time
     view.last_action = policy.next(view);
     switch (view.last_action) {
       case WaitAction::kSpin: break;

@@ -22,6 +22,7 @@ enum class WaitAction : std::uint8_t { kSpin, kYield, kPark };
 struct WaitView {
   std::int64_t waited_ns = 0;
   std::int64_t last_action_ns = 0;
+  std::int64_t expected_ns = 0;  // that the others need to move what is awaited, if they are at it
   std::int64_t now_ns = 0;  // monotonic
   std::uint64_t call = 0;  // number of the team's call that is waited in: the same at all members
   WaitAction last_action = WaitAction::kSpin;
@@ -136,7 +137,7 @@ class AutoWait {
     }
     if (parting_ && view.waited_ns < kPartNs) return WaitAction::kSpin;
     if (may_yield && (view.first || (shared_ && yields_ < kMostYields))) return WaitAction::kYield;
-    return view.waited_ns < kSpinNs ? WaitAction::kSpin : WaitAction::kPark;
+    return view.waited_ns < kSpinNs + view.expected_ns ? WaitAction::kSpin : WaitAction::kPark;
   }
 
   // Spun to the end, and then parked.
