@@ -26,8 +26,9 @@ struct Trial {
 };
 
 std::string times_slower(const char* how, double ratio) {
-  char text[48];
-  if (ratio < 1.005) std::snprintf(text, sizeof text, "%s equal", how);
+  char text[64];
+  if (ratio < 0.97) std::snprintf(text, sizeof text, "%s %.1fx faster, but in more steps", how, 1 / ratio);
+  else if (ratio < 1.005) std::snprintf(text, sizeof text, "%s equal", how);
   else if (ratio < 1.1) std::snprintf(text, sizeof text, "%s %.0f%% slower", how, 100 * (ratio - 1));
   else std::snprintf(text, sizeof text, "%s %.1fx slower", how, ratio);
   return text;

@@ -52,6 +52,7 @@ struct BlockCase {
 struct BlockCandidate {
   std::string name;  // "ring*8": the algorithm as spelled, and into how many segments it is cut; "ring/linear (2 x 4)": along a tree
   double ns = 0;     // predicted, from the last arrival to the last departure
+  std::size_t steps = 0;  // stages and transfers
   const Algorithm* algorithm = nullptr;  // of the table; else it is number `composed` of the compositions
   std::int32_t degree = 2, segments = 1;
   std::size_t composed = 0;
@@ -66,7 +67,8 @@ class BlockChooser {
   // model: of as many members; nullptr: flat_model.
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
-  // Cheapest first; of equals the simpler. Not verified yet: hundreds of schedules of many members at once would fill the memory.
+  // Cheapest first; of equals the simpler, and where calls overlap (rooted collectives) that is as far as one is worth a longer path
+  // than another. Not verified yet: hundreds of schedules of many members at once would fill the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 

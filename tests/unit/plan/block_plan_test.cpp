@@ -176,9 +176,11 @@ TEST(BlockPlan, PredictedBestFirst) {
     EXPECT_EQ(plan->origin, "estimated");
     ASSERT_GT(plan->entries.size(), 1u);
     EXPECT_EQ(plan->entries.front().verdict, "chosen");
+    // Where calls overlap, a shorter path is worth a quarter.
+    const double worth = has_root(plan->kind) ? 1.25 : 1;
     for (const BlockEntry& e : plan->entries)
       if (e.verdict.starts_with("predicted")) {
-        EXPECT_GE(e.predicted_ns, plan->entries.front().predicted_ns);
+        EXPECT_GE(worth * e.predicted_ns, plan->entries.front().predicted_ns);
       }
     const std::string text = explain(*plan, key_of(t, plan->kind, 8));
     for (const std::string& shown : {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})

@@ -112,6 +112,15 @@ TEST_F(AutoWaitTest, DearYieldsThatTakeATenthOfTheTimeParkNobody) {
     EXPECT_EQ(crowded.next(after_yield(call, kSlice / 3, static_cast<std::int64_t>(call) * 10 * kMs)), WaitAction::kYield);
 }
 
+// There members choose schedules and touch memory for the first time.
+TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
+  std::int64_t now = 100 * kMs;
+  for (std::uint64_t call = 1; call <= 4; ++call)
+    for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(crowded.next(after_yield(call, kSlice, now)), WaitAction::kYield);
+  EXPECT_EQ(crowded.next(after_yield(5, kSlice, now)), WaitAction::kYield);
+  EXPECT_EQ(crowded.next(after_yield(5, kSlice, now + 2 * kSlice)), WaitAction::kPark);
+}
+
 TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
   AutoWait other(true, 2, &pace);
   EXPECT_EQ(crowded.next(after_yield(10, kSlice, 100 * kMs)), WaitAction::kYield);
@@ -119,8 +128,8 @@ TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
 }
 
 TEST_F(AutoWaitTest, CheapYieldsWinTrustBack) {
-  crowded.next(after_yield(1, kSlice, 100 * kMs));
-  crowded.next(after_yield(1, kSlice, 106 * kMs));
+  crowded.next(after_yield(11, kSlice, 100 * kMs));
+  crowded.next(after_yield(11, kSlice, 106 * kMs));
   ASSERT_GT(pace.length.load(), 0U);
   for (std::uint64_t call = 0; call < 20'000; ++call) crowded.next(after_yield(1'000'000 + call, 700, 200 * kMs));
   EXPECT_EQ(pace.length.load(), 0U);
