@@ -33,10 +33,19 @@ class Input {
   std::size_t at_ = 0;
 };
 
+struct Plans {
+  Plans() = default;
+  Plans(const Plans&) = delete;
+  ~Plans() {
+    for (fermata_plan* plan : owned) fermata_plan_destroy(plan);
+  }
+  std::vector<fermata_plan*> owned;
+};
+
 // Plans are made once: the fuzzer is after what runs them.
-const std::vector<const fermata_plan*>& plans(int members) {
-  static std::array<std::vector<const fermata_plan*>, kMostMembers + 1> made;
-  std::vector<const fermata_plan*>& mine = made[static_cast<std::size_t>(members)];
+const std::vector<fermata_plan*>& plans(int members) {
+  static std::array<Plans, kMostMembers + 1> made;
+  std::vector<fermata_plan*>& mine = made[static_cast<std::size_t>(members)].owned;
   for (int kind = FERMATA_BARRIER; kind <= FERMATA_ALLREDUCE && mine.size() < 8; ++kind)
     for (const std::size_t payload : {kind == FERMATA_BARRIER ? std::size_t{0} : std::size_t{56}, std::size_t{8}}) {
       fermata_plan_request r = FERMATA_PLAN_REQUEST_INIT;
