@@ -78,7 +78,9 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
       straight_(wanted.irregular && hidden_sizes(wanted.kind)) {
   consider_table();
   if (!straight_) consider_compositions();
-  std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) { return a.ns < b.ns; });
+  std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {
+    return a.ns != b.ns ? a.ns < b.ns : a.path_ns < b.path_ns;  // where memory is what is short, many are equal
+  });
   if (!has_root(wanted_.kind) || ranked_.empty()) return;
   const double limit = ranked_.front().ns * (1 + kStreamNoise);
   const auto end = std::find_if(ranked_.begin(), ranked_.end(), [&](const BlockCandidate& c) { return c.ns > limit; });
@@ -89,12 +91,14 @@ Request BlockChooser::request(std::int32_t degree) const {
   return {.kind = wanted_.kind, .members = wanted_.members, .root = wanted_.root, .degree = degree};
 }
 
-double BlockChooser::time_of(const Schedule& schedule) const {
+void BlockChooser::predict(const Schedule& schedule, BlockCandidate& candidate) const {
   const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
   const double whole = static_cast<double>(wanted_.bytes), chunk = whole / pieces;
   const double direct_from = folds(schedule.kind) ? model_.bytes.direct_fold_from : model_.bytes.direct_from;
   const bool instead = has_root(schedule.kind) && chunk < direct_from && direct_from <= whole;
-  return cost(schedule, model_, LayoutChoice{}, chunk).critical_path_ns * (instead ? kSlotsInstead : 1);
+  const Cost predicted = cost(schedule, model_, LayoutChoice{}, chunk);
+  candidate.ns = predicted.critical_path_ns * (instead ? kSlotsInstead : 1);
+  candidate.path_ns = *std::max_element(predicted.departure_ns.begin(), predicted.departure_ns.end());
 }
 
 void BlockChooser::consider_table() {
@@ -133,7 +137,7 @@ void BlockChooser::consider_compositions() {
 
 void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) {
   if (straight_ && !goes_straight(schedule)) return;
-  candidate.ns = time_of(schedule);
+  predict(schedule, candidate);
   cut(schedule, candidate);
   candidate.steps = (schedule.stages.size() + schedule.transfer_count()) * static_cast<std::size_t>(candidate.segments);
   candidate.name = schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
@@ -149,14 +153,15 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
     if (static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments) < kLeastSegmentBytes) break;
     if (schedule.transfer_count() * static_cast<std::size_t>(segments) > kMostPipelined) break;
     if (std::int64_t{schedule.chunks} * segments > kMaxScheduleChunks) break;
-    const double ns = time_of(pipeline(schedule, segments));
-    if (ns > kWorthwhile * best.ns) {
+    BlockCandidate piped = best;
+    predict(pipeline(schedule, segments), piped);
+    if (piped.ns > kWorthwhile * best.ns) {
       ++in_vain;
       continue;
     }
     in_vain = 0;
+    best = piped;
     best.segments = segments;
-    best.ns = ns;
   }
 }
 

@@ -148,8 +148,15 @@ double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processe
       if (!probe::await(flag(me + 1), e, control) || !probe::await(flag(me + members - 1), e, control)) return;
     }
   };
-  const auto times = probe::sample({cpus, processes, seconds}, 1, role);
-  return times.empty() ? 0 : times[0] / static_cast<double>(members * kShare);
+  // Who loses its CPU holds up all: of several tries the least disturbed.
+  constexpr int kTries = 3;
+  double least = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const auto times = probe::sample({cpus, processes, seconds / kTries}, 1, role);
+    if (times.empty()) return 0;
+    least = i == 0 ? times[0] : std::min(least, times[0]);
+  }
+  return least / static_cast<double>(members * kShare);
 }
 
 }  // namespace fermata
