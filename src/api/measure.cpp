@@ -1,15 +1,13 @@
 #include "api/measure.hpp"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "api/handles.hpp"
+#include "api/measure_crew.hpp"
 #include "exec/member.hpp"
 
 namespace fermata {
@@ -130,36 +128,6 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   if (member != nullptr) member->leave();
 }
 
-Status run_threads(Team* team, const ProgramHeader& program, const PlanKey& key, Timing& timing) {
-  std::vector<std::thread> crew;
-  for (std::uint32_t r = 0; r < program.members; ++r) {
-    const std::int32_t cpu = key.cpus.empty() ? -1 : key.cpus[r];
-    crew.emplace_back([&, r, cpu] { work(team, program, r, cpu, timing); });
-  }
-  for (std::thread& t : crew) t.join();
-  return Status::kOk;
-}
-
-Status run_processes(Team* team, const ProgramHeader& program, const PlanKey& key, Timing& timing) {
-  std::vector<pid_t> crew;
-  Status status = Status::kOk;
-  for (std::uint32_t r = 0; r < program.members; ++r) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      work(team, program, r, key.cpus.empty() ? -1 : key.cpus[r], timing);
-      _exit(0);
-    }
-    if (pid < 0) {
-      status = Status::kSystem;
-      team->break_with(Status::kBroken, 0);
-      break;
-    }
-    crew.push_back(pid);
-  }
-  for (const pid_t pid : crew) waitpid(pid, nullptr, 0);
-  return status;
-}
-
 Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
   const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
   if (!key.cpus.empty() && key.cpus.size() != program.members)
@@ -178,14 +146,17 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
     return Error{Status::kMemory, "measuring: mmap failed"};
   }
   auto& timing = *new (page) Timing;
-  const Status ran = options.shared ? run_processes(team, program, key, timing) : run_threads(team, program, key, timing);
+  const bool ran = run_members(
+      key.engine, program.members,
+      [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
+      [&] { team->break_with(Status::kBroken, 0); });
   // All members have ended, and were waited for.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                 // order: see above
   const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);            // order: see above
   const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));          // order: see above
   munmap(page, Timing::bytes(program.members));
   team->release();
-  if (ran != Status::kOk) return Error{ran, "measuring: fork failed"};
+  if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
   if (failed != 0) return Error{static_cast<Status>(-failed), std::string("measuring ") + program.algorithm + ": a member failed"};
   return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);
 }

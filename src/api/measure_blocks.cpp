@@ -1,15 +1,13 @@
 // The planner's way to running operations on blocks: as programs call them, with the candidate's programs in the place of the chosen ones.
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <new>
-#include <thread>
 #include <vector>
 
 #include "api/blocks.hpp"
 #include "api/measure.hpp"
+#include "api/measure_crew.hpp"
 #include "os/os.hpp"
 #include "schedule/verify.hpp"
 
@@ -105,32 +103,6 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
   if (member != nullptr) fermata_member_leave(member);
 }
 
-bool run_threads(const Subject& subject, Timing& timing) {
-  std::vector<std::thread> crew;
-  for (std::uint32_t r = 0; r < static_cast<std::uint32_t>(subject.key.members); ++r)
-    crew.emplace_back([&, r] { work(r, subject, timing); });
-  for (std::thread& t : crew) t.join();
-  return true;
-}
-
-bool run_processes(const Subject& subject, Timing& timing) {
-  std::vector<pid_t> crew;
-  for (std::uint32_t r = 0; r < static_cast<std::uint32_t>(subject.key.members); ++r) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      work(r, subject, timing);
-      _exit(0);
-    }
-    if (pid < 0) {
-      subject.team->team->break_with(Status::kBroken, 0);
-      break;
-    }
-    crew.push_back(pid);
-  }
-  for (const pid_t pid : crew) waitpid(pid, nullptr, 0);
-  return crew.size() == static_cast<std::size_t>(subject.key.members);
-}
-
 Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t bytes, int) {
   const auto proof = verify(schedule, OpTraits{.associative = false, .commutative = true, .idempotent = false});
   if (!proof) return proof.error();
@@ -147,7 +119,9 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   }
   auto& timing = *new (page) Timing;
   const Subject subject{schedule, *proof, key, bytes, team};
-  const bool ran = key.engine == Engine::kProcesses ? run_processes(subject, timing) : run_threads(subject, timing);
+  const bool ran = run_members(
+      key.engine, static_cast<std::uint32_t>(key.members), [&](std::uint32_t rank) { work(rank, subject, timing); },
+      [&] { team->team->break_with(Status::kBroken, 0); });
   // All members have ended, and were waited for.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                  // order: see above
   const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));       // order: see above
