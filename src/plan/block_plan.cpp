@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 #include "plan/blocks.hpp"
 #include "plan/search.hpp"
+#include "plan/text.hpp"
 #include "profile/statistics.hpp"
 #include "profile/utc.hpp"
 #include "schedule/verify.hpp"
@@ -26,12 +26,8 @@ struct Trial {
 };
 
 std::string times_slower(const char* how, double ratio) {
-  char text[64];
-  if (ratio < 0.97) std::snprintf(text, sizeof text, "%s %.1fx faster, but in more steps", how, 1 / ratio);
-  else if (ratio < 1.005) std::snprintf(text, sizeof text, "%s equal", how);
-  else if (ratio < 1.1) std::snprintf(text, sizeof text, "%s %.0f%% slower", how, 100 * (ratio - 1));
-  else std::snprintf(text, sizeof text, "%s %.1fx slower", how, ratio);
-  return text;
+  if (ratio < 0.97) return format("%s %.1fx faster, but in more steps", how, 1 / ratio);
+  return ratio < 1.005 ? std::string(how) + " equal" : slower_by(how, ratio);
 }
 
 // Interleaved: drift meets all alike.

@@ -1,14 +1,14 @@
 // Plans of operations on blocks as files, and as text for people.
 #include <algorithm>
 #include <bit>
-#include <cstdarg>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "plan/block_plan.hpp"
+#include "plan/text.hpp"
 #include "profile/store.hpp"
 #include "topo/json_reader.hpp"
+#include "topo/json_text.hpp"
 
 namespace fermata {
 namespace {
@@ -18,9 +18,6 @@ constexpr double kMostNs = 1e12;
 constexpr std::size_t kMostPlans = 4096, kMostEntries = 4096;
 constexpr std::int32_t kMostMembers = 1024;
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 std::string number(double value) { return nlohmann::json(value).dump(); }
 const char* name_of(Engine engine) { return engine == Engine::kThreads ? "threads" : "processes"; }
 
@@ -84,15 +81,6 @@ std::string plan_text(const BlockPlan& plan) {
 
 bool is_for(const BlockPlans& plans, const PlanKey& key) {
   return plans.fingerprint == key.fingerprint && plans.engine == key.engine && plans.members == key.members && plans.cpus == key.cpus;
-}
-
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, pattern);
-  std::vsnprintf(text, sizeof text, pattern, args);
-  va_end(args);
-  return text;
 }
 
 std::string ns(double value) {

@@ -1,9 +1,8 @@
 // A plan for people: at most 100 columns.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
 #include "plan/cluster.hpp"
+#include "plan/text.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {
@@ -14,15 +13,6 @@ constexpr std::int32_t kMatrixMembers = 16;
 constexpr std::size_t kRunnersUp = 12;
 constexpr std::size_t kSignalsShown = 12;
 constexpr int kLevelLines = 40;
-
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
-  char text[512];
-  va_list args;
-  va_start(args, pattern);
-  std::vsnprintf(text, sizeof text, pattern, args);
-  va_end(args);
-  return text;
-}
 
 // Breaks a line at spaces; the rest goes on under `indent` spaces.
 std::string wrapped(const std::string& line, std::size_t indent) {

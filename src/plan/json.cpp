@@ -6,6 +6,7 @@
 #include "plan/search.hpp"
 #include "schedule/print.hpp"
 #include "topo/json_reader.hpp"
+#include "topo/json_text.hpp"
 
 namespace fermata {
 namespace {
@@ -15,9 +16,6 @@ constexpr double kMostNs = 1e15;
 constexpr std::int32_t kMostMembers = 4096;
 constexpr int kDeepest = 16;
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 std::string number(double value) { return nlohmann::json(std::isfinite(value) ? value : 0.0).dump(); }
 
 std::string list(const std::vector<std::int32_t>& values) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "plan/choices.hpp"
+#include "plan/text.hpp"
 #include "profile/utc.hpp"
 #include "schedule/verify.hpp"
 
@@ -300,11 +301,7 @@ class Search {
 };
 
 std::string times_slower(const char* how, double ratio) {
-  char text[48];
-  if (ratio < 1.005) std::snprintf(text, sizeof text, "%s equal, more work", how);
-  else if (ratio < 1.1) std::snprintf(text, sizeof text, "%s %.0f%% slower", how, 100 * (ratio - 1));
-  else std::snprintf(text, sizeof text, "%s %.1fx slower", how, ratio);
-  return text;
+  return ratio < 1.005 ? std::string(how) + " equal, more work" : slower_by(how, ratio);
 }
 
 std::vector<Candidate> Search::runners_up(std::size_t best) const {

@@ -5,6 +5,7 @@
 #include "profile/levels.hpp"
 #include "profile/profile.hpp"
 #include "topo/json.hpp"
+#include "topo/json_text.hpp"
 
 namespace fermata {
 
@@ -12,10 +13,6 @@ namespace {
 
 constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
-
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 std::string number(double value) { return nlohmann::json(value).dump(); }
 

@@ -1,4 +1,5 @@
 #include "topo/json.hpp"
+#include "topo/json_text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -109,9 +110,6 @@ Result<Topology> topology_from_node(const JsonNode& node) {
 }
 
 std::string to_json(const Topology& t) {
-  const auto quoted = [](const std::string& text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
   std::string out = "{\n";
   out += "  \"source\": " + quoted(t.source) + ",\n";
   out += "  \"model\": " + quoted(t.model) + ",\n";

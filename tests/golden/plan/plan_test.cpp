@@ -2,7 +2,6 @@
 // purpose: tests/golden/plan/update rewrites the texts.
 #include <gtest/gtest.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -10,21 +9,13 @@
 #include "algo/algorithm.hpp"
 #include "plan/cluster.hpp"
 #include "plan/plan.hpp"
+#include "plan/text.hpp"
 #include "profile/store.hpp"
 
 namespace fermata {
 namespace {
 
 const std::string kRoot = FERMATA_SOURCE_DIR;
-
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
-  char text[512];
-  va_list args;
-  va_start(args, pattern);
-  std::vsnprintf(text, sizeof text, pattern, args);
-  va_end(args);
-  return text;
-}
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = kRoot + "/tests/golden/plan/" + name;

@@ -1,0 +1,21 @@
+#include "plan/text.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace fermata {
+
+std::string format(const char* pattern, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, pattern);
+  std::vsnprintf(text, sizeof text, pattern, args);
+  va_end(args);
+  return text;
+}
+
+std::string slower_by(const char* how, double ratio) {
+  return ratio < 1.1 ? format("%s %.0f%% slower", how, 100 * (ratio - 1)) : format("%s %.1fx slower", how, ratio);
+}
+
+}  // namespace fermata

@@ -1,0 +1,16 @@
+// What is said of plans, for people.
+#ifndef FERMATA_PLAN_TEXT_HPP
+#define FERMATA_PLAN_TEXT_HPP
+
+#include <string>
+
+namespace fermata {
+
+// As printf; at most 511 characters.
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+
+// "predicted 12% slower", "measured 1.8x slower": how, by the ratio of the times.
+std::string slower_by(const char* how, double ratio);
+
+}  // namespace fermata
+#endif
