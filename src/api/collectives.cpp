@@ -99,11 +99,9 @@ int fermata_resume(fermata_member* member) {
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  if (member != nullptr && in != nullptr && in != FERMATA_IN_PLACE && out != nullptr) [[likely]] {
-    const Status again = member->member->allreduce_again(in, out, count, static_cast<unsigned>(type), static_cast<unsigned>(op));
-    if (again == Status::kOk) [[likely]] return FERMATA_OK;
-    if (again != Status::kUnsupported) return failed(member, again);
-  }
+  if (member == nullptr || in == nullptr || out == nullptr) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
+  if (member->member->repeats(count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
+    return answer(member, member->member->allreduce_again(in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 

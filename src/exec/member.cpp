@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bit>
+
 namespace fermata::exec {
 namespace {
 
@@ -173,22 +175,81 @@ Status Member::finish() {
   return Status::kMismatch;
 }
 
-// barrier() has stopped at an await.
-Status Member::late_for_barrier() {
-  gate_ = 0;
-  load_ = Load::kNothing;
-  return wait();
+// Works out the first signal of the plan's next episode.
+void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
+  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  opening = TeamCursor::opening(plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// allreduce_again() has stopped at an await.
-Status Member::late(std::uint64_t value, void* out) {
+void Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
+  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  memory_.root = 0;
+  cursor_.follow(memory_, plan.steps, ++*plan.episodes, opening.header);
+  say_call<RealAtomics>(*status_, ++sequence_, call);
+  prepare(slot, opening, own_tag);
+}
+
+template <Load L, class Folds>
+[[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, Folds fold) {
+  switch (cursor_.round<L>(memory_, value, fold, spins_)) {
+    case TeamCursor::Round::kOver: break;
+    case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
+    case TeamCursor::Round::kLate: return late<L>(value, out);
+  }
+  if constexpr (L != Load::kNothing) copy_bytes(out, &value, 8);
+  say_over<RealAtomics>(*status_, sequence_);
+  return Status::kOk;
+}
+
+template <Load L, class Folds>
+[[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, Folds fold) {
+  cursor_.ring_again(memory_);
+  return go_round<L>(value, out, fold);
+}
+
+// go_round() has stopped at an await.
+template <Load L>
+[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out) {
   gate_ = 0;
-  load_ = Load::kOneWord;
-  carried_ = {.words = 1, .fold = repeat_.fold};
-  regs_[0][0] = value;
-  out_ = out;
-  out_bytes_ = 8;
+  load_ = L;
+  if constexpr (L != Load::kNothing) {
+    carried_ = {.words = 1, .fold = repeat_.fold};
+    regs_[0][0] = value;
+    out_ = out;
+    out_bytes_ = 8;
+  }
   return run();
+}
+
+Status Member::rest_of_barrier() {
+  follow(PlanSlot::kBarrier, barrier_opening_, Call{}.packed(), Call{}.packed());
+  return go_round<Load::kNothing>(0, nullptr, nullptr);
+}
+
+// The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
+Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
+  follow(PlanSlot::kAllreduce8, word_opening_, repeat_.call, repeat_.tag);
+  if (repeat_.op != Op::kSum || repeat_.type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
+  return go_round<Load::kOneWord>(value, out, [](std::uint64_t left, std::uint64_t right) {
+    return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
+  });
+}
+
+Status Member::other_barrier() {
+  if (barrier_rounds_ && gate_ == os::fork_generation()) {
+    prepare(PlanSlot::kBarrier, barrier_opening_, Call{}.packed());
+    return barrier();
+  }
+  if (barrier_carries_) return barrier_with_tag(0);
+  const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
+  if (ready != Status::kOk) [[unlikely]] return ready;
+  if (!cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[unlikely]] {
+    load_ = Load::kNothing;
+    return wait();
+  }
+  if (cursor_.status() != Status::kOk) [[unlikely]] return finish();
+  over();
+  return Status::kOk;
 }
 
 // A barrier that carries 8 bytes: tags, or, where the barrier's own plan has words, nothing but the histories.

@@ -94,29 +94,12 @@ class Member {
   void leave();  // and free
 
   [[gnu::always_inline]] Status barrier() {
-    if (barrier_rounds_ && gate_ == os::fork_generation()) [[likely]] {
-      const Bound& plan = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
-      std::uint64_t nothing = 0;
-      memory_.region = plan.region;
-      memory_.root = 0;
-      const std::uint64_t episode = ++*plan.episodes;
-      const std::uint64_t tag = history_.tag(Call{}.packed());
-      const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, Call{}.packed()); };
-      if (!cursor_.rounds<Load::kNothing>(memory_, plan.steps, episode, tag, nothing, nullptr, spins_, behind)) [[unlikely]]
-        return late_for_barrier();
-      say_over<RealAtomics>(*status_, sequence_);
-      return Status::kOk;
+    if (barrier_opening_.is_known() && gate_ == os::fork_generation()) [[likely]] {
+      memory_.region = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)].region;
+      TeamCursor::open<Load::kNothing>(memory_, barrier_opening_, 0);
+      return rest_of_barrier();
     }
-    if (barrier_carries_) [[unlikely]] return barrier_with_tag(0);
-    const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
-    if (ready != Status::kOk) [[unlikely]] return ready;
-    if (!cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[unlikely]] {
-      load_ = Load::kNothing;
-      return wait();
-    }
-    if (cursor_.status() != Status::kOk) [[unlikely]] return finish();
-    over();
-    return Status::kOk;
+    return other_barrier();
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
@@ -125,27 +108,24 @@ class Member {
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
-    if (bytes == 8) repeat_ = {rounds_ ? count : kNoCall, type, op, fold_of(op, type), call.packed(), History::own_tag(call.packed())};
+    if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
+      repeat_ = {count, type, op, fold_of(op, type), call.packed(), History::own_tag(call.packed())};
+      prepare(PlanSlot::kAllreduce8, word_opening_, repeat_.tag);
+      return allreduce_again(in, out);
+    }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // The call of repeat_ once more, by the shortest path: its arguments are known to be good. kUnsupported: it is another call.
-  [[gnu::always_inline]] Status allreduce_again(const void* in, void* out, std::size_t count, std::uint32_t type, std::uint32_t op) {
-    if (count != repeat_.count || type != static_cast<std::uint32_t>(repeat_.type) || op != static_cast<std::uint32_t>(repeat_.op) ||
-        gate_ != os::fork_generation())
-      return Status::kUnsupported;
-    const Bound& plan = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
-    std::uint64_t value = word_at(in, 0, 8);
-    memory_.region = plan.region;
-    memory_.root = 0;
-    const std::uint64_t episode = ++*plan.episodes;
-    const auto behind = [&] { say_call<RealAtomics>(*status_, ++sequence_, repeat_.call); };
-    const std::uint64_t tag = history_.tag(repeat_.tag);
-    if (!cursor_.rounds<Load::kOneWord>(memory_, plan.steps, episode, tag, value, repeat_.fold, spins_, behind)) [[unlikely]]
-      return late(value, out);
-    copy_bytes(out, &value, 8);
-    say_over<RealAtomics>(*status_, sequence_);
-    return Status::kOk;
+  // The call of repeat_ once more? Then its arguments are known to be good, and the shortest path is open.
+  [[gnu::always_inline]] bool repeats(std::size_t count, std::uint32_t type, std::uint32_t op) const {
+    return count == repeat_.count && type == static_cast<std::uint32_t>(repeat_.type) && op == static_cast<std::uint32_t>(repeat_.op) &&
+           word_opening_.is_known() && gate_ == os::fork_generation();
+  }
+  [[gnu::always_inline]] Status allreduce_again(const void* in, void* out) {
+    const std::uint64_t value = word_at(in, 0, 8);
+    memory_.region = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)].region;
+    TeamCursor::open<Load::kOneWord>(memory_, word_opening_, value);
+    return rest_of_allreduce(value, out);
   }
   // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
   Status allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
@@ -236,6 +216,8 @@ class Member {
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words_of(call.bytes), word);
     // Behind the first signal: only who has waited for long looks at these.
     gate_ = 0;
+    if (slot == PlanSlot::kBarrier) barrier_opening_.forget();
+    if (slot == PlanSlot::kAllreduce8) word_opening_.forget();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
@@ -243,6 +225,8 @@ class Member {
   // A call that others may not wait for: what comes next compares it.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     history_.add(call);
+    barrier_opening_.forget();
+    word_opening_.forget();
     barrier_carries_ = tagged_ || barrier_has_words_;
   }
   Status refusal() const;
@@ -287,8 +271,19 @@ class Member {
     }
     return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
   }
+  // The shortest path, of the barrier's and repeat_'s plans if they go in rounds: what is behind the first signal. Functions of their own,
+  // so that no frame is made before it, and none taken down behind the last look.
+  [[gnu::noinline]] Status rest_of_barrier();
+  [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
+  void follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
+  template <Load L, class Folds>
+  Status go_round(std::uint64_t value, void* out, Folds fold);
+  template <Load L, class Folds>
+  Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
+  template <Load L>
   Status late(std::uint64_t value, void* out);
-  Status late_for_barrier();
+  [[gnu::noinline]] Status other_barrier();
+  void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
   // The end of a call off the shortest path: results, tags and errors.
   Status finish();
   void over() {
@@ -366,9 +361,8 @@ class Member {
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
   // The last allreduce of one whole word, if its plan goes in rounds.
-  static constexpr std::size_t kNoCall = ~std::size_t{0};
   struct Repeat {
-    std::size_t count = kNoCall;
+    std::size_t count = 0;
     Type type = Type::kInt32;
     Op op = Op::kSum;
     FoldFn fold = nullptr;
@@ -379,6 +373,8 @@ class Member {
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
+  // Of their next episodes, as the history is now; unknown: not yet worked out, or something has come between.
+  TeamCursor::Opening barrier_opening_, word_opening_;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;
