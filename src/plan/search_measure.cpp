@@ -18,6 +18,9 @@ constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;   // of predictions
+// Where members share CPUs the scheduler decides most of it, and once a co-tenant has them park, who waits for less wins by far (4 members,
+// 2 CPUs, 2 burning processes: complete 22 us, counter 9).
+constexpr double kCrowdedNoise = 0.2;
 constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
 
 // Half the distance between the quartiles: what a repeat may differ by without meaning anything.
@@ -77,8 +80,8 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
   if (options.progress) options.progress(1, "timed");
 }
 
-std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
-                 const std::vector<std::size_t>& finalists) {
+std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
+                 bool crowded) {
   const auto time_of = [&](std::size_t f) {
     return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns;
   };
@@ -92,13 +95,15 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   for (const std::size_t f : finalists)
     if (stands(f) && (!stands(best) || time_of(f) < time_of(best))) best = f;
   const bool streams = entries[best].credit_batch > 0;
-  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
+  const double least = crowded ? kCrowdedNoise : kLeastNoise;
+  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, least, kMostNoise)
                        : streams ? kStreamNoise
+                       : crowded ? kCrowdedNoise
                                  : kModelNoise;
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = drafts[e.draft].schedule;
-    return std::array<double, 6>{timed ? 0 : std::round(e.latency_ns),
+    return std::array<double, 6>{timed || crowded ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  // Where episodes overlap more slots amortize more credits; else each is only memory.

@@ -123,9 +123,11 @@ class AutoWait {
   static constexpr std::uint32_t kFirstBrief = 16;
   static constexpr std::uint32_t kMostBrief = 1024;    // 50 us in so many calls
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
-  static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; 64 members' own turns are not
+  static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; the own turns of 12 members to a CPU are not,
+  static constexpr std::int64_t kTurnNs = 32'000;      // each of which may take so long
   static constexpr std::int64_t kSliceNs = 1'000'000;
-  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU
+  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU,
+  static constexpr std::int64_t kLostNs = 5'000'000;     // if they take so much: two of 1 ms each, one behind the other, are common
   static constexpr std::uint64_t kFirstCalls = 4;
   static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
@@ -155,7 +157,7 @@ class AutoWait {
   void judge(const WaitView& view) {
     if (view.first || view.last_action != WaitAction::kYield) return;
     const std::int64_t ns = view.last_action_ns;
-    const std::int64_t fair = switch_ns_ * turns_ * kDear;
+    const std::int64_t fair = (switch_ns_ * kDear > kTurnNs ? switch_ns_ * kDear : kTurnNs) * turns_;
     if (ns > (fair > kFloorNs ? fair : kFloorNs)) return dear(view.now_ns, ns, view.call);
     if (ns < switch_ns_ || switch_ns_ == 0) switch_ns_ = ns;
     if (++cheap_ < kTrust) return;
@@ -178,7 +180,7 @@ class AutoWait {
       lost_ns_ = dears_ = 0;
     }
     lost_ns_ += ns;
-    if (++dears_ < 2 || 4 * lost_ns_ < now_ns - window_ns_) return;
+    if (++dears_ < 2 || lost_ns_ < kLostNs || 4 * lost_ns_ < now_ns - window_ns_) return;
     window_ns_ = dears_ = 0;
     park_all(call);
   }

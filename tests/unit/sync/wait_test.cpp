@@ -113,6 +113,21 @@ TEST_F(AutoWaitTest, DearYieldsThatTakeATenthOfTheTimeParkNobody) {
 }
 
 // There members choose schedules and touch memory for the first time.
+TEST_F(AutoWaitTest, TwoYieldsOfAMillisecondOneBehindTheOtherParkNobody) {
+  for (std::uint64_t call = 5; call < 500; call += 5) {
+    const auto begin = static_cast<std::int64_t>(call) * 100 * kMs;
+    EXPECT_EQ(crowded.next(after_yield(call, kMs, begin)), WaitAction::kYield);
+    EXPECT_EQ(crowded.next(after_yield(call, kMs, begin + kMs)), WaitAction::kYield);
+  }
+  EXPECT_EQ(pace.park_until.load(), 0U);
+}
+
+TEST_F(AutoWaitTest, ThirtyTwoMembersToACpuMayTakeAMillisecond) {
+  AutoWait thronged(true, 32, &pace);
+  for (std::uint64_t call = 5; call < 500; ++call)
+    EXPECT_EQ(thronged.next(after_yield(call, kMs, static_cast<std::int64_t>(call) * kMs)), WaitAction::kYield);
+}
+
 TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 1; call <= 4; ++call)
