@@ -18,7 +18,7 @@ constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;   // of predictions
-// Where members share CPUs the scheduler decides most of it, and once a co-tenant has them park, who waits for less wins by far (4 members,
+// Where members share CPUs each wait is a chance to sleep, and once a co-tenant has them park, who waits for less wins by far (4 members,
 // 2 CPUs, 2 burning processes: complete 22 us, counter 9).
 constexpr double kCrowdedNoise = 0.2;
 constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
@@ -35,6 +35,15 @@ struct Runner {
   std::vector<std::byte> program;
   std::vector<double> samples;
 };
+
+// What one member awaits in an episode at most.
+int most_waits(const Schedule& s) {
+  std::vector<int> waits(static_cast<std::size_t>(s.members));
+  for (const Stage& stage : s.stages)
+    for (const Transfer& t : stage.transfers)
+      if (!s.is_word(t.to) && t.from != t.to) ++waits[static_cast<std::size_t>(t.to)];
+  return *std::max_element(waits.begin(), waits.end());
+}
 
 Plan minimal_plan(const PlanKey& key, const Draft& draft, const Entry& entry) {
   Plan plan;
@@ -87,22 +96,31 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   };
   const bool timed = std::any_of(finalists.begin(), finalists.end(),
                                  [&](std::size_t f) { return entries[f].measured_ns > 0; });
-  std::size_t best = finalists.front();
-  const auto stands = [&](std::size_t f) {
-    // Who was dropped can't come back because the machine got slower for those who went on.
-    return entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0);
-  };
+  const auto schedule_of = [&](std::size_t f) -> const Schedule& { return drafts[entries[f].draft].schedule; };
+  // Who was dropped can't come back because the machine got slower for those who went on.
+  std::vector<std::size_t> standing;
   for (const std::size_t f : finalists)
-    if (stands(f) && (!stands(best) || time_of(f) < time_of(best))) best = f;
+    if (entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0)) standing.push_back(f);
+  if (standing.empty()) return finalists.front();
+  const auto fastest = [&] {
+    return *std::min_element(standing.begin(), standing.end(), [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); });
+  };
+  std::size_t best = fastest();
   const bool streams = entries[best].credit_batch > 0;
-  const double least = crowded ? kCrowdedNoise : kLeastNoise;
-  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, least, kMostNoise)
+  if (crowded && !streams) {
+    const double limit = time_of(best) * (1 + kCrowdedNoise);
+    std::erase_if(standing, [&](std::size_t f) { return time_of(f) > limit; });
+    int least = most_waits(schedule_of(best));
+    for (const std::size_t f : standing) least = std::min(least, most_waits(schedule_of(f)));
+    std::erase_if(standing, [&](std::size_t f) { return most_waits(schedule_of(f)) > least; });
+    best = fastest();
+  }
+  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
                        : streams ? kStreamNoise
-                       : crowded ? kCrowdedNoise
                                  : kModelNoise;
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
-    const Schedule& s = drafts[e.draft].schedule;
+    const Schedule& s = schedule_of(f);
     return std::array<double, 6>{timed || crowded ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
@@ -112,8 +130,8 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
                                  static_cast<double>(e.layout.line)};
   };
   const double limit = time_of(best) * (1 + noise);
-  for (const std::size_t f : finalists)
-    if (stands(f) && time_of(f) <= limit && effort(f) < effort(best)) best = f;
+  for (const std::size_t f : standing)
+    if (time_of(f) <= limit && effort(f) < effort(best)) best = f;
   return best;
 }
 

@@ -82,6 +82,7 @@ class Simulation {
   std::vector<std::int32_t> step_;       // per vertex: its last step
   std::vector<std::int32_t> completer_;  // per word: who completed it
   std::vector<std::int32_t> readers_;    // per word: polls since its last completion
+  std::vector<bool> polled_;             // per word: members wait on it
   std::vector<std::int32_t> next_step_;
   // Scratch of a stage, per vertex: what was sent before this signal.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
@@ -120,6 +121,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       step_(s.vertices(), -1),
       completer_(s.words.size(), -1),
       readers_(s.words.size(), 0),
+      polled_(s.words.size(), false),
       next_step_(s.vertices(), -1),
       sent_l_(s.vertices(), 0),
       sent_o_(s.vertices(), 0),
@@ -129,6 +131,9 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutCh
       incoming_(s.members) {
   const double from = folds(s.kind) ? model.bytes.direct_fold_from : model.bytes.direct_from;
   direct_ = from > 0 && chunk_bytes >= from;
+  for (const Stage& stage : s.stages)
+    for (const Transfer& t : stage.transfers)
+      if (s.is_word(t.from) && !s.is_word(t.to)) polled_[s.word_of(t.from)] = true;
 }
 
 Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
@@ -206,7 +211,8 @@ void Simulation::add_all(std::int32_t stage) {
   for (const Adding& add : adds_) {
     const std::int32_t vertex = s_.word_vertex(add.word);
     const bool queued = time_[vertex] > add.at;
-    const double done = std::max(add.at, time_[vertex]) + model_.word_add;
+    const double taken = polled_[add.word] && model_.members_per_cpu > 1 ? model_.word_read / 2 : 0;
+    const double done = std::max(add.at, time_[vertex]) + model_.word_add + taken;
     const std::int32_t step = push_step(stage, vertex, done, queued ? step_[vertex] : add.step);
     time_[vertex] = done;
     step_[vertex] = step;
@@ -343,14 +349,19 @@ double period_cost(const Schedule& schedule, const CostModel& model, const Layou
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
   Simulation simulation(schedule, model, layout, chunk_bytes, false);
-  double before = 0, growth = -1;
+  // Of the member that grows most: one that is behind still may be the one that all will wait for in the end.
+  std::vector<double> before(static_cast<std::size_t>(schedule.members));
+  double growth = -1;
   for (int window = 0; window < kWindows; ++window) {
     for (int episode = 0; episode < kWindow; ++episode) simulation.run_episode(nullptr);
-    const double now = simulation.latest();
-    const double grown = (now - before) / kWindow;
+    double grown = 0;
+    for (std::int32_t m = 0; m < schedule.members; ++m) {
+      const double now = simulation.times()[static_cast<std::size_t>(m)];
+      grown = std::max(grown, (now - before[static_cast<std::size_t>(m)]) / kWindow);
+      before[static_cast<std::size_t>(m)] = now;
+    }
     if (window > 1 && std::abs(grown - growth) <= kSteady * grown) return grown;
     growth = grown;
-    before = now;
   }
   return growth;
 }

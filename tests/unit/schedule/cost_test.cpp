@@ -134,8 +134,11 @@ TEST(Cost, SharedCpusPayTurnsPerWait) {
   m.word_read = 30;
   m.switch_ns = 1000;
   const double alone = cost(barrier("counter", 4), m, {}).critical_path_ns;
+  const double polled_apart = cost(barrier("sense_reversing", 4), m, {}).critical_path_ns;
   m.members_per_cpu = 2;
-  EXPECT_DOUBLE_EQ(cost(barrier("counter", 4), m, {}).critical_path_ns, alone + 2000);
+  // A turn, and half a reading more for each of four adds on the word that all wait on, or for the flip of the one that all do.
+  EXPECT_DOUBLE_EQ(cost(barrier("counter", 4), m, {}).critical_path_ns, alone + 2000 + 4 * 15);
+  EXPECT_DOUBLE_EQ(cost(barrier("sense_reversing", 4), m, {}).critical_path_ns, polled_apart + 2000 + 15);
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * (25 + 2000));
 }
 
@@ -148,6 +151,12 @@ TEST(Cost, PeriodIsTheGrowthPerEpisode) {
   const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 8});
   EXPECT_NEAR(period_cost(s, m, {}), 75, 0.1);
   EXPECT_DOUBLE_EQ(cost(s, m, {}).critical_path_ns, 75);
+  // Who is ahead of the others at first, and pays most, holds them up in the end.
+  CostModel crowd = uniform(8, 20, 5);
+  crowd.switch_ns = 1000;
+  crowd.members_per_cpu = 4;
+  const Schedule tree = find_algorithm("kary")->build({.kind = Kind::kBroadcast, .members = 8, .degree = 6});
+  EXPECT_GE(period_cost(tree, crowd, {}), 6 * 5);
   // Two members on one counter: adds follow one another, the reader overlaps with the completer's next add.
   CostModel two = uniform(2, 20, 5);
   two.word_add = 10;
