@@ -66,7 +66,7 @@ extern "C" {
 
 int fermata_barrier(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  const Status status = member->member->barrier();
+  const Status status = member->member->barrier(member->openings);
   if (status != Status::kOk) [[unlikely]] return failed(member, status);
   if (member->member->review_due()) [[unlikely]] return reviewed(member);
   return FERMATA_OK;
@@ -100,8 +100,8 @@ int fermata_resume(fermata_member* member) {
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   if (member == nullptr || in == nullptr || out == nullptr) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
-  if (member->member->repeats(count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
-    return answer(member, member->member->allreduce_again(in == FERMATA_IN_PLACE ? out : in, out));
+  if (member->member->repeats(member->openings, count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
+    return answer(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 

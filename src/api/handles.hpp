@@ -47,12 +47,18 @@ struct fermata_team : fermata::kept::Kept<fermata_team> {
 // Its own type so that the hook gets the public handle.
 struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata::exec::Member* member;
+  fermata::exec::Openings openings;  // the member's, which hold() puts here
   fermata_team* team;       // the handle to free with it, for sub-teams; else null
   fermata_team* origin;     // the handle that it was joined from
   fermata_idle_hook hook;
   void* hook_user;
   std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
+
+  void hold(fermata::exec::Member* held) {
+    member = held;
+    held->keep_openings_in(&openings);
+  }
 };
 
 namespace fermata::api {

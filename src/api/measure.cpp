@@ -83,7 +83,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   if (status == Status::kOk) {
     member->set_timeout(5'000'000'000);
     fermata_member handle{};
-    handle.member = member;
+    handle.hold(member);
     std::int64_t seen = 0;
     meet(timing, program.members);
     constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it

@@ -179,7 +179,9 @@ int move_to(fermata_member* member, fermata_team* team) {
   const int rc = join(team, static_cast<int>(member->member->rank()), false, &made);
   if (rc != FERMATA_OK) return rc;
   made->member->inherit(*member->member);
-  std::swap(made->member, member->member);
+  exec::Member* const before = member->member;
+  member->hold(made->member);
+  made->hold(before);
   fermata_member_leave(made);
   member->member->team().retain();
   exec::Team* const now = &member->member->team();

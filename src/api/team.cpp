@@ -145,6 +145,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
                             ? join_any(team->team, &handle->member, &detail)
                             : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &handle->member, &detail);
   if (status != Status::kOk) return rank == FERMATA_ANY_RANK ? fail(status, "%s", detail) : fail(status, "rank %d: %s", rank, detail);
+  handle->hold(handle->member);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;

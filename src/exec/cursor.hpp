@@ -13,6 +13,8 @@
 #define FERMATA_EXEC_CURSOR_HPP
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "base/kind.hpp"
 #include "base/status.hpp"
@@ -174,19 +176,21 @@ class Cursor {
   // last look and the next one's first signal costs most, and this takes a dozen cycles of it (a line that is held for less than about
   // 45 gets two signals for one transfer, between two far cores of Sapphire Rapids 70 ns an episode for 180).
   struct Opening {
-    static constexpr std::uint32_t kUnknown = 0xffffffff;
-    std::uint32_t slot = kUnknown;
+    typename M::Counter* at = nullptr;
+    std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>* payload = nullptr;
     Header header;
-    bool is_known() const { return slot != kUnknown; }
-    void forget() { slot = kUnknown; }
+    bool is_known() const { return at != nullptr; }
+    void forget() { at = nullptr; }
   };
-  static Opening opening(const Step* program, std::uint64_t episode, std::uint64_t tag) {
-    return {slot_of(*program, episode), Header::of(episode, tag)};
+  static Opening opening(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag) {
+    const std::uint32_t slot = slot_of(*program, episode);
+    return {&memory.header(slot), &memory.payload(slot, 0), Header::of(episode, tag)};
   }
   // Sends it, with `value` if anything rides on it.
   template <Load L>
-  [[gnu::always_inline]] static void open(M& memory, const Opening& opening, std::uint64_t value) {
-    publish<L>(memory, opening.slot, opening.header, 1, [&](std::uint32_t) { return value; });
+  [[gnu::always_inline]] static void open(const Opening& opening, std::uint64_t value) {
+    if constexpr (L != Load::kNothing) A::plain_store(*opening.payload, value);
+    publish(*opening.at, opening.header);
   }
   // Behind open(): the episode has begun, and stands at its first await. Rings.
   void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
@@ -212,7 +216,7 @@ class Cursor {
       value = step->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
     }
     if (step[1].code == Code::kEnd) [[likely]] return Round::kOver;
-    publish<L>(memory, next_slot_, header, 1, [&](std::uint32_t) { return value; });
+    send<L>(memory, next_slot_, header, 1, [&](std::uint32_t) { return value; });
     return Round::kMore;
   }
   void ring_again(M& memory) {
@@ -285,16 +289,19 @@ class Cursor {
   template <Load L, class Word>
   [[gnu::always_inline]] static void send(M& memory, const Step& s, std::uint64_t episode, Header header, std::uint32_t carried,
                                           Word&& word) {
-    publish<L>(memory, slot_of(s, episode), header, carried, word);
+    send<L>(memory, slot_of(s, episode), header, carried, word);
     memory.ring(s);
   }
   template <Load L, class Word>
-  [[gnu::always_inline]] static void publish(M& memory, std::uint32_t slot, Header header, std::uint32_t carried, Word&& word) {
+  [[gnu::always_inline]] static void send(M& memory, std::uint32_t slot, Header header, std::uint32_t carried, Word&& word) {
     if constexpr (L != Load::kNothing) {
       for (std::uint32_t i = 0; i < words<L>(carried); ++i) A::plain_store(memory.payload(slot, i), word(i));
     }
+    publish(memory.header(slot), header);
+  }
+  [[gnu::always_inline]] static void publish(typename M::Counter& at, Header header) {
     // order: release, so that who reads this header sees the payload, and all that this member knew. Pairs with kSlotAwait.
-    A::template store_release<Site::kSlotPublish>(memory.header(slot), header.bits);
+    A::template store_release<Site::kSlotPublish>(at, header.bits);
   }
 
   template <Load L>

@@ -178,11 +178,13 @@ Status Member::finish() {
 // Works out the first signal of the plan's next episode.
 void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  opening = TeamCursor::opening(plan.steps, *plan.episodes + 1, history_.tag(own_tag));
+  memory_.region = plan.region;
+  opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
 void Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  memory_.region = plan.region;
   memory_.root = 0;
   cursor_.follow(memory_, plan.steps, ++*plan.episodes, opening.header);
   say_call<RealAtomics>(*status_, ++sequence_, call);
@@ -222,13 +224,13 @@ template <Load L>
 }
 
 Status Member::rest_of_barrier() {
-  follow(PlanSlot::kBarrier, barrier_opening_, Call{}.packed(), Call{}.packed());
+  follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
   return go_round<Load::kNothing>(0, nullptr, nullptr);
 }
 
 // The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
-  follow(PlanSlot::kAllreduce8, word_opening_, repeat_.call, repeat_.tag);
+  follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
   if (repeat_.op != Op::kSum || repeat_.type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
   return go_round<Load::kOneWord>(value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
@@ -237,7 +239,7 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
 
 Status Member::other_barrier() {
   if (barrier_rounds_ && gate_ == os::fork_generation()) {
-    prepare(PlanSlot::kBarrier, barrier_opening_, Call{}.packed());
+    prepare(PlanSlot::kBarrier, openings_->barrier, Call{}.packed());
     return barrier();
   }
   if (barrier_carries_) return barrier_with_tag(0);

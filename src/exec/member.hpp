@@ -81,6 +81,14 @@ struct RequestQueue {
 // Bytes that a request moves at most in a turn while others wait for theirs.
 inline constexpr std::size_t kFairShare = 65536;
 
+using TeamCursor = Cursor<RealAtomics, TeamMemory>;
+
+// The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
+struct Openings {
+  TeamCursor::Opening barrier;
+  TeamCursor::Opening word;
+};
+
 class Member;
 using IdleHook = int (*)(void* context);
 
@@ -93,13 +101,18 @@ class Member {
   void settle();
   void leave();  // and free
 
-  [[gnu::always_inline]] Status barrier() {
-    if (barrier_opening_.is_known() && gate_ == os::fork_generation()) [[likely]] {
-      memory_.region = bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)].region;
-      TeamCursor::open<Load::kNothing>(memory_, barrier_opening_, 0);
+  // openings: the place where this member keeps them, so that a caller who has it at hand need not look there for it.
+  [[gnu::always_inline]] Status barrier(const Openings& openings) {
+    if (openings.barrier.is_known() && gate_ == os::fork_generation()) [[likely]] {
+      TeamCursor::open<Load::kNothing>(openings.barrier, 0);
       return rest_of_barrier();
     }
     return other_barrier();
+  }
+  [[gnu::always_inline]] Status barrier() { return barrier(*openings_); }
+  void keep_openings_in(Openings* place) {
+    *place = *openings_;
+    openings_ = place;
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
@@ -110,21 +123,20 @@ class Member {
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
     if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
       repeat_ = {count, type, op, fold_of(op, type), call.packed(), History::own_tag(call.packed())};
-      prepare(PlanSlot::kAllreduce8, word_opening_, repeat_.tag);
-      return allreduce_again(in, out);
+      prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
+      return allreduce_again(*openings_, in, out);
     }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
   // The call of repeat_ once more? Then its arguments are known to be good, and the shortest path is open.
-  [[gnu::always_inline]] bool repeats(std::size_t count, std::uint32_t type, std::uint32_t op) const {
+  [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type, std::uint32_t op) const {
     return count == repeat_.count && type == static_cast<std::uint32_t>(repeat_.type) && op == static_cast<std::uint32_t>(repeat_.op) &&
-           word_opening_.is_known() && gate_ == os::fork_generation();
+           openings.word.is_known() && gate_ == os::fork_generation();
   }
-  [[gnu::always_inline]] Status allreduce_again(const void* in, void* out) {
+  [[gnu::always_inline]] Status allreduce_again(const Openings& openings, const void* in, void* out) {
     const std::uint64_t value = word_at(in, 0, 8);
-    memory_.region = bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)].region;
-    TeamCursor::open<Load::kOneWord>(memory_, word_opening_, value);
+    TeamCursor::open<Load::kOneWord>(openings.word, value);
     return rest_of_allreduce(value, out);
   }
   // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
@@ -192,8 +204,6 @@ class Member {
   const char* detail() const { return detail_; }
 
  private:
-  using TeamCursor = Cursor<RealAtomics, TeamMemory>;
-
   // Where one plan of the team is, for this rank.
   struct Bound {
     const Step* steps = nullptr;        // null: the team has no such plan
@@ -216,8 +226,8 @@ class Member {
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words_of(call.bytes), word);
     // Behind the first signal: only who has waited for long looks at these.
     gate_ = 0;
-    if (slot == PlanSlot::kBarrier) barrier_opening_.forget();
-    if (slot == PlanSlot::kAllreduce8) word_opening_.forget();
+    if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
+    if (slot == PlanSlot::kAllreduce8) openings_->word.forget();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
@@ -225,8 +235,8 @@ class Member {
   // A call that others may not wait for: what comes next compares it.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     history_.add(call);
-    barrier_opening_.forget();
-    word_opening_.forget();
+    openings_->barrier.forget();
+    openings_->word.forget();
     barrier_carries_ = tagged_ || barrier_has_words_;
   }
   Status refusal() const;
@@ -373,8 +383,8 @@ class Member {
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
-  // Of their next episodes, as the history is now; unknown: not yet worked out, or something has come between.
-  TeamCursor::Opening barrier_opening_, word_opening_;
+  Openings own_openings_;
+  Openings* openings_ = &own_openings_;
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;

@@ -110,8 +110,8 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
   // False: it has stopped at an await.
   template <Load L>
   bool go_in_rounds(TheCursor& cursor, const Step* steps, std::uint64_t episode, std::uint64_t& value) {
-    const auto opening = TheCursor::opening(steps, episode, tag(episode));
-    TheCursor::template open<L>(memory, opening, value);
+    const auto opening = TheCursor::opening(memory, steps, episode, tag(episode));
+    TheCursor::template open<L>(opening, value);
     cursor.follow(memory, steps, episode, opening.header);
     for (;;) {
       const auto round = cursor.template round<L>(memory, value, add_words, 0);
