@@ -216,7 +216,8 @@ FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t byt
  * don't overlap, but for FERMATA_IN_PLACE. A call returns when this member's part is done: its input may be changed, its output
  * is there. Memory: a ring of at most 72 KiB for each pair of members that exchange blocks, taken when first used, and for some
  * schedules space of this member's blocks again. Long blocks are read where they lie, between processes where the system permits it.
- * Results are bitwise the same on every run of a plan. Teams of at most 1024 members (alltoall: 256), else UNSUPPORTED. */
+ * Results are bitwise the same on every run of a plan. Teams of at most 1024 members (alltoall: 256), else UNSUPPORTED. Where all blocks of
+ * scatter, allgather, alltoall or reduce_scatter have at most 56 bytes together, they ride on the lines of a broadcast or an allreduce. */
 
 /* Instead of `in`: the input is where the output goes: out itself, or for gather's root and allgather this member's block of out; for
  * scatter's root, instead of `out`: its own block stays where it is. */
@@ -281,7 +282,7 @@ typedef struct fermata_operation {
 } fermata_operation;
 #define FERMATA_OPERATION_INIT {sizeof(fermata_operation), 0, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL, 0}
 
-/* Does it, as the function of its name would. */
+/* Does it, as the function of its name would; all members by this, or all by that. */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
 
 /* begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this

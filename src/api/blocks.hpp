@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -117,6 +118,10 @@ inline int call(fermata_member* member, const Plain& plain) {
     return execute(member, plain);
   });
 }
+
+// The call done on one line, if its blocks are small enough for that; none: they are not, or the arguments are wrong.
+std::optional<int> call_together(fermata_member* member, const Plain& plain);     // allgather, alltoall, reduce_scatter
+std::optional<int> scatter_together(fermata_member* member, const Plain& plain);
 
 }  // namespace fermata::api
 #endif

@@ -18,6 +18,12 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
 
+inline int small_call(fermata_member* member, const Plain& plain) {
+  if (member == nullptr) return null_handle();
+  const std::optional<int> done = plain.collective == FERMATA_DO_SCATTER ? scatter_together(member, plain) : call_together(member, plain);
+  return done ? *done : call(member, plain);
+}
+
 fermata_operation irregular(const Plain& plain) {
   fermata_operation o = operation_of(plain);
   o.irregular = 1;
@@ -49,19 +55,19 @@ int fermata_gather(fermata_member* member, const void* in, void* out, size_t cou
 }
 
 int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return plain_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count});
+  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count});
 }
 
 int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return plain_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count});
 }
 
 int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  return plain_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count});
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return plain_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count});
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

@@ -162,10 +162,18 @@ Status Member::refusal() const {
   return outstanding() ? Status::kBusy : Status::kUnsupported;
 }
 
+void Member::take() {
+  const Taken taken = taken_;
+  taken_.out = nullptr;
+  if (taken.out == nullptr) return;
+  for (std::uint32_t i = 0; i < taken.blocks; ++i)
+    memcpy(static_cast<std::byte*>(taken.out) + i * taken.bytes, reinterpret_cast<const std::byte*>(regs_[0]) + taken.first + i * taken.stride,
+           taken.bytes);
+}
+
 Status Member::finish() {
   if (cursor_.status() != Status::kOk) return met_another_call(memory_.swapped(cursor_.at().peer));
-  if (out_ != nullptr) memcpy(out_, regs_[0], out_bytes_);
-  out_ = nullptr;
+  take();
   over();
   if (!tag_check_) return Status::kOk;
   tag_check_ = false;
@@ -217,8 +225,7 @@ template <Load L>
   if constexpr (L != Load::kNothing) {
     carried_ = {.words = 1, .fold = repeat_.fold};
     regs_[0][0] = value;
-    out_ = out;
-    out_bytes_ = 8;
+    taken_ = {out, 8};
   }
   return run();
 }
@@ -257,7 +264,7 @@ Status Member::other_barrier() {
 // A barrier that carries 8 bytes: tags, or, where the barrier's own plan has words, nothing but the histories.
 Status Member::start_barrier_with(std::uint64_t folded) {
   const PlanSlot slot = tagged_ ? PlanSlot::kBarrier : PlanSlot::kAllreduce8;
-  const Status ready = start<Load::kOneWord>(slot, Call{}, 0, [&](std::uint32_t) { return folded; });
+  const Status ready = start<Load::kOneWord>(slot, Call{}, 1, [&](std::uint32_t) { return folded; });
   if (ready != Status::kOk) return ready;
   regs_[0][0] = folded;
   load_ = Load::kOneWord;
@@ -312,19 +319,26 @@ Status Member::resume() {
 
 Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   const Call call{Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
-  const auto word = [&](std::uint32_t i) { return word_at(data, i, bytes); };
-  const Status ready = start<Load::kWords>(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, 0, word);
-  if (ready != Status::kOk) return ready;
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
+  return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});
+}
+
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken) {
+  return together(slot, call, bytes, in, Carried{.words = words_of(bytes), .fold = fold}, taken);
+}
+
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken) {
+  const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, bytes); };
+  const Status ready = start<Load::kWords>(slot, call, carried.words, word);
+  if (ready != Status::kOk) return ready;
   for (std::uint32_t i = 0; i < carried.words; ++i) regs_[0][i] = word(i);
+  taken_ = taken;
   if (cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
-    copy_bytes(data, regs_[0], bytes);
+    take();
     over();
     return Status::kOk;
   }
   load_ = Load::kWords;
-  out_ = data;
-  out_bytes_ = bytes;
   carried_ = carried;
   return run();
 }

@@ -141,6 +141,17 @@ class Member {
   }
   // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
   Status allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
+  bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
+  // A call whose blocks ride together: a payload of `bytes` (1..56), this member's contribution in `in` (null: it has none), and of what is
+  // on the line in the end `taken`.
+  struct Taken {
+    void* out = nullptr;       // null: nothing
+    std::uint32_t bytes = 0;   // of a block
+    std::uint32_t blocks = 1;
+    std::uint32_t first = 0;   // offset of the first
+    std::uint32_t stride = 0;  // from one to the next
+  };
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
   Status resume();
@@ -216,14 +227,15 @@ class Member {
 
   // From here until over() a call is outstanding.
   template <Load L, class Word>
-  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t root, Word&& word) {
+  [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
+    const std::uint32_t root = call.root;
     const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
     if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
-    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words_of(call.bytes), word);
+    cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
     // Behind the first signal: only who has waited for long looks at these.
     gate_ = 0;
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
@@ -247,9 +259,9 @@ class Member {
   template <Load L>
   [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
     const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
-    const Status ready = start<L>(slot, call, call.root, word);
-    if (ready != Status::kOk) [[unlikely]] return ready;
     const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
+    const Status ready = start<L>(slot, call, words, word);
+    if (ready != Status::kOk) [[unlikely]] return ready;
     const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
     Carried carried{words, fold};
     if constexpr (L == Load::kWords)
@@ -262,8 +274,7 @@ class Member {
       return Status::kOk;
     }
     load_ = L;
-    out_ = out;
-    out_bytes_ = static_cast<std::uint32_t>(call.bytes);
+    taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
     carried_ = carried;
     return run();
   }
@@ -292,10 +303,12 @@ class Member {
   Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L>
   Status late(std::uint64_t value, void* out);
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
   // The end of a call off the shortest path: results, tags and errors.
   Status finish();
+  void take();
   void over() {
     gate_ = generation_;
     say_over<RealAtomics>(*status_, sequence_);
@@ -414,8 +427,7 @@ class Member {
   std::int64_t pending_ns_ = 0;        // since when none has ended
   std::int64_t next_look_ns_ = 0;
 
-  void* out_ = nullptr;  // where the result goes when the operation is over
-  std::uint32_t out_bytes_ = 0;
+  Taken taken_;  // where results go when the operation is over
   bool tag_check_ = false;
 
   AutoWait auto_;
