@@ -20,8 +20,10 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
 
 inline int small_call(fermata_member* member, const Plain& plain) {
   if (member == nullptr) return null_handle();
-  const std::optional<int> done = plain.collective == FERMATA_DO_SCATTER ? scatter_together(member, plain) : call_together(member, plain);
-  return done ? *done : call(member, plain);
+  int status = FERMATA_OK;
+  const bool done = plain.collective == FERMATA_DO_SCATTER ? scatter_together(member, plain, &status)
+                                                           : call_together(member, plain, &status);
+  return done ? status : call(member, plain);
 }
 
 fermata_operation irregular(const Plain& plain) {

@@ -1,9 +1,8 @@
 // Small blocks ride together on one line: scatter as a broadcast of all blocks, allgather and alltoall as an allreduce of all blocks, where
 // each member's are zero but for its own, reduce_scatter as an allreduce of which each member takes its part. A line or two that carry
 // all cost less than a ring for each pair.
-#include <cstring>
-
 #include "api/blocks.hpp"
+#include "base/word.hpp"
 
 namespace fermata::api {
 namespace {
@@ -15,9 +14,8 @@ using exec::PlanSlot;
 // Bytes of all blocks of the call; 0: it goes another way. The same at all members: of what the arguments must agree in, and the plans.
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
-  const std::size_t members = m.team().members();
-  const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
-  const std::size_t all = block * members * (plain.collective == FERMATA_DO_ALLTOALL ? members : 1);
+  const std::size_t blocks = blocks_together(static_cast<Kind>(plain.collective), m.team().members());
+  const std::size_t all = plain.count * size_of(static_cast<Type>(plain.type)) * blocks;
   return all <= kLinePayload ? static_cast<std::uint32_t>(all) : 0;
 }
 
@@ -25,29 +23,32 @@ struct Line {
   alignas(8) std::byte at[kLinePayload] = {};
 };
 
-// Buffers that may overlap are looked at closely: some ways to do that are wrong, and said to be at any size.
-int check_overlap(const fermata_member* member, const Plain& plain) {
+// Buffers that overlap are looked at closely: some ways to do that are wrong, and said to be at any size.
+int check_overlap(const fermata_member* member, const Plain& plain, std::size_t in_bytes, std::size_t out_bytes) {
   const auto in = reinterpret_cast<std::uintptr_t>(plain.in), out = reinterpret_cast<std::uintptr_t>(plain.out);
-  if (plain.in == FERMATA_IN_PLACE || plain.out == FERMATA_IN_PLACE || in - out + kLinePayload > 2 * kLinePayload) return FERMATA_OK;
+  if (in + in_bytes <= out || out + out_bytes <= in || plain.in == FERMATA_IN_PLACE || plain.out == FERMATA_IN_PLACE) [[likely]]
+    return FERMATA_OK;
   Checked checked;
   return check(member, operation_of(plain), &checked);
 }
 
 }  // namespace
 
-std::optional<int> call_together(fermata_member* member, const Plain& plain) {
+bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const void* in = plain.in;
-  if (all == 0 || plain.out == nullptr || in == nullptr) return {};
-  if (const int bad = check_overlap(member, plain); bad != FERMATA_OK) return bad;
+  if (all == 0 || plain.out == nullptr || in == nullptr) return false;
   const bool in_place = in == FERMATA_IN_PLACE;
   const std::uint32_t members = m.team().members(), rank = m.rank();
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
-  if (!m.carries(slot)) return {};
+  if (!m.carries(slot)) return false;
   const auto type = static_cast<Type>(plain.type);
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(type));
   auto* const out = static_cast<std::byte*>(plain.out);
+  const std::uint32_t in_bytes = plain.collective == FERMATA_DO_ALLGATHER ? block : members * block;
+  const std::uint32_t out_bytes = plain.collective == FERMATA_DO_REDUCE_SCATTER ? block : members * block;
+  if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
   Call call{.type = static_cast<std::uint8_t>(plain.type), .bytes = block};
   Member::Taken taken{.out = out, .bytes = block};
   Line line;
@@ -55,48 +56,49 @@ std::optional<int> call_together(fermata_member* member, const Plain& plain) {
   switch (plain.collective) {
     case FERMATA_DO_ALLGATHER:
       call.kind = Kind::kAllgather;
-      std::memcpy(line.at + rank * block, in_place ? out + rank * block : in, block);
+      copy_bytes(line.at + rank * block, in_place ? out + rank * block : in, block);
       taken.bytes = all;
       break;
     case FERMATA_DO_ALLTOALL:
       call.kind = Kind::kAlltoall;
-      std::memcpy(line.at + rank * members * block, in_place ? out : in, members * block);
+      copy_bytes(line.at + rank * members * block, in_place ? out : in, members * block);
       taken = {.out = out, .bytes = block, .blocks = members, .first = rank * block, .stride = members * block};
       break;
     case FERMATA_DO_REDUCE_SCATTER:
-      if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) || size_of(type) > 8) return {};
+      if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) || size_of(type) > 8) return false;
       call.kind = Kind::kReduceScatter;
       call.op = static_cast<std::uint8_t>(plain.op);
-      std::memcpy(line.at, in_place ? out : in, all);
+      copy_bytes(line.at, in_place ? out : in, all);
       taken.first = rank * block;
       fold = fold_of(static_cast<Op>(plain.op), type);
       break;
-    default: return {};
+    default: return false;
   }
-  return answer(member, m.together(slot, call, all, line.at, fold, taken));
+  *status = answer(member, m.together(slot, call, all, line.at, fold, taken));
+  return true;
 }
 
-std::optional<int> scatter_together(fermata_member* member, const Plain& plain) {
+bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const bool is_root = plain.root == static_cast<int>(m.rank());
-  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return {};
-  if (plain.out == nullptr || (is_root && (plain.in == nullptr || plain.in == FERMATA_IN_PLACE))) return {};
-  if (const int bad = is_root ? check_overlap(member, plain) : FERMATA_OK; bad != FERMATA_OK) return bad;
+  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
+  if (plain.out == nullptr || (is_root ? plain.in == nullptr || plain.in == FERMATA_IN_PLACE : plain.out == FERMATA_IN_PLACE)) return false;
   const PlanSlot slot = all <= 8 ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
-  if (!m.carries(slot)) return {};
+  if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
   const Call call{.kind = Kind::kScatter, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
-  Line line;
-  Member::Taken taken;
-  if (is_root) {
-    std::memcpy(line.at, plain.in, all);
-    if (plain.out != FERMATA_IN_PLACE) taken = {.out = plain.out, .bytes = block, .first = m.rank() * block};
-  } else {
-    taken = {.out = plain.out, .bytes = block, .first = m.rank() * block};
+  if (!is_root) {
+    *status = answer(member, m.together(slot, call, all, nullptr, nullptr, {.out = plain.out, .bytes = block, .first = m.rank() * block}));
+    return true;
   }
-  return answer(member, m.together(slot, call, all, is_root ? line.at : nullptr, nullptr, taken));
+  if ((*status = check_overlap(member, plain, all, block)) != FERMATA_OK) return true;
+  *status = answer(member, m.together(slot, call, all, plain.in, nullptr, {}));
+  // Its signals are on their way.
+  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
+    copy_bytes(plain.out, static_cast<const std::byte*>(plain.in) + m.rank() * block, block);
+  return true;
 }
 
 }  // namespace fermata::api

@@ -37,6 +37,13 @@ constexpr bool synchronizes(Kind k) {
   return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
 }
 
+// Small blocks that ride together on a line, as a broadcast or an allreduce of all of them: how many of a block's bytes there are in all of
+// a call's, by members. 0: such a call's blocks don't.
+constexpr std::uint64_t blocks_together(Kind k, std::uint64_t members) {
+  if (k == Kind::kAlltoall) return members * members;
+  return k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter ? members : 0;
+}
+
 enum class Type : std::uint8_t {
   kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble,
   kInt8, kUint8, kInt16, kUint16, kHalf, kBfloat16,

@@ -41,8 +41,10 @@ enum class BlockCode : std::uint8_t {
   kReceive,        // the peer's -> to
   kReceiveLeft,    // to = the peer's op from
   kReceiveRight,   // to = from op the peer's
-  kCopy,           // to = from, here; before all that this stage sends and receives
+  kCopy,           // to = from, here; before all that this stage receives
 };
+
+constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && code != BlockCode::kCopy; }
 
 // Sends read what their place held when the stage began. Receives of a stage that share `to` are done in list order, for that is the
 // order of the fold; if part by part, then every part in it. All others, and all sends, go on independently, those of one edge in list
@@ -63,7 +65,7 @@ struct BlockTransfer {
 
 struct BlockStage {
   std::uint32_t first = 0;  // in BlockProgram::transfers
-  std::uint32_t count = 0;  // copies first, then sends, then receives, each in the schedule's order
+  std::uint32_t count = 0;  // sends and copies first, then receives, each kind in the schedule's order
 };
 
 struct BlockEdge {

@@ -55,8 +55,6 @@ class Reading {
   const bool allowed_;
 };
 
-bool receives(BlockCode code) { return code != BlockCode::kSend && code != BlockCode::kCopy; }
-
 }  // namespace
 
 // The lines: what lies behind them counts only with a header.
@@ -100,7 +98,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     work_[t].to = to.at;
     if (x.code != BlockCode::kCopy) {
       work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
-      work_[t].end = channel->end(program.edges[x.edge], x.edge, receives(x.code));
+      work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
     }
     work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
   }
@@ -119,10 +117,10 @@ void BlockOperation::relate(const BlockStage& stage) {
       const BlockTransfer& y = program_->transfers[u];
       // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
       if (y.code == BlockCode::kCopy || work_[u].elements == 0) continue;
-      if (y.edge == x.edge && receives(y.code) == receives(x.code)) w.after = u + 1;  // a member may send to itself
-      if (receives(x.code) && receives(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
+      if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;  // a member may send to itself
+      if (is_receive(x.code) && is_receive(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
     }
-    if (!receives(x.code)) continue;
+    if (!is_receive(x.code)) continue;
     const std::size_t bytes = w.elements * call_.element;
     for (std::uint32_t u = stage.first; u < end; ++u) {
       Work& sent = work_[u];
@@ -170,7 +168,7 @@ std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) cons
 
 bool BlockOperation::may_move(const BlockStage& stage, std::uint32_t t) const {
   if (is_done(t) || !is_next(t)) return false;
-  return !receives(program_->transfers[t].code) || limit(stage, t) > work_[t].done;
+  return !is_receive(program_->transfers[t].code) || limit(stage, t) > work_[t].done;
 }
 
 BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_t t) {

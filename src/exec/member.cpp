@@ -162,18 +162,17 @@ Status Member::refusal() const {
   return outstanding() ? Status::kBusy : Status::kUnsupported;
 }
 
-void Member::take() {
-  const Taken taken = taken_;
-  taken_.out = nullptr;
+void Member::take(const Taken& taken) {
   if (taken.out == nullptr) return;
   for (std::uint32_t i = 0; i < taken.blocks; ++i)
-    memcpy(static_cast<std::byte*>(taken.out) + i * taken.bytes, reinterpret_cast<const std::byte*>(regs_[0]) + taken.first + i * taken.stride,
-           taken.bytes);
+    copy_bytes(static_cast<std::byte*>(taken.out) + i * taken.bytes,
+               reinterpret_cast<const std::byte*>(regs_[0]) + taken.first + i * taken.stride, taken.bytes);
 }
 
 Status Member::finish() {
   if (cursor_.status() != Status::kOk) return met_another_call(memory_.swapped(cursor_.at().peer));
-  take();
+  take(taken_);
+  taken_.out = nullptr;
   over();
   if (!tag_check_) return Status::kOk;
   tag_check_ = false;
@@ -332,13 +331,13 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
   const Status ready = start<Load::kWords>(slot, call, carried.words, word);
   if (ready != Status::kOk) return ready;
   for (std::uint32_t i = 0; i < carried.words; ++i) regs_[0][i] = word(i);
-  taken_ = taken;
   if (cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
-    take();
+    take(taken);
     over();
     return Status::kOk;
   }
   load_ = Load::kWords;
+  taken_ = taken;
   carried_ = carried;
   return run();
 }

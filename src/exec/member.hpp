@@ -308,7 +308,7 @@ class Member {
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
   // The end of a call off the shortest path: results, tags and errors.
   Status finish();
-  void take();
+  void take(const Taken& taken);
   void over() {
     gate_ = generation_;
     say_over<RealAtomics>(*status_, sequence_);

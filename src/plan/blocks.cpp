@@ -319,8 +319,8 @@ class BlockCompiler {
     return list;
   }
 
-  // What is wanted and is not in the output yet. A contribution that no transfer touched is copied when the first stage begins, a
-  // block at once.
+  // What is wanted and is not in the output yet. A contribution that no transfer touched is copied in the first stage, a block at once,
+  // once what others wait for is on its way.
   void finish(Stages& stages) {
     std::vector<BlockTransfer> first, last;
     for (std::int32_t c = 0; c < s_.chunks; c += static_cast<std::int32_t>(pieces_)) {
@@ -340,8 +340,12 @@ class BlockCompiler {
         first.back().pieces = 1;
       }
     }
-    if (!first.empty() && stages.empty()) stages.emplace_back();
-    if (!first.empty()) stages.front().insert(stages.front().begin(), first.begin(), first.end());
+    if (!first.empty()) {
+      if (stages.empty()) stages.emplace_back();
+      std::vector<BlockTransfer>& stage = stages.front();
+      const auto receives = std::find_if(stage.begin(), stage.end(), [](const BlockTransfer& t) { return is_receive(t.code); });
+      stage.insert(receives, first.begin(), first.end());
+    }
     if (!last.empty()) stages.push_back(std::move(last));
   }
 

@@ -33,6 +33,13 @@ BlockPlan made(const PlanRequest& request, int best) {
 
 BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key.fingerprint, key.engine, key.members, key.cpus, {plan}}; }
 
+void note_line(const PlanRequest& request) {
+  const std::uint64_t all = request.bytes * blocks_together(request.key.kind, static_cast<std::uint64_t>(request.key.members));
+  if (all == 0 || all > kLinePayload) return;
+  fmt::print(stderr, "note: blocks so small ride together on a line, as {} of {} bytes does; this is what requests and wide types take\n",
+             request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
+}
+
 void write(const std::string& path, const std::string& text) {
   const auto written = write_file_atomically(path, text);
   if (!written) throw CommandError(written.error().message);
@@ -42,6 +49,7 @@ void write(const std::string& path, const std::string& text) {
 
 void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
   if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  note_line(request);
   if (!request.here && how.best > 0) fmt::print("note: this team can't run here: predictions only\n");
   const BlockPlan plan = made(request, request.here ? how.best : 0);
   fmt::print("{}", explain(plan, request.key));
@@ -64,6 +72,7 @@ void explain_blocks(const PlanRequest& request, bool json) {
       if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
   }
   if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
+  note_line(request);
   fmt::print(stderr, "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
   show(made(request, 0));
 }
