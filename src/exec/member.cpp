@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <bit>
+#include <type_traits>
 
 namespace fermata::exec {
 namespace {
@@ -21,6 +22,16 @@ void publish_affinity(TeamHeader& header) {
   }
   count_joined<RealAtomics>(header.joined);
 }
+
+// A fold of the caller's own, on one word.
+struct WholeWord {
+  WholeFold fold;
+  void* context;
+  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const {
+    fold(&left, &right, context);
+    return left;
+  }
+};
 
 }  // namespace
 
@@ -203,7 +214,7 @@ template <Load L, class Folds>
   switch (cursor_.round<L>(memory_, value, fold, spins_)) {
     case TeamCursor::Round::kOver: break;
     case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
-    case TeamCursor::Round::kLate: return late<L>(value, out);
+    case TeamCursor::Round::kLate: return late<L>(value, out, fold);
   }
   if constexpr (L != Load::kNothing) copy_bytes(out, &value, 8);
   say_over<RealAtomics>(*status_, sequence_);
@@ -217,12 +228,17 @@ template <Load L, class Folds>
 }
 
 // go_round() has stopped at an await.
-template <Load L>
-[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out) {
+template <Load L, class Folds>
+[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
   gate_ = 0;
   load_ = L;
   if constexpr (L != Load::kNothing) {
     carried_ = {.words = 1, .fold = repeat_.fold};
+    if constexpr (std::is_same_v<Folds, WholeWord>) {
+      load_ = Load::kWords;
+      carried_.whole = fold.fold;
+      carried_.context = fold.context;
+    }
     regs_[0][0] = value;
     taken_ = {out, 8};
   }
@@ -318,6 +334,16 @@ Status Member::resume() {
 
 Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   const Call call{Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
+  if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
+    if (repeat_.call != call.packed() || !openings_->word.is_known()) {
+      repeat_ = {kNoCall, Type::kInt32, Op::kSum, nullptr, call.packed(), History::own_tag(call.packed())};
+      prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
+    }
+    const std::uint64_t value = word_at(data, 0, 8);
+    TeamCursor::open<Load::kOneWord>(openings_->word, value);
+    follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+    return go_round<Load::kOneWord>(value, data, WholeWord{fold, context});
+  }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
   return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});
 }

@@ -301,8 +301,8 @@ class Member {
   Status go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
   Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
-  template <Load L>
-  Status late(std::uint64_t value, void* out);
+  template <Load L, class Folds>
+  Status late(std::uint64_t value, void* out, const Folds& fold);
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
@@ -384,8 +384,9 @@ class Member {
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
   // The last allreduce of one whole word, if its plan goes in rounds.
+  static constexpr std::size_t kNoCall = ~std::size_t{0};
   struct Repeat {
-    std::size_t count = 0;
+    std::size_t count = kNoCall;
     Type type = Type::kInt32;
     Op op = Op::kSum;
     FoldFn fold = nullptr;
