@@ -19,7 +19,7 @@ std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
 
 // The same piece size at all members: what the largest block of a regular operation needs, else the most.
 std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled) {
-  std::size_t most = exec::kMostInQuarter;
+  std::size_t most = exec::kMostPiece;
   if (!c.irregular) {
     std::uint32_t pieces = UINT32_MAX;
     for (const BlockTransfer& x : compiled.transfers) pieces = std::min(pieces, x.pieces);

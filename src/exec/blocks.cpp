@@ -109,10 +109,13 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
 // What of a stage must wait for what. By addresses: input and output may be the same memory.
 void BlockOperation::relate(const BlockStage& stage) {
   const std::uint32_t end = stage.first + stage.count;
+  std::uint32_t moves = 0;
+  for (std::uint32_t t = stage.first; t < end; ++t) moves += program_->transfers[t].code != BlockCode::kCopy && work_[t].elements != 0;
   for (std::uint32_t t = stage.first; t < end; ++t) {
     const BlockTransfer& x = program_->transfers[t];
     Work& w = work_[t];
     if (x.code == BlockCode::kCopy) continue;
+    w.alone = moves == 1;
     for (std::uint32_t u = stage.first; u < t; ++u) {
       const BlockTransfer& y = program_->transfers[u];
       // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
@@ -190,7 +193,7 @@ bool BlockOperation::goes_direct(const BlockTransfer& x, const Work& w) const {
   Channel::End& end = *w.end;
   if (end.other == Where::kUnknown) end.other = call_.team == nullptr ? Where::kHere : call_.team->where_is(x.peer, call_.home);
   if (end.other == Where::kHere) return true;
-  return call_.lent_from != 0 && bytes >= call_.lent_from && !end.refused;
+  return call_.lent_from != 0 && bytes >= call_.lent_from && !(w.alone && bytes >= kLentUpTo) && !end.refused;
 }
 
 BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {

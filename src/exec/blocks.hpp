@@ -23,8 +23,11 @@ namespace fermata::exec {
 inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the lines
+// Of the rings that members share, where there is room: a stream that is four pieces long stops at each (1 MiB, two processes: 126 us with
+// quarters of a piece each, 75 so).
+inline constexpr std::size_t kMostInQuarter = 65536;
 inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
-using fermata::kMostInQuarter;
+using fermata::kMostPiece;
 inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
 inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
 
@@ -41,7 +44,7 @@ struct Channel {
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
-  std::size_t in_quarter = 0; // bytes of the longest piece in the buffer, a quarter of it; 0: lines only
+  std::size_t in_quarter = 0; // bytes of a quarter of the buffer; 0: lines only
   std::uint32_t members = 0;  // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
   End* ends = nullptr;
 
@@ -51,7 +54,8 @@ struct Channel {
   static constexpr std::size_t ends_of(std::uint32_t members) { return 2 * std::size_t{members}; }
   // Makes rings that lie where others did as new.
   static void clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings);
-  std::size_t most() const { return in_quarter > kOnLine ? in_quarter : kOnLine; }
+  // Bytes of the longest piece.
+  std::size_t most() const { return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine; }
   std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(lines, in_quarter);
   }
@@ -117,6 +121,7 @@ class BlockOperation {
     bool follows = false;           // a receive: sends of this stage read just what it writes: it stays behind them
     bool shifted = false;           // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
     bool overwritten = false;       // a send: this stage writes what it reads
+    bool alone = false;             // a send: this member has nothing else to move in this stage
   };
 
   // space: program.space_blocks blocks of space_elements elements.

@@ -192,7 +192,7 @@ double bytes_together(const Profile& profile, std::int32_t members) {
 void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   ByteCosts& c = model.bytes;
   const double fold = profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
-  c.slot = static_cast<double>(kMostInQuarter);
+  c.slot = static_cast<double>(kMostPiece);
   c.chunk = kChunk;
   c.fold = fold;
   c.together = bytes_together(profile, key.members);

@@ -49,11 +49,11 @@ struct Pages {
 void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool expect_refusal) {
   const OneTransfer sends(BlockCode::kSend, 0), receives(code, 1);
   const Pages pages;
-  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostInQuarter)];
+  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
   std::memset(ring, 0, sizeof ring);
   Channel::End ends[2][2];
   ends[0][0].other = Where::kElsewhere;  // as if it were
-  Channel channels[2] = {{ring, kLeastRingLines, kMostInQuarter, 0, ends[0]}, {ring, kLeastRingLines, kMostInQuarter, 0, ends[1]}};
+  Channel channels[2] = {{ring, kLeastRingLines, kMostPiece, 0, ends[0]}, {ring, kLeastRingLines, kMostPiece, 0, ends[1]}};
   const auto bounce = std::make_unique<std::byte[]>(kBounce);
   std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
   BlockOperation::Work work[2];
@@ -106,6 +106,28 @@ TEST_P(Lent, RefusedAtOnce) { exchange(GetParam(), false, Pages::kBytes, true); 
 TEST_P(Lent, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
 // The first part was read, and folded, already: it does not come again.
 TEST_P(Lent, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
+
+// Who has nothing else to move copies with the reader rather than wait for it.
+TEST(Lending, EndsWhereBothCanCopy) {
+  const OneTransfer sends(BlockCode::kSend, 0);
+  alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
+  std::vector<std::uint64_t> block(kLentUpTo / 8);
+  for (const std::size_t count : {kLentUpTo / 8 - 1, kLentUpTo / 8}) {
+    std::memset(ring, 0, sizeof ring);
+    Channel::End ends[2];
+    ends[0].other = Where::kElsewhere;
+    Channel channel{ring, kLeastRingLines, kMostPiece, 0, ends};
+    BlockOperation::Work work;
+    BlockOperation sender;
+    BlockCall call;
+    call.element = 8;
+    call.lent_from = 32768;
+    call.input = {reinterpret_cast<std::byte*>(block.data()), count, nullptr, nullptr};
+    sender.prepare(sends.program, call, &channel, &work, nullptr, 0);
+    EXPECT_FALSE(sender.advance([](std::uint32_t) {}));
+    EXPECT_EQ(sender.lends(), count * 8 < kLentUpTo) << count;
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Codes, Lent, testing::Values(BlockCode::kReceive, BlockCode::kReceiveLeft, BlockCode::kReceiveRight));
 
