@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "../../own_folder.hpp"
 #include "api/blocks.hpp"
 #include "api/measure.hpp"
 #include "plan/blocks.hpp"
@@ -19,21 +18,11 @@ constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempot
 constexpr int kMembers = 3;
 constexpr std::size_t kCount = 1000, kClass = 8192;  // doubles, and the power of two that holds them
 
-// A cache of the test's own.
 class BlockChoice : public testing::Test {
  protected:
   void SetUp() override {
-    const char* before = std::getenv("XDG_CACHE_HOME");
-    had_ = before != nullptr;
-    if (had_) before_ = before;
-    std::filesystem::remove_all(directory_);
-    setenv("XDG_CACHE_HOME", directory_.c_str(), 1);
     key_.fingerprint = fingerprint(**api::this_machine());
     key_.members = kMembers;
-  }
-  void TearDown() override {
-    had_ ? setenv("XDG_CACHE_HOME", before_.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
-    std::filesystem::remove_all(directory_);
   }
 
   // One allreduce; the number of transfers of each member's program.
@@ -72,9 +61,7 @@ class BlockChoice : public testing::Test {
   PlanKey key_;
 
  private:
-  const std::string directory_ = testing::TempDir() + "fermata-block-choice";
-  std::string before_;
-  bool had_ = false;
+  test::OwnCache cache_;
 };
 
 TEST_F(BlockChoice, WhatWasMeasuredIsRun) {

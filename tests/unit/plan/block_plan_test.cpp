@@ -1,11 +1,10 @@
 // What members agree on, plans of blocks and their files.
+#include "../../own_folder.hpp"
 #include "plan/block_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
 #include "plan/blocks.hpp"
 
@@ -229,11 +228,7 @@ TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
 }
 
 TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
-  const std::string directory = testing::TempDir() + "fermata-block-plans";
-  std::filesystem::remove_all(directory);
-  const char* before = std::getenv("XDG_CACHE_HOME");
-  const std::string was = before != nullptr ? before : "";
-  setenv("XDG_CACHE_HOME", directory.c_str(), 1);
+  const test::OwnCache cache;
   const PlanKey key = key_of(machine(), Kind::kBarrier, 4);
   EXPECT_EQ(load_block_plans(key).error().status, Status::kNotFound);
   EXPECT_TRUE(known_choices(key).empty());
@@ -254,8 +249,6 @@ TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {
   PlanKey other = key;
   other.cpus.clear();
   EXPECT_EQ(load_block_plans(other).error().status, Status::kNotFound);
-  before != nullptr ? setenv("XDG_CACHE_HOME", was.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "plan/codegen.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "../../own_folder.hpp"
 #include "profile/store.hpp"
 
 namespace fermata {
@@ -70,16 +70,14 @@ void expect_runs(Kind kind, const std::string& algorithm, std::int32_t members, 
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto code = emit_code(*plan, "made");
   ASSERT_TRUE(code.ok()) << code.error().message;
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("fermata-codegen-" + std::to_string(::getpid()) + "-" + std::to_string(members));
-  std::filesystem::create_directories(folder);
+  const test::OwnFolder own;
+  const std::filesystem::path& folder = own.path();
   ASSERT_TRUE(write_file_atomically(folder / "made.hpp", *code).ok());
   ASSERT_TRUE(write_file_atomically(folder / "main.cpp", "#include \"made.hpp\"\n" + main).ok());
   const std::string binary = (folder / "made").string();
   const std::string compile = "c++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread -o " + binary + " " + (folder / "main.cpp").string();
   EXPECT_EQ(std::system(compile.c_str()), 0) << *code;
   EXPECT_EQ(std::system(("timeout 60 " + binary).c_str()), 0) << plan->schedule.algorithm;
-  std::filesystem::remove_all(folder);
 }
 
 bool has_compiler() { return std::system("c++ --version > /dev/null 2>&1") == 0; }

@@ -1,12 +1,10 @@
 // Plan files, the cache and the text for people.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 
+#include "../../own_folder.hpp"
 #include "plan/plan.hpp"
 #include "profile/store.hpp"
 
@@ -111,15 +109,7 @@ TEST(PlanFile, MutationsAreRefusedOrProved) {
 
 class Cache : public ::testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = std::filesystem::temp_directory_path() / ("fermata-plan-test-" + std::to_string(::getpid()));
-    setenv("XDG_CACHE_HOME", directory_.c_str(), 1);
-  }
-  void TearDown() override {
-    std::filesystem::remove_all(directory_);
-    unsetenv("XDG_CACHE_HOME");
-  }
-  std::filesystem::path directory_;
+  test::OwnCache cache_;
 };
 
 TEST_F(Cache, KeepsThePlanAndItsCompiledForm) {
@@ -164,7 +154,7 @@ TEST_F(Cache, NothingIsLeftBeside) {
   ASSERT_TRUE(save_plan(plan).ok());
   ASSERT_TRUE(save_plan(plan).ok());
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) files += entry.is_regular_file();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache_.path())) files += entry.is_regular_file();
   EXPECT_EQ(files, 2);
 }
 

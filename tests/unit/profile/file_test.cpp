@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../../own_folder.hpp"
 #include "profile/profile.hpp"
 #include "profile/store.hpp"
 #include "profile/subset.hpp"
@@ -292,14 +293,7 @@ TEST(Estimate, GrowsWithDistance) {
 
 class StoreTest : public testing::Test {
  protected:
-  void SetUp() override {
-    directory_ =
-        testing::TempDir() + "fermata-store-" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
-    setenv("XDG_CACHE_HOME", directory_.c_str(), 1);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-  std::string directory_;
+  test::OwnCache cache_;
 };
 
 TEST_F(StoreTest, SavesAndLoads) {
@@ -310,11 +304,11 @@ TEST_F(StoreTest, SavesAndLoads) {
   EXPECT_NE(missing.error().message.find("fermata profile"), std::string::npos);
   const auto path = save_profile(p);
   ASSERT_TRUE(path.ok()) << path.error().message;
-  EXPECT_EQ(*path, directory_ + "/fermata/profile-" + p.fingerprint + "-threads.json");
+  EXPECT_EQ(*path, cache_.path() / "fermata" / ("profile-" + p.fingerprint + "-threads.json"));
   const auto back = load_profile(p.fingerprint, "threads");
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, p);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_ + "/fermata"), {}), 1)
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cache_.path() / "fermata"), {}), 1)
       << "no temporary is left";
 }
 

@@ -5,13 +5,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "../../own_folder.hpp"
 #include "algo/algorithm.hpp"
 #include "exec/program.hpp"
 #include "os/os.hpp"
@@ -21,20 +21,10 @@
 namespace fermata {
 namespace {
 
-// A cache directory of the test's own: none of the machine's plans is used, and none is left.
+// None of the machine's plans is used, and none is left.
 class Ranked : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "/fermata-ranked-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory_ = name;
-    setenv("XDG_CACHE_HOME", name.c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    std::filesystem::remove_all(directory_);
-  }
-  std::filesystem::path directory_;
+  test::OwnCache cache_;
 };
 
 template <class F>

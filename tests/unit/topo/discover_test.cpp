@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "../../own_folder.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {
@@ -95,7 +96,8 @@ TEST(Discover, TheFingerprintIsTheMachinesNotTheAffinitys) {
 
 TEST(Xml, MissingAndMalformedFilesAreRefused) {
   EXPECT_EQ(topology_from_xml("/nonexistent.xml").error().status, Status::kNotFound);
-  const std::string path = testing::TempDir() + "bad-topology.xml";
+  const test::OwnFolder folder;
+  const std::string path = folder.path() / "bad-topology.xml";
   std::ofstream(path) << "<topology><object></topology>";
   EXPECT_EQ(topology_from_xml(path).error().status, Status::kParse);
   EXPECT_EQ(topology_from_file(path).error().status, Status::kParse);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../../own_folder.hpp"
 #include "os/os.hpp"
 
 namespace fermata {
@@ -10,19 +11,14 @@ namespace {
 
 class QuotaTest : public testing::Test {
  protected:
-  void SetUp() override {
-    root_ = testing::TempDir() + "quota-" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(root_);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   void write(const std::string& path, const std::string& content) {
     const std::filesystem::path whole = root_ + path;
     std::filesystem::create_directories(whole.parent_path());
     std::ofstream(whole) << content;
   }
 
-  std::string root_;
+  const test::OwnFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 constexpr const char* kV2Mount = "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw\n";
