@@ -140,12 +140,12 @@ Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
 
 int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   auto handle = std::make_unique<fermata_member>();
+  exec::Member* joined = nullptr;
   const char* detail = "";
-  const Status status = rank == FERMATA_ANY_RANK
-                            ? join_any(team->team, &handle->member, &detail)
-                            : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &handle->member, &detail);
+  const Status status = rank == FERMATA_ANY_RANK ? join_any(team->team, &joined, &detail)
+                                                 : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &joined, &detail);
   if (status != Status::kOk) return rank == FERMATA_ANY_RANK ? fail(status, "%s", detail) : fail(status, "rank %d: %s", rank, detail);
-  handle->hold(handle->member);
+  handle->hold(joined);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;

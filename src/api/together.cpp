@@ -11,12 +11,11 @@ using exec::Call;
 using exec::Member;
 using exec::PlanSlot;
 
-// Bytes of all blocks of the call; 0: it goes another way. The same at all members: of what the arguments must agree in, and the plans.
+// The same at all members: of what the arguments must agree in.
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
-  const std::size_t blocks = blocks_together(static_cast<Kind>(plain.collective), m.team().members());
-  const std::size_t all = plain.count * size_of(static_cast<Type>(plain.type)) * blocks;
-  return all <= kLinePayload ? static_cast<std::uint32_t>(all) : 0;
+  const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
+  return static_cast<std::uint32_t>(fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
 }
 
 struct Line {

@@ -37,13 +37,6 @@ constexpr bool synchronizes(Kind k) {
   return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
 }
 
-// Small blocks that ride together on a line, as a broadcast or an allreduce of all of them: how many of a block's bytes there are in all of
-// a call's, by members. 0: such a call's blocks don't.
-constexpr std::uint64_t blocks_together(Kind k, std::uint64_t members) {
-  if (k == Kind::kAlltoall) return members * members;
-  return k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter ? members : 0;
-}
-
 enum class Type : std::uint8_t {
   kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble,
   kInt8, kUint8, kInt16, kUint16, kHalf, kBfloat16,
@@ -112,6 +105,14 @@ constexpr const char* name_of(Kind k) {
 
 // Bytes of payload that ride on one 64-byte line behind its 8-byte header.
 inline constexpr std::size_t kLinePayload = 56;
+
+// Bytes of all blocks of a call whose blocks ride together on a line, as a broadcast or an allreduce of all of them. 0: they don't.
+constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
+  const bool rides = k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
+  if (!rides || block > kLinePayload) return 0;
+  const std::size_t all = block * members * (k == Kind::kAlltoall ? members : 1);
+  return all <= kLinePayload ? all : 0;
+}
 
 }  // namespace fermata
 #endif

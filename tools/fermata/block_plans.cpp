@@ -34,8 +34,8 @@ BlockPlan made(const PlanRequest& request, int best) {
 BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key.fingerprint, key.engine, key.members, key.cpus, {plan}}; }
 
 void note_line(const PlanRequest& request) {
-  const std::uint64_t all = request.bytes * blocks_together(request.key.kind, static_cast<std::uint64_t>(request.key.members));
-  if (all == 0 || all > kLinePayload) return;
+  const std::size_t all = bytes_together(request.key.kind, static_cast<std::size_t>(request.key.members), request.bytes);
+  if (all == 0) return;
   fmt::print(stderr, "note: blocks so small ride together on a line, as {} of {} bytes does; this is what requests and wide types take\n",
              request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
 }
@@ -64,6 +64,7 @@ void explain_blocks(const PlanRequest& request, bool json) {
   const auto show = [&](const BlockPlan& plan) {
     fmt::print("{}", json ? to_json(file_of(request.key, plan)) : explain(plan, request.key));
   };
+  note_line(request);
   if (!request.chosen_profile) {
     const auto known = load_block_plans(request.key);
     if (!known && known.error().status != Status::kNotFound) throw CommandError(known.error().message);
@@ -72,7 +73,6 @@ void explain_blocks(const PlanRequest& request, bool json) {
       if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
   }
   if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
-  note_line(request);
   fmt::print(stderr, "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
   show(made(request, 0));
 }
