@@ -253,7 +253,10 @@ Status Member::rest_of_barrier() {
 // The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
-  if (repeat_.op != Op::kSum || repeat_.type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
+  whole_.forget();
+  const auto op = static_cast<Op>(openings_->op);
+  const auto type = static_cast<Type>(openings_->type);
+  if (op != Op::kSum || type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
   return go_round<Load::kOneWord>(value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
   });
@@ -335,13 +338,12 @@ Status Member::resume() {
 Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
   const Call call{Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
   if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-    if (repeat_.call != call.packed() || !openings_->word.is_known()) {
-      repeat_ = {kNoCall, Type::kInt32, Op::kSum, nullptr, call.packed(), History::own_tag(call.packed())};
-      prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
-    }
+    const std::uint64_t own_tag = History::own_tag(call.packed());
+    if (!whole_.is_known()) prepare(PlanSlot::kAllreduce8, whole_, own_tag);
     const std::uint64_t value = word_at(data, 0, 8);
-    TeamCursor::open<Load::kOneWord>(openings_->word, value);
-    follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+    TeamCursor::open<Load::kOneWord>(whole_, value);
+    follow(PlanSlot::kAllreduce8, whole_, call.packed(), own_tag);
+    openings_->word.forget();
     return go_round<Load::kOneWord>(value, data, WholeWord{fold, context});
   }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/word.hpp"
-#include "exec/blocks.hpp"
+#include "exec/block_request.hpp"
 #include "exec/call.hpp"
 #include "exec/crew.hpp"
 #include "exec/cursor.hpp"
@@ -46,47 +46,16 @@ struct TeamMemory {
   }
 };
 
-// An operation on blocks that a member has begun, or may. Its owner keeps it, and all that it points to, until it is over.
-struct BlockRequest {
-  BlockOperation operation;
-  Call call;
-  bool ordered = true;   // on the channel that all operations share, and so in the same order at all members; else on its own
-  bool active = false;
-  Status status = Status::kOk;  // of the last use that is over
-  std::uint64_t uses = 0;
-  void (*completed)(BlockRequest* request, void* context) = nullptr;  // may begin requests, this one too; may not wait
-  void* context = nullptr;
-  BlockRequest* next = nullptr;  // while active
-};
-
-// Requests in the order in which they get their turns.
-struct RequestQueue {
-  BlockRequest* first = nullptr;
-  BlockRequest* last = nullptr;
-  std::uint32_t count = 0;
-  void push(BlockRequest* request) {
-    request->next = nullptr;
-    (first == nullptr ? first : last->next) = request;
-    last = request;
-    ++count;
-  }
-  BlockRequest* pop() {
-    BlockRequest* const request = first;
-    first = request->next;
-    --count;
-    return request;
-  }
-};
-
-// Bytes that a request moves at most in a turn while others wait for theirs.
-inline constexpr std::size_t kFairShare = 65536;
-
 using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
 // The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
 struct Openings {
   TeamCursor::Opening barrier;
   TeamCursor::Opening word;
+  // The call that `word` is for: arguments that make sense.
+  std::size_t count = 0;
+  std::uint32_t type = 0;
+  std::uint32_t op = 0;
 };
 
 class Member;
@@ -122,17 +91,16 @@ class Member {
     const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
     if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-      repeat_ = {count, type, op, fold_of(op, type), call.packed(), History::own_tag(call.packed())};
-      prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
+      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed())}, count, type, op);
       return allreduce_again(*openings_, in, out);
     }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // The call of repeat_ once more? Then its arguments are known to be good, and the shortest path is open.
+  // The call of openings.word once more? Then its arguments are known to be good, and the shortest path is open.
   [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type, std::uint32_t op) const {
-    return count == repeat_.count && type == static_cast<std::uint32_t>(repeat_.type) && op == static_cast<std::uint32_t>(repeat_.op) &&
-           openings.word.is_known() && gate_ == os::fork_generation();
+    return count == openings.count && type == openings.type && op == openings.op && openings.word.is_known() &&
+           gate_ == os::fork_generation();
   }
   [[gnu::always_inline]] Status allreduce_again(const Openings& openings, const void* in, void* out) {
     const std::uint64_t value = word_at(in, 0, 8);
@@ -239,7 +207,7 @@ class Member {
     // Behind the first signal: only who has waited for long looks at these.
     gate_ = 0;
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
-    if (slot == PlanSlot::kAllreduce8) openings_->word.forget();
+    if (slot == PlanSlot::kAllreduce8) forget_words();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
@@ -248,8 +216,12 @@ class Member {
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     history_.add(call);
     openings_->barrier.forget();
-    openings_->word.forget();
+    forget_words();
     barrier_carries_ = tagged_ || barrier_has_words_;
+  }
+  void forget_words() {
+    openings_->word.forget();
+    whole_.forget();
   }
   Status refusal() const;
 
@@ -292,8 +264,8 @@ class Member {
     }
     return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
   }
-  // The shortest path, of the barrier's and repeat_'s plans if they go in rounds: what is behind the first signal. Functions of their own,
-  // so that no frame is made before it, and none taken down behind the last look.
+  // The shortest path, of the barrier's and one word's allreduce's plans if they go in rounds: what is behind the first signal. Functions
+  // of their own, so that no frame is made before it, and none taken down behind the last look.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
   void follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
@@ -384,19 +356,23 @@ class Member {
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
   // The last allreduce of one whole word, if its plan goes in rounds.
-  static constexpr std::size_t kNoCall = ~std::size_t{0};
   struct Repeat {
-    std::size_t count = kNoCall;
-    Type type = Type::kInt32;
-    Op op = Op::kSum;
     FoldFn fold = nullptr;
     std::uint64_t call = 0;
     std::uint64_t tag = 0;
   };
+  void repeat(const Repeat& call, std::size_t count, Type type, Op op) {
+    repeat_ = call;
+    openings_->count = count;
+    openings_->type = static_cast<std::uint32_t>(type);
+    openings_->op = static_cast<std::uint32_t>(op);
+    prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
+  }
   bool rounds_ = false;          // the plan of allreduces of one word goes in rounds
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
+  TeamCursor::Opening whole_;  // of the next allreduce_whole() of a word
   Openings own_openings_;
   Openings* openings_ = &own_openings_;
   TeamCursor cursor_;
