@@ -384,7 +384,8 @@ typedef struct fermata_ranked fermata_ranked;
 FERMATA_API int fermata_ranked_create(uint32_t members, fermata_ranked** out);
 /* Once all have left it. NULL is fine. */
 FERMATA_API void fermata_ranked_destroy(fermata_ranked* barrier);
-/* The barrier. A rank's calls may come from different threads as long as each happens before the next. Errors: ARGUMENT. */
+/* The barrier. A rank's calls may come from different threads as long as each happens before the next. errno stays as it is. Errors:
+ * ARGUMENT. */
 FERMATA_API int fermata_ranked_meet(fermata_ranked* barrier, uint32_t rank);
 /* acc = acc op other; never called with aliases. */
 typedef void (*fermata_fold)(void* acc, const void* other, void* context);

@@ -114,6 +114,7 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   const int saved = errno;
   fermata_ranked* team = find_team(facts, &region.why);
   region.size = facts.size;
+  region.before = fermata_ranked_calls(team, 0);
   if (watched) region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
   // order: release: hands the team on. Pairs with team_of() and await_decision().
   region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal, std::memory_order_release);
@@ -121,33 +122,10 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   return team;
 }
 
-namespace {
-
-bool succeeded(const Place& place, int status) {
-  if (status == FERMATA_OK) [[likely]] {
-    if (place.rank == 0) ++place.region->episodes;
-    return true;
-  }
-  // All of its members get an error: the team is broken, or forked away from its other threads.
+// All of its members get an error: the team is broken, or forked away from its other threads.
+void failed_to_meet(const Place& place) {
   place.region->failed.store(true, std::memory_order_relaxed);  // order: relaxed: the region's end comes after, for all its threads
   say_fallback(Fallback::kBroken);
-  return false;
-}
-
-}  // namespace
-
-bool meet(const Place& place) {
-  const int saved = errno;
-  const int status = fermata_ranked_meet(place.team, place.rank);
-  errno = saved;
-  return succeeded(place, status);
-}
-
-bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  const int saved = errno;
-  const int status = fermata_ranked_allreduce(place.team, place.rank, data, bytes, fold, context);
-  errno = saved;
-  return succeeded(place, status);
 }
 
 Fallback why_left(const Place& place) {
@@ -168,9 +146,9 @@ void libomp_has_no_tool() {
 
 void end(Region& region) {
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as in team_of()
-  count_region(decision > kReal, region.episodes);
-  if (decision <= kReal) return;
-  auto* team = reinterpret_cast<fermata_ranked*>(decision);
+  auto* team = decision > kReal ? reinterpret_cast<fermata_ranked*>(decision) : nullptr;
+  count_region(team != nullptr, fermata_ranked_calls(team, 0) - region.before);
+  if (team == nullptr) return;
   const bool failed = region.failed.load(std::memory_order_relaxed);  // order: relaxed: all its threads have left
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
 }

@@ -22,8 +22,8 @@ struct alignas(kLine) Region {
   Fallback why = Fallback::kSize;            // of kReal; this and the size are written by whoever decides
   std::uint32_t size = 0;                    // of the team
   std::uint64_t serial = 0;                  // with statistics: no other region's; never 0
-  alignas(kLine) std::uint64_t episodes = 0; // rank 0's, on a line of its own: the others read the first one at each barrier
-  stats::Arrivals arrivals = {};
+  std::uint64_t before = 0;                  // the team's calls when the region began
+  alignas(kLine) stats::Arrivals arrivals = {};  // on a line of its own: all read the first one at each barrier
 };
 
 // What a decision needs of the run-time.
@@ -54,11 +54,21 @@ struct Place {
   std::uint32_t rank = 0;
 };
 
-// True if the barrier has been done. errno stays as it is.
-bool meet(const Place& place);
+void failed_to_meet(const Place& place);
+
+// True if the barrier has been done.
+inline bool meet(const Place& place) {
+  if (fermata_ranked_meet(place.team, place.rank) == FERMATA_OK) [[likely]] return true;
+  failed_to_meet(place);
+  return false;
+}
 
 // True if it has been done; else data is as it was.
-bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context);
+inline bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+  if (fermata_ranked_allreduce(place.team, place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]] return true;
+  failed_to_meet(place);
+  return false;
+}
 
 // Why a barrier with this place is the run-time's.
 Fallback why_left(const Place& place);

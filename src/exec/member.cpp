@@ -253,7 +253,7 @@ Status Member::rest_of_barrier() {
 // The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
-  whole_.forget();
+  openings_->whole.forget();
   const auto op = static_cast<Op>(openings_->op);
   const auto type = static_cast<Type>(openings_->type);
   if (op != Op::kSum || type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
@@ -335,16 +335,17 @@ Status Member::resume() {
   return status;
 }
 
-Status Member::allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
-  const Call call{Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
+Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
+  follow(PlanSlot::kAllreduce8, openings_->whole, whole_call(8).packed(), History::own_tag(whole_call(8).packed()));
+  openings_->word.forget();
+  return go_round<Load::kOneWord>(value, data, WholeWord{fold, context});
+}
+
+Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
+  const Call call = whole_call(bytes);
   if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-    const std::uint64_t own_tag = History::own_tag(call.packed());
-    if (!whole_.is_known()) prepare(PlanSlot::kAllreduce8, whole_, own_tag);
-    const std::uint64_t value = word_at(data, 0, 8);
-    TeamCursor::open<Load::kOneWord>(whole_, value);
-    follow(PlanSlot::kAllreduce8, whole_, call.packed(), own_tag);
-    openings_->word.forget();
-    return go_round<Load::kOneWord>(value, data, WholeWord{fold, context});
+    prepare(PlanSlot::kAllreduce8, openings_->whole, History::own_tag(call.packed()));
+    return allreduce_whole(*openings_, data, bytes, fold, context);
   }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
   return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});

@@ -52,6 +52,7 @@ using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 struct Openings {
   TeamCursor::Opening barrier;
   TeamCursor::Opening word;
+  TeamCursor::Opening whole;  // of one word with a fold of the caller's own
   // The call that `word` is for: arguments that make sense.
   std::size_t count = 0;
   std::uint32_t type = 0;
@@ -108,7 +109,13 @@ class Member {
     return rest_of_allreduce(value, out);
   }
   // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
-  Status allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
+  [[gnu::always_inline]] Status allreduce_whole(const Openings& openings, void* data, std::uint32_t bytes, WholeFold fold, void* context) {
+    if (bytes != 8 || !openings.whole.is_known() || gate_ != os::fork_generation()) [[unlikely]]
+      return other_allreduce_whole(data, bytes, fold, context);
+    const std::uint64_t value = word_at(data, 0, 8);
+    TeamCursor::open<Load::kOneWord>(openings.whole, value);
+    return rest_of_allreduce_whole(value, data, fold, context);
+  }
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
   // A call whose blocks ride together: a payload of `bytes` (1..56), this member's contribution in `in` (null: it has none), and of what is
   // on the line in the end `taken`.
@@ -221,7 +228,7 @@ class Member {
   }
   void forget_words() {
     openings_->word.forget();
-    whole_.forget();
+    openings_->whole.forget();
   }
   Status refusal() const;
 
@@ -268,6 +275,9 @@ class Member {
   // of their own, so that no frame is made before it, and none taken down behind the last look.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
+  [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context);
+  [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
+  static Call whole_call(std::uint32_t bytes) { return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes}; }
   void follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
   template <Load L, class Folds>
   Status go_round(std::uint64_t value, void* out, Folds fold);
@@ -372,7 +382,6 @@ class Member {
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
-  TeamCursor::Opening whole_;  // of the next allreduce_whole() of a word
   Openings own_openings_;
   Openings* openings_ = &own_openings_;
   TeamCursor cursor_;

@@ -260,6 +260,7 @@ Status Member::wait_with(Policy& policy, What what) {
 
 template <class What>
 Status Member::wait(What what) {
+  const os::ErrnoKept kept;
   switch (team_->wait()) {
     case WaitKind::kSpin: {
       SpinWait policy;

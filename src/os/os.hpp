@@ -2,6 +2,8 @@
 #ifndef FERMATA_OS_OS_HPP
 #define FERMATA_OS_OS_HPP
 
+#include <errno.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +89,18 @@ Status lock_byte(std::int32_t fd, std::uint32_t byte);
 void unlock_byte(std::int32_t fd, std::uint32_t byte);
 // Is it held by another process? (A process never sees its own locks.)
 bool byte_is_locked(std::int32_t fd, std::uint32_t byte);
+
+// ---- For a scope: what the kernel says in it is not for the program that called us.
+class ErrnoKept {
+ public:
+  ErrnoKept() : saved_(errno) {}
+  ~ErrnoKept() { errno = saved_; }
+  ErrnoKept(const ErrnoKept&) = delete;
+  ErrnoKept& operator=(const ErrnoKept&) = delete;
+
+ private:
+  int saved_;
+};
 
 // ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
 void install_fork_hook();

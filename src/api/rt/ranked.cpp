@@ -19,13 +19,20 @@
 
 using namespace fermata;
 
-// A rank's entry is written by that rank alone, once: what a later thread of the rank needs of it is handed over by whatever
-// orders the rank's calls.
-struct fermata_ranked {
+// Of one rank, and but for `reserved` written by it alone: what a later thread of the rank needs of it is handed over by whatever orders
+// the rank's calls.
+struct alignas(kMaxLine) Entry {
+  exec::Member* settled;     // the same as `reserved`, null until the rank's first call
+  exec::Openings openings;
+  exec::Member* reserved;
+};
+
+struct alignas(kMaxLine) fermata_ranked {
   exec::Team* team;
-  exec::Member** reserved;  // of each rank
-  exec::Member** settled;   // the same, null until the rank's first call
-  bool saved;               // its barrier is a plan that was found in the cache
+  std::uint32_t members;
+  bool saved;  // its barrier is a plan that was found in the cache
+  Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
+  const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
 };
 
 namespace {
@@ -109,17 +116,18 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   return status;
 }
 
-[[gnu::noinline]] exec::Member* settle(fermata_ranked* barrier, std::uint32_t rank) {
-  exec::Member* member = barrier->reserved[rank];
-  member->settle();
-  barrier->settled[rank] = member;
-  return member;
+[[gnu::noinline, gnu::cold]] Entry* settle(Entry* entry) {
+  const os::ErrnoKept kept;
+  entry->reserved->settle();
+  entry->reserved->keep_openings_in(&entry->openings);
+  entry->settled = entry->reserved;
+  return entry;
 }
 
-[[gnu::always_inline]] inline exec::Member* member_of(fermata_ranked* barrier, std::uint32_t rank) {
-  if (barrier == nullptr || rank >= barrier->team->members()) [[unlikely]] return nullptr;
-  exec::Member* member = barrier->settled[rank];
-  return member != nullptr ? member : settle(barrier, rank);
+[[gnu::always_inline]] inline Entry* entry_of(fermata_ranked* barrier, std::uint32_t rank) {
+  if (barrier == nullptr || rank >= barrier->members) [[unlikely]] return nullptr;
+  Entry* entry = barrier->entries() + rank;
+  return entry->settled != nullptr ? entry : settle(entry);
 }
 
 }  // namespace
@@ -128,14 +136,14 @@ extern "C" {
 
 int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
   if (out == nullptr || members < 1 || members > kMaxMembers) return FERMATA_ERR_ARGUMENT;
-  auto* barrier = static_cast<fermata_ranked*>(calloc(1, sizeof(fermata_ranked) + 2 * members * sizeof(exec::Member*)));
-  if (barrier == nullptr) return FERMATA_ERR_MEMORY;
-  barrier->reserved = reinterpret_cast<exec::Member**>(barrier + 1);
-  barrier->settled = barrier->reserved + members;
+  void* memory = aligned_alloc(kMaxLine, sizeof(fermata_ranked) + members * sizeof(Entry));
+  if (memory == nullptr) return FERMATA_ERR_MEMORY;
+  auto* barrier = new (memory) fermata_ranked{nullptr, members, false};
+  for (std::uint32_t rank = 0; rank < members; ++rank) new (barrier->entries() + rank) Entry{};
   Status status = make_team(members, &barrier->team, &barrier->saved);
   const char* detail = "";
   for (std::uint32_t rank = 0; rank < members && status == Status::kOk; ++rank)
-    status = exec::Member::reserve(barrier->team, rank, &barrier->reserved[rank], &detail);
+    status = exec::Member::reserve(barrier->team, rank, &barrier->entries()[rank].reserved, &detail);
   if (status == Status::kOk) {
     *out = barrier;
     return FERMATA_OK;
@@ -147,28 +155,28 @@ int fermata_ranked_create(std::uint32_t members, fermata_ranked** out) {
 void fermata_ranked_destroy(fermata_ranked* barrier) {
   if (barrier == nullptr) return;
   if (barrier->team != nullptr) {
-    for (std::uint32_t rank = 0; rank < barrier->team->members(); ++rank)
-      if (barrier->reserved[rank] != nullptr) barrier->reserved[rank]->leave();
+    for (std::uint32_t rank = 0; rank < barrier->members; ++rank)
+      if (barrier->entries()[rank].reserved != nullptr) barrier->entries()[rank].reserved->leave();
     barrier->team->release();
   }
   free(barrier);
 }
 
 int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
-  exec::Member* member = member_of(barrier, rank);
-  if (member == nullptr) [[unlikely]] return FERMATA_ERR_ARGUMENT;
-  return static_cast<int>(member->barrier());
+  const Entry* entry = entry_of(barrier, rank);
+  if (entry == nullptr) [[unlikely]] return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(entry->settled->barrier(entry->openings));
 }
 
 int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes, fermata_fold fold,
                              void* context) {
-  exec::Member* member = member_of(barrier, rank);
-  if (member == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
-  return static_cast<int>(member->allreduce_whole(data, static_cast<std::uint32_t>(bytes), fold, context));
+  const Entry* entry = entry_of(barrier, rank);
+  if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(entry->settled->allreduce_whole(entry->openings, data, static_cast<std::uint32_t>(bytes), fold, context));
 }
 
 std::uint64_t fermata_ranked_calls(const fermata_ranked* barrier, std::uint32_t rank) {
-  return barrier != nullptr && rank < barrier->team->members() ? barrier->reserved[rank]->calls() : 0;
+  return barrier != nullptr && rank < barrier->members ? barrier->entries()[rank].reserved->calls() : 0;
 }
 
 int fermata_ranked_describe(const fermata_ranked* barrier, char* text, std::size_t capacity) {
