@@ -193,8 +193,8 @@ class Cursor {
     if constexpr (L != Load::kNothing) A::plain_store(*opening.payload, value);
     publish(*opening.at, opening.header);
   }
-  // Behind open(): the episode has begun, and stands at its first await. Rings.
-  void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
+  // Behind open(): the episode has begun, and stands at its first await. Whoever parks at the first signal's door is yet to be woken.
+  [[gnu::always_inline]] void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
     program_ = program;
     step_ = program + 1;
     episode_ = episode;
@@ -207,22 +207,23 @@ class Cursor {
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
-    const std::uint64_t seen = watch(*awaited_.at, header_, awaited_.pauses, spins);
+    const std::uint64_t seen = watch(*awaited_, header_, step_->pauses, spins);
     // Read anew, so that the wait keeps few registers, and its function needs no frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
       if (!header.has_come(seen) || header.is_foreign(seen)) [[unlikely]] return Round::kLate;
     } else {
       if (seen != header.bits) [[unlikely]] return Round::kLate;  // not come, or another call's
-      const std::uint64_t theirs = A::plain_load(*awaited_.payload);
-      value = awaited_.left ? fold(theirs, value) : fold(value, theirs);
+      const std::uint64_t theirs = A::plain_load(*awaited_payload_);
+      value = step_->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
     }
-    if (awaited_.last) [[likely]] return Round::kOver;
+    if (step_[1].code == Code::kEnd) [[likely]] return Round::kOver;
     send<L>(memory, next_slot_, header, 1, [&](std::uint32_t) { return value; });
     return Round::kMore;
   }
   void ring_again(M& memory) {
     step_ += 2;
+    memory.ring(step_[-1]);
     look_ahead(memory);
   }
 
@@ -250,11 +251,10 @@ class Cursor {
  private:
   // At an await, behind a signal.
   void look_ahead(M& memory) {
-    memory.ring(step_[-1]);
     const std::uint32_t slot = slot_of(*step_, episode_);
-    awaited_ = {&memory.header(slot), &memory.payload(slot, 0), step_->pauses, step_->fold == Fold::kCombineLeft,
-                step_[1].code == Code::kEnd};
-    next_slot_ = slot_of(step_[1], episode_);
+    awaited_ = &memory.header(slot);
+    awaited_payload_ = &memory.payload(slot, 0);
+    if (step_[1].code != Code::kEnd) next_slot_ = slot_of(step_[1], episode_);
   }
   static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
@@ -337,13 +337,8 @@ class Cursor {
   const Step* program_ = nullptr;
   const Step* step_ = nullptr;
   // Of a round: what it awaits, worked out while that is on its way,
-  struct Awaited {
-    const typename M::Counter* at = nullptr;
-    const Payload* payload = nullptr;
-    std::uint32_t pauses = 0;
-    bool left = false;  // the awaited word is the left one
-    bool last = false;  // the end follows
-  } awaited_;
+  const typename M::Counter* awaited_ = nullptr;
+  const Payload* awaited_payload_ = nullptr;
   std::uint32_t next_slot_ = 0;  // and where it sends then
   std::uint64_t episode_ = 0;
   Header header_;

@@ -200,13 +200,30 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-void Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
+// Behind the first signal. True: somebody is parked for it. What is done here is in few steps and without a frame: in the rhythm that a
+// pair of far cores has at its best each sends two signals while it has the line, and all of a call lies between them.
+[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  const Step* const steps = plan.steps;
+  const std::uint64_t episode = ++*plan.episodes;
   memory_.region = plan.region;
   memory_.root = 0;
-  cursor_.follow(memory_, plan.steps, ++*plan.episodes, opening.header);
+  cursor_.follow(memory_, steps, episode, opening.header);
+  opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
   say_call<RealAtomics>(*status_, ++sequence_, call);
-  prepare(slot, opening, own_tag);
+  return memory_.must_wake(*steps);
+}
+
+template <Load L, class Folds>
+[[gnu::always_inline]] inline Status Member::go(bool awaited, std::uint64_t value, void* out, Folds fold) {
+  if (awaited) [[unlikely]] return wake_and_go<L>(value, out, fold);
+  return go_round<L>(value, out, fold);
+}
+
+template <Load L, class Folds>
+[[gnu::noinline, gnu::cold]] Status Member::wake_and_go(std::uint64_t value, void* out, Folds fold) {
+  memory_.wake((&cursor_.at())[-1]);
+  return go_round<L>(value, out, fold);
 }
 
 template <Load L, class Folds>
@@ -246,18 +263,16 @@ template <Load L, class Folds>
 }
 
 Status Member::rest_of_barrier() {
-  follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
-  return go_round<Load::kNothing>(0, nullptr, nullptr);
+  const bool awaited = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
+  return go<Load::kNothing>(awaited, 0, nullptr, nullptr);
 }
 
 // The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
-  follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
   openings_->whole.forget();
-  const auto op = static_cast<Op>(openings_->op);
-  const auto type = static_cast<Type>(openings_->type);
-  if (op != Op::kSum || type != Type::kDouble) return go_round<Load::kOneWord>(value, out, repeat_.fold);
-  return go_round<Load::kOneWord>(value, out, [](std::uint64_t left, std::uint64_t right) {
+  const bool awaited = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+  if (!repeat_.sums_doubles) return go<Load::kOneWord>(awaited, value, out, repeat_.fold);
+  return go<Load::kOneWord>(awaited, value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
   });
 }
@@ -336,9 +351,10 @@ Status Member::resume() {
 }
 
 Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
-  follow(PlanSlot::kAllreduce8, openings_->whole, whole_call(8).packed(), History::own_tag(whole_call(8).packed()));
   openings_->word.forget();
-  return go_round<Load::kOneWord>(value, data, WholeWord{fold, context});
+  const Call call = whole_call(8);
+  const bool awaited = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
+  return go<Load::kOneWord>(awaited, value, data, WholeWord{fold, context});
 }
 
 Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {

@@ -41,8 +41,12 @@ struct TeamMemory {
   bool full_fence() const {
     return fence->load(std::memory_order_relaxed) != 0;  // order: see Member::join
   }
+  [[gnu::always_inline]] bool must_wake(const Step& step) const {
+    return step.rings != 0 && is_armed<RealAtomics>(door(step), full_fence());
+  }
+  void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
   void ring(const Step& step) {
-    if (step.rings != 0) fermata::ring<RealAtomics>(door(step), full_fence(), calls);
+    if (must_wake(step)) [[unlikely]] wake(step);
   }
 };
 
@@ -92,7 +96,8 @@ class Member {
     const std::uint32_t bytes = count << log2_size_of(type);
     const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
     if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed())}, count, type, op);
+      const bool sums_doubles = op == Op::kSum && type == Type::kDouble;
+      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type, op);
       return allreduce_again(*openings_, in, out);
     }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
@@ -278,7 +283,11 @@ class Member {
   [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context);
   [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
   static Call whole_call(std::uint32_t bytes) { return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes}; }
-  void follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
+  bool follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
+  template <Load L, class Folds>
+  Status go(bool awaited, std::uint64_t value, void* out, Folds fold);
+  template <Load L, class Folds>
+  Status wake_and_go(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
   Status go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
@@ -370,6 +379,7 @@ class Member {
     FoldFn fold = nullptr;
     std::uint64_t call = 0;
     std::uint64_t tag = 0;
+    bool sums_doubles = false;
   };
   void repeat(const Repeat& call, std::size_t count, Type type, Op op) {
     repeat_ = call;

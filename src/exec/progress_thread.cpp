@@ -95,7 +95,7 @@ Status ProgressThread::set(int on) {
     else status = Status::kSystem;
   } else if (on <= 0 && runs) {
     stop.store(1, std::memory_order_relaxed);  // order: see stopped()
-    ring_anyway<RealAtomics>(door.door, calls);
+    fermata::wake<RealAtomics>(door.door, calls);
     pthread_join(thread, nullptr);
     runs_in.store(0, std::memory_order_relaxed);  // order: see runs_here()
   }

@@ -308,7 +308,7 @@ void Team::break_with(Status status, std::uint32_t culprit) {
 void Team::wake_everybody() {
   // Pollers of words park on doors in the regions, which are not listed here: their parks are timed.
   const OsCalls calls{.shared = shared_};
-  for (std::uint32_t r = 0; r < members_; ++r) ring_anyway<RealAtomics>(door(r), calls);
+  for (std::uint32_t r = 0; r < members_; ++r) fermata::wake<RealAtomics>(door(r), calls);
 }
 
 }  // namespace fermata::exec

@@ -24,9 +24,9 @@ struct Door {
   typename A::template Atomic<std::uint32_t> bell;   // moves on at each ring; what the futex sleeps on
 };
 
-// Sender's side, after the signal is written. `full`: this team fences on both sides. Os::wake_all(bell) wakes sleepers.
-template <class A, class Os>
-inline void ring(Door<A>& door, bool full, Os& os) {
+// Sender's side, after the signal is written: must it wake() who parks here? `full`: this team fences on both sides.
+template <class A>
+inline bool is_armed(const Door<A>& door, bool full) {
   if (full) {
     // order: store-load, between the signal and the look at `armed`. Pairs with kDoorFence.
     A::template full_fence<Site::kRingFence>();
@@ -35,19 +35,21 @@ inline void ring(Door<A>& door, bool full, Os& os) {
     A::template light_fence<Site::kRingFence>();
   }
   // order: relaxed; the fences on both sides order it after the signal. Pairs with park()'s arming.
-  if (A::load_relaxed(door.armed) != 0) [[unlikely]] {
-    // order: release, so that who reads the new number sees the signal. Pairs with kBellRead.
-    A::template add_release<Site::kBellRing>(door.bell, std::uint32_t{1});
-    os.wake_all(door.bell);
-  }
+  return A::load_relaxed(door.armed) != 0;
 }
 
-// Rings unasked, for what a team seldom tells everybody, such as that it is broken: written before, and seen by ready().
+// Asked or unasked: what a team seldom tells everybody, such as that it is broken, is written before too, and seen by ready().
+// Os::wake_all(bell) wakes sleepers.
 template <class A, class Os>
-inline void ring_anyway(Door<A>& door, Os& os) {
-  // order: release, as in ring(). Pairs with kBellRead.
+inline void wake(Door<A>& door, Os& os) {
+  // order: release, so that who reads the new number sees the signal. Pairs with kBellRead.
   A::template add_release<Site::kBellRing>(door.bell, std::uint32_t{1});
   os.wake_all(door.bell);
+}
+
+template <class A, class Os>
+inline void ring(Door<A>& door, bool full, Os& os) {
+  if (is_armed<A>(door, full)) [[unlikely]] wake<A>(door, os);
 }
 
 // Parker's side. ready() is the condition that the signal makes true. Returns after a wake-up, a time-out or at once if ready.

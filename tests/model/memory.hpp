@@ -156,8 +156,10 @@ class ModelMemory {
   Payload& payload(std::uint32_t slot, std::uint32_t i) { return payloads_[places.payload(slot + 8 + 8 * i)]; }
   Door<ModelAtomics>& door(const Step& step) { return doors_[places.door(step)]; }
   bool full_fence() const { return fencing_ == Fencing::kFull; }
+  bool must_wake(const Step& step) { return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), full_fence()); }
+  void wake(const Step& step) { fermata::wake<ModelAtomics>(door(step), os); }
   void ring(const Step& step) {
-    if (parks && step.rings != 0) fermata::ring<ModelAtomics>(door(step), full_fence(), os);
+    if (must_wake(step)) wake(step);
   }
 
   ModelOs<N> os;

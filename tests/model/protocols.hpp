@@ -248,7 +248,7 @@ struct BreakParkedSuite : rl::test_suite<BreakParkedSuite, 2> {
     os.enter(member);
     if (member == 1) {
       break_once<ModelAtomics>(header, 1, 1);
-      ring_anyway<ModelAtomics>(door, os);
+      wake<ModelAtomics>(door, os);
       return;
     }
     const auto broken = [&] { return broken_by<ModelAtomics>(header) != 0; };
