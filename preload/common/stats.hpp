@@ -102,6 +102,12 @@ extern std::uint64_t sampled_below __attribute__((visibility("hidden")));  // wr
 // Is this episode timed? Multiples of the golden ratio are spread evenly whatever the stride.
 inline bool is_sampled(std::uint64_t number) { return number < kFirst || number * 0x9E37'79B9'7F4A'7C15u <= sampled_below; }
 
+// The first one from this on.
+inline std::uint64_t next_sampled(std::uint64_t number) {
+  while (!is_sampled(number)) ++number;  // some hundreds at most
+  return number;
+}
+
 // A wait under observation, from construction to end().
 class Wait {
  public:

@@ -24,12 +24,14 @@ __thread Own own = {};
 
 stats::Wait planned_wait(const Place& place, const void* site) {
   const std::uint64_t serial = place.region->serial;
-  if (own.serial != serial) {
+  if (own.serial != serial) {  // of this region, or so long ago that others came between
+    own = {};
     own.serial = serial;
     own.calls = fermata_ranked_calls(place.team, place.rank);
   }
   stats::Wait wait({nullptr, site, place.region->size, nullptr}, place.region->arrivals, own.calls++,
                    [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team, text, capacity); });
+  own.next = stats::next_sampled(own.calls);
   if (wait.record() != nullptr) own.seen[place_of(site)] = {site, serial, wait.record()};
   return wait;
 }

@@ -12,9 +12,10 @@ extern bool watched;  // written at load
 // What a thread counts with. Numbers are the team's calls of this rank so far, which all its threads have made alike, whatever
 // regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this rank.
 struct Own {
-  std::uint64_t serial;  // of the region that `calls` is of
+  std::uint64_t serial;  // of the region that the rest is of
   std::uint64_t calls;
-  struct {
+  std::uint64_t next;    // the number of the next call that is timed
+  struct Seen {
     const void* site;
     std::uint64_t serial;
     stats::Record* record;
@@ -42,18 +43,18 @@ class LeftWait {
   bool counts_;
 };
 
-// As few instructions as can be, where nothing is timed and the record is at hand: all members pay for each of them.
+// True: counted, since nothing is timed and the record is at hand. As few instructions as can be, and no frame: all members pay for each.
+inline bool is_counted(const Place& place, const void* site) {
+  const Own::Seen& seen = own.seen[place_of(site)];
+  if (seen.serial != place.region->serial || seen.site != site || own.calls == own.next) [[unlikely]] return false;
+  ++own.calls;
+  ++seen.record->calls;
+  if (place.rank == 0) ++seen.record->episodes;
+  return true;
+}
+
 template <class Meet>
-[[gnu::noinline]] bool in_planned_watched(const Place& place, const void* site, Meet&& meet) {
-  const auto& seen = own.seen[place_of(site)];
-  const std::uint64_t serial = place.region->serial;
-  if (own.serial == serial && seen.serial == serial && seen.site == site && !stats::is_sampled(own.calls)) [[likely]] {
-    ++own.calls;
-    stats::Record* record = seen.record;
-    ++record->calls;
-    record->episodes += place.rank == 0;
-    return meet();  // if it fails, the team's last call has been counted
-  }
+[[gnu::noinline]] bool in_planned_timed(const Place& place, const void* site, Meet&& meet) {
   stats::Wait wait = planned_wait(place, site);
   const bool met = meet();
   met ? wait.end_untold(place.rank == 0) : wait.cancel();
@@ -63,21 +64,20 @@ template <class Meet>
 // A planned one: meet() says whether it has been done.
 template <class Meet>
 inline bool in_planned(const Place& place, const void* site, Meet&& meet) {
-  if (watched) [[unlikely]] return in_planned_watched(place, site, meet);
-  return meet();
+  if (watched && !is_counted(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
+  return meet();  // if it fails, the team's last call has been counted
 }
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_watched(const Place& place, const void* site, Real&& real) {
-  if (place.team != nullptr && in_planned_watched(place, site, [&] { return meet(place); })) return;
+[[gnu::noinline]] void at_barrier_left(const Place& place, const void* site, Real&& real) {
+  if (!watched) return real();
   const LeftWait observed(place, site);
   real();
 }
 
 template <class Real>
 inline void at_barrier(const Place& place, const void* site, Real&& real) {
-  if (watched) [[unlikely]] return at_barrier_watched(place, site, real);
-  if (place.team == nullptr || !meet(place)) real();
+  if (place.team == nullptr || !in_planned(place, site, [&] { return meet(place); })) [[unlikely]] at_barrier_left(place, site, real);
 }
 
 }  // namespace fermata::preload
