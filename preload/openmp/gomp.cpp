@@ -103,7 +103,7 @@ Facts facts() { return {static_cast<std::uint32_t>(ask.num_threads()), ask.cance
 Place place_in_gomp() {
   if (here.region != nullptr) [[likely]] {
     if (ask.level() != here.level) return {};
-    return {here.region, team_of(*here.region, facts), here.rank};
+    return {here.region, here.rank, team_of(*here.region, facts) != nullptr};
   }
   // order: relaxed: says nothing but itself
   return run_time.load(std::memory_order_relaxed) == RunTime::kLibomp ? place_in_kmp() : Place{};
@@ -116,7 +116,7 @@ void at_gomp_barrier(const void* site) {
 // A construct's end: its form without a barrier and a planned one, or the run-time's.
 void at_end(Real<void()>& real, Real<void()>& nowait, const void* site) {
   const Place place = place_in_gomp();
-  if (place.team == nullptr || nowait.find() == nullptr) return at_barrier({place.region, nullptr, 0}, site, [&] { real.get()(); });
+  if (!place.planned || nowait.find() == nullptr) return at_barrier({place.region, 0, false}, site, [&] { real.get()(); });
   nowait.get()();
   at_gomp_barrier(site);
 }
@@ -219,12 +219,12 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
-  if (place.team == nullptr) return 0;
-  return in_planned(place, __builtin_return_address(0), [&] { return meet(place); }) ? 1 : 0;
+  if (!place.planned) return 0;
+  return in_planned(place, __builtin_return_address(0), [=] { return meet(place); }) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
   const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
-  if (place.team == nullptr) return 0;
+  if (!place.planned) return 0;
   return in_planned(place, __builtin_return_address(0), [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
 }

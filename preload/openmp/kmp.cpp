@@ -152,7 +152,7 @@ Place place_in_kmp() {
     if (parallel->ptr == nullptr || (flags & kImplicit) == 0) return {};
     here = {static_cast<Region*>(parallel->ptr), static_cast<std::uint32_t>(thread), tool.level()};
   }
-  return {here.region, team_of(*here.region, facts), here.rank};
+  return {here.region, here.rank, team_of(*here.region, facts) != nullptr};
 }
 
 }  // namespace fermata::preload

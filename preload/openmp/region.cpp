@@ -123,13 +123,13 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
 }
 
 // All of its members get an error: the team is broken, or forked away from its other threads.
-void failed_to_meet(const Place& place) {
+void failed_to_meet(Place place) {
   place.region->failed.store(true, std::memory_order_relaxed);  // order: relaxed: the region's end comes after, for all its threads
   say_fallback(Fallback::kBroken);
 }
 
-Fallback why_left(const Place& place) {
-  if (place.team != nullptr) return Fallback::kBroken;
+Fallback why_left(Place place) {
+  if (place.planned) return Fallback::kBroken;
   // order: relaxed: written before any region
   return place.region != nullptr ? place.region->why : libomp_left.load(std::memory_order_relaxed);
 }

@@ -47,31 +47,36 @@ fermata_ranked* team_of(Region& region, GetFacts&& facts) {
   return decision == kReal ? nullptr : decide(region, facts());
 }
 
-// Where the calling thread is in a region with planned barriers; a null team: nowhere, the run-time's barrier.
+// Where the calling thread is, and whether this barrier is a planned one; else it is the run-time's. Two words: what goes through memory
+// in parts and is copied as a whole waits there for the signal before it.
 struct Place {
   Region* region = nullptr;
-  fermata_ranked* team = nullptr;
   std::uint32_t rank = 0;
+  bool planned = false;
+  fermata_ranked* team() const {  // of a planned one
+    return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));  // order: relaxed: team_of() has looked
+  }
 };
+static_assert(sizeof(Place) == 16);
 
-void failed_to_meet(const Place& place);
+void failed_to_meet(Place place);
 
 // True if the barrier has been done.
-inline bool meet(const Place& place) {
-  if (fermata_ranked_meet(place.team, place.rank) == FERMATA_OK) [[likely]] return true;
+inline bool meet(Place place) {
+  if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]] return true;
   failed_to_meet(place);
   return false;
 }
 
 // True if it has been done; else data is as it was.
-inline bool allreduce(const Place& place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  if (fermata_ranked_allreduce(place.team, place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]] return true;
+inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+  if (fermata_ranked_allreduce(place.team(), place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]] return true;
   failed_to_meet(place);
   return false;
 }
 
 // Why a barrier with this place is the run-time's.
-Fallback why_left(const Place& place);
+Fallback why_left(Place place);
 
 // No barrier of libomp's is planned, and why.
 void leave_libomp(Fallback why);

@@ -14,7 +14,7 @@ std::uint32_t size_of_team() {
   return ask != nullptr ? static_cast<std::uint32_t>(ask()) : 0;
 }
 
-stats::Meeting left(const Place& place, const void* site) { return {nullptr, site, size_of_team(), text_of(why_left(place))}; }
+stats::Meeting left(Place place, const void* site) { return {nullptr, site, size_of_team(), text_of(why_left(place))}; }
 
 }  // namespace
 
@@ -22,21 +22,21 @@ bool watched = false;
 
 __thread Own own = {};
 
-stats::Wait planned_wait(const Place& place, const void* site) {
+stats::Wait planned_wait(Place place, const void* site) {
   const std::uint64_t serial = place.region->serial;
   if (own.serial != serial) {  // of this region, or so long ago that others came between
     own = {};
     own.serial = serial;
-    own.calls = fermata_ranked_calls(place.team, place.rank);
+    own.calls = fermata_ranked_calls(place.team(), place.rank);
   }
   stats::Wait wait({nullptr, site, place.region->size, nullptr}, place.region->arrivals, own.calls++,
-                   [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team, text, capacity); });
+                   [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team(), text, capacity); });
   own.next = stats::next_sampled(own.calls);
   if (wait.record() != nullptr) own.seen[place_of(site)] = {site, serial, wait.record()};
   return wait;
 }
 
-LeftWait::LeftWait(const Place& place, const void* site) : wait_(left(place, site)) {
+LeftWait::LeftWait(Place place, const void* site) : wait_(left(place, site)) {
   int (*const ask)() = thread_num.find();
   counts_ = ask != nullptr && ask() == 0;
 }

@@ -28,12 +28,12 @@ inline std::size_t place_of(const void* site) {
   return (address ^ address >> 4) % (sizeof own.seen / sizeof own.seen[0]);
 }
 
-stats::Wait planned_wait(const Place& place, const void* site);
+stats::Wait planned_wait(Place place, const void* site);
 
 // The run-time's, observed from construction to its end.
 class LeftWait {
  public:
-  LeftWait(const Place& place, const void* site);
+  LeftWait(Place place, const void* site);
   ~LeftWait();
   LeftWait(const LeftWait&) = delete;
   LeftWait& operator=(const LeftWait&) = delete;
@@ -44,7 +44,7 @@ class LeftWait {
 };
 
 // True: counted, since nothing is timed and the record is at hand. As few instructions as can be, and no frame: all members pay for each.
-inline bool is_counted(const Place& place, const void* site) {
+inline bool is_counted(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
   if (seen.serial != place.region->serial || seen.site != site || own.calls == own.next) [[unlikely]] return false;
   ++own.calls;
@@ -54,7 +54,7 @@ inline bool is_counted(const Place& place, const void* site) {
 }
 
 template <class Meet>
-[[gnu::noinline]] bool in_planned_timed(const Place& place, const void* site, Meet&& meet) {
+[[gnu::noinline]] bool in_planned_timed(Place place, const void* site, Meet&& meet) {
   stats::Wait wait = planned_wait(place, site);
   const bool met = meet();
   met ? wait.end_untold(place.rank == 0) : wait.cancel();
@@ -63,21 +63,21 @@ template <class Meet>
 
 // A planned one: meet() says whether it has been done.
 template <class Meet>
-inline bool in_planned(const Place& place, const void* site, Meet&& meet) {
+inline bool in_planned(Place place, const void* site, Meet&& meet) {
   if (watched && !is_counted(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
   return meet();  // if it fails, the team's last call has been counted
 }
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_left(const Place& place, const void* site, Real&& real) {
+[[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real&& real) {
   if (!watched) return real();
   const LeftWait observed(place, site);
   real();
 }
 
 template <class Real>
-inline void at_barrier(const Place& place, const void* site, Real&& real) {
-  if (place.team == nullptr || !in_planned(place, site, [&] { return meet(place); })) [[unlikely]] at_barrier_left(place, site, real);
+inline void at_barrier(Place place, const void* site, Real&& real) {
+  if (!place.planned || !in_planned(place, site, [=] { return meet(place); })) [[unlikely]] at_barrier_left(place, site, real);
 }
 
 }  // namespace fermata::preload
