@@ -44,7 +44,7 @@ class LeftWait {
 };
 
 // True: counted, since nothing is timed and the record is at hand. As few instructions as can be, and no frame: all members pay for each.
-inline bool is_counted(Place place, const void* site) {
+inline bool count_untimed(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
   if (seen.serial != place.region->serial || seen.site != site || own.calls == own.next) [[unlikely]] return false;
   ++own.calls;
@@ -64,7 +64,7 @@ template <class Meet>
 // A planned one: meet() says whether it has been done.
 template <class Meet>
 inline bool in_planned(Place place, const void* site, Meet&& meet) {
-  if (watched && !is_counted(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
+  if (watched && !count_untimed(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
   return meet();  // if it fails, the team's last call has been counted
 }
 

@@ -1,6 +1,5 @@
 #include "anonymous/stall.hpp"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include <atomic>
@@ -51,7 +50,7 @@ Stall::~Stall() {
 
 void Stall::report(std::int64_t waited_ns) {
   limit_ns_ = 0;
-  const int saved = errno;
+  const os::ErrnoKept kept;
   const Standing standing = standing_(barrier_, token_);
   if (standing.missing == 0) return;  // it has just ended
   char text[2048];
@@ -67,7 +66,6 @@ void Stall::report(std::int64_t waited_ns) {
   }
   text[at++] = '\n';
   os::write_stderr(text, static_cast<std::size_t>(at));
-  errno = saved;
 }
 
 }  // namespace fermata::anonymous

@@ -223,10 +223,12 @@ class Cursor {
   }
   void ring_again(M& memory) {
     step_ += 2;
-    memory.ring(step_[-1]);
+    memory.ring(sent());
     look_ahead(memory);
   }
 
+  // The signal before the await that a round stands at.
+  const Step& sent() const { return step_[-1]; }
   // The step that this cursor waits at, for parking and reports.
   const Step& at() const { return *step_; }
   std::uint64_t episode() const { return episode_; }

@@ -222,7 +222,7 @@ template <Load L, class Folds>
 
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::wake_and_go(std::uint64_t value, void* out, Folds fold) {
-  memory_.wake((&cursor_.at())[-1]);
+  memory_.wake(cursor_.sent());
   return go_round<L>(value, out, fold);
 }
 

@@ -113,7 +113,7 @@ struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
     const auto opening = TheCursor::opening(memory, steps, episode, tag(episode));
     TheCursor::template open<L>(opening, value);
     cursor.follow(memory, steps, episode, opening.header);
-    if (memory.must_wake(*steps)) memory.wake(*steps);
+    if (memory.must_wake(*steps)) memory.wake(cursor.sent());
     for (;;) {
       const auto round = cursor.template round<L>(memory, value, add_words, 0);
       if (round != TheCursor::Round::kMore) return round == TheCursor::Round::kOver;

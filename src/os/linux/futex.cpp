@@ -16,35 +16,28 @@ Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int
   static_assert(sizeof word == 4);
   timespec limit{.tv_sec = static_cast<time_t>(ns / 1'000'000'000), .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
   const int op = shared ? FUTEX_WAIT : FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
-  const int saved = errno;
-  const long rc = syscall(SYS_futex, &word, op, seen, &limit, nullptr, 0);
-  const int error = errno;
-  errno = saved;
-  if (rc == 0) return Slept::kWoken;
-  if (error == ETIMEDOUT) return Slept::kTimeout;
-  return error == EINTR ? Slept::kInterrupted : Slept::kChanged;
+  const ErrnoKept kept;
+  if (syscall(SYS_futex, &word, op, seen, &limit, nullptr, 0) == 0) return Slept::kWoken;
+  if (errno == ETIMEDOUT) return Slept::kTimeout;
+  return errno == EINTR ? Slept::kInterrupted : Slept::kChanged;
 }
 
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared) {
-  const int saved = errno;
+  const ErrnoKept kept;
   syscall(SYS_futex, &word, shared ? FUTEX_WAKE : FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0);
-  errno = saved;
 }
 
 bool register_fence(bool shared) {
-  const int saved = errno;
+  const ErrnoKept kept;
   const int command =
       shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
-  const bool ok = syscall(SYS_membarrier, command, 0, 0) == 0;
-  errno = saved;
-  return ok;
+  return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
 void heavy_fence(bool shared) {
-  const int saved = errno;
+  const ErrnoKept kept;
   const int command = shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
   syscall(SYS_membarrier, command, 0, 0);
-  errno = saved;
   // order: seq_cst: the local store-load order, also if membarrier should fail after it was registered. Belongs to kDoorFence.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }

@@ -121,7 +121,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
       }
     }
   }
-  EXPECT_GT(ran, kScale > 1 ? 30 : 60);
+  EXPECT_GT(ran, 60);
 }
 
 TEST_P(Property, ThePlannersChoice) {

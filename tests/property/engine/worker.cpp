@@ -241,7 +241,7 @@ std::string run_property(const PropertyCase& test) {
   if (!problem.empty()) return problem;
   run_members(
       test.engine, test.members, [&](int rank) { run_member(test, *h.shared, h.team, rank); },
-      [&](int how) { h.shared->report(("a member's process ended: waitpid says " + std::to_string(how)).c_str(), -1, 0); });
+      [&](int how) { h.shared->report(("a member's process died: " + std::to_string(how)).c_str(), -1, 0); });
   if (h.shared->failures.load() == 0) return {};
   std::size_t length = 8192;
   std::string report(length, '\0');

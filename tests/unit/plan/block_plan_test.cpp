@@ -1,11 +1,11 @@
 // What members agree on, plans of blocks and their files.
-#include "../../own_folder.hpp"
 #include "plan/block_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "../../own_folder.hpp"
 #include "plan/blocks.hpp"
 
 namespace fermata {
