@@ -312,7 +312,7 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
       return Moved::kTold;
     }
     // Then its owner may have it back, and what was read may be anything. (No wait as within a process: a reader may be killed.)
-    if (call_.team != nullptr && broken_by<RealAtomics>(call_.team->header()) != 0) {
+    if (call_.team != nullptr && is_broken<RealAtomics>(call_.team->header())) {
       status_ = Status::kBroken;
       return Moved::kNothing;
     }

@@ -315,6 +315,7 @@ class Member {
   Status wait();
   Status look_around(std::int64_t waited_ns);
   bool awaits(std::uint32_t rank) const;
+  Status break_team(Status status, std::uint32_t rank);
   Status lost(std::uint32_t rank);
   void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);

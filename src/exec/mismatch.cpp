@@ -39,8 +39,7 @@ Status Member::met_another_call(std::uint32_t rank) {
   for (; !named && os::now_ns() < end; named = differs_from(rank)) os::yield();
   if (!named)
     snprintf(detail_, sizeof detail_, "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);
-  team_->break_with(Status::kMismatch, rank);
-  return broken_ = Status::kMismatch;
+  return broken_ = break_team(Status::kMismatch, rank);
 }
 
 }  // namespace fermata::exec

@@ -63,10 +63,9 @@ bool Member::advance_request(BlockRequest* r, std::size_t most) {
 
 // How a request that is over has ended. What went wrong has broken the team, or does.
 Status Member::outcome(const BlockRequest& r) {
-  Status status = r.operation.status();
-  if (status == Status::kOk) return status;
-  if (status == Status::kMismatch) met_another_call(r.operation.foreigner());
-  else status = broken_ = broken_status();
+  const Status own = r.operation.status();
+  if (own == Status::kOk) return own;
+  const Status status = own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = broken_status();
   gate_ = 0;
   take_back();
   return status;

@@ -300,9 +300,11 @@ void Team::free_segment() {
   os::unmap(&segment_);
 }
 
-void Team::break_with(Status status, std::uint32_t culprit) {
-  break_once<RealAtomics>(header(), static_cast<std::uint32_t>(-static_cast<std::int32_t>(status)), culprit + 1);
+bool Team::break_with(Status status, std::uint32_t culprit) {
+  const auto cause = static_cast<std::uint32_t>(-static_cast<std::int32_t>(status));
+  const bool first = break_once<RealAtomics>(header(), {cause, culprit + 1});
   wake_everybody();
+  return first;
 }
 
 void Team::wake_everybody() {

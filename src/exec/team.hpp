@@ -92,8 +92,7 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t heap_bytes = 0;
   std::uint64_t model = 0;       // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
   std::uint64_t model_bytes = 0;
-  alignas(kMaxLine) std::atomic<std::uint32_t> broken;  // -Status of what broke the team; 0: whole
-  std::atomic<std::uint32_t> culprit;                   // rank + 1, or 0
+  alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
   std::atomic<std::uint32_t> joined;                    // members so far
   alignas(kMaxLine) Pace pace;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // where its members may run: the union of their affinities
@@ -153,8 +152,10 @@ class Team {
   // member says nothing about the others), or less if the control group's quota is less. At least 1.
   std::uint32_t usable_cpus() const;
 
-  // First cause wins; everybody who waits, or parks, is told. Async-signal-safe.
-  void break_with(Status status, std::uint32_t culprit);
+  static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
+  Breach breach() const { return breach_of<RealAtomics>(header()); }
+  // First cause wins; everybody who waits, or parks, is told. True: it was this one. Async-signal-safe.
+  bool break_with(Status status, std::uint32_t culprit);
   void wake_everybody();
 
  private:

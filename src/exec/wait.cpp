@@ -17,17 +17,15 @@ constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other program
 
 Status Member::broken_status() {
   if (broken_ != Status::kOk) return broken_;
-  const TeamHeader& h = team_->header();
-  const std::uint32_t broken = broken_by<RealAtomics>(h);
-  if (broken == 0) return Status::kOk;
-  const auto status = static_cast<Status>(-static_cast<std::int32_t>(broken));
-  const std::uint32_t culprit = h.culprit.load(std::memory_order_relaxed);  // order: relaxed: behind broken_by()
-  if (culprit == 0) {
+  const Breach breach = team_->breach();
+  const Status status = Team::cause_of(breach);
+  if (status == Status::kOk) return status;
+  if (breach.culprit == 0) {
     snprintf(detail_, sizeof detail_, "the team was aborted");
   } else if (status == Status::kMemberLost) {
-    name_lost(culprit - 1);
+    name_lost(breach.culprit - 1);
   } else {
-    snprintf(detail_, sizeof detail_, "rank %u met calls that differ", culprit - 1);
+    snprintf(detail_, sizeof detail_, "rank %u met calls that differ", breach.culprit - 1);
   }
   if (status == Status::kMismatch)
     for (std::uint32_t r = 0; r < team_->members(); ++r)
@@ -49,9 +47,7 @@ Status Member::look_around(std::int64_t waited_ns) {
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
     // What it signalled before it went is there.
     if (gone && (!ahead || (awaits(r) && !cursor_.ready(memory_)))) return lost(r);
-    if (waited_ns < 2 * kLookNs || !differs_from(r)) continue;
-    team_->break_with(Status::kMismatch, r);
-    return Status::kMismatch;
+    if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
@@ -63,9 +59,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
     const bool gone = team_->is_gone(r);
     // Gone before a look at what it left: what is not there will not come.
     if (gone && request.operation.lacks(r)) return lost(r);
-    if (waited_ns < 2 * kLookNs || !differs_from(r)) continue;
-    team_->break_with(Status::kMismatch, r);
-    return Status::kMismatch;
+    if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
@@ -94,13 +88,17 @@ Status Member::look_now_and_then() {
   return look_for_requests(now - pending_ns_);
 }
 
+// With the text for it written. What broke the team before is the answer: who left for that is not what broke it. (Of calls that differ
+// each of the two has a text that is right.)
+Status Member::break_team(Status status, std::uint32_t rank) {
+  const bool first = team_->break_with(status, rank);
+  const bool both_differ = status == Status::kMismatch && Team::cause_of(team_->breach()) == status;
+  return first || both_differ ? status : broken_status();
+}
+
 Status Member::lost(std::uint32_t rank) {
-  // One that left because the team is broken is not what broke it: it said so before it left.
-  const Status broken = broken_status();
-  if (broken != Status::kOk) return broken;
   name_lost(rank);
-  team_->break_with(Status::kMemberLost, rank);
-  return Status::kMemberLost;
+  return break_team(Status::kMemberLost, rank);
 }
 
 // Text: a member that has left; or one whose process has died, and all others that were in it.
@@ -137,7 +135,7 @@ struct Member::LineWait {
     // What wakes this wait need not wake it for the requests.
     if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
     fermata::park<RealAtomics>(m.memory_.door(m.cursor_.at()), m.memory_.full_fence(), m.memory_.calls, limit_ns,
-                               [this] { return m.cursor_.ready(m.memory_) || broken_by<RealAtomics>(m.team_->header()) != 0; });
+                               [this] { return m.cursor_.ready(m.memory_) || is_broken<RealAtomics>(m.team_->header()); });
   }
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
@@ -175,7 +173,7 @@ struct Member::BlockWait {
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
           if (r->operation.ready()) return true;
-      return broken_by<RealAtomics>(m.team_->header()) != 0;
+      return is_broken<RealAtomics>(m.team_->header());
     });
   }
   Status finish() const { return Status::kOk; }

@@ -30,8 +30,6 @@ enum class Site : std::uint8_t {
   kCallRead,      // a look at the descriptor, before the number again
   kLeft,          // status line: this member has left
   kLeftRead,      // a look whether it has, before its number
-  kBreak,         // the team is broken, written after the culprit
-  kBrokenRead,    // a look whether it is, before the culprit
   kReferenceDrop, // a reference is given back; the last one frees
   kReferencesRead, // whether all have been, before what they were to is used again
   kJoin,          // one more member has joined and published its CPUs

@@ -9,20 +9,28 @@
 
 namespace fermata {
 
-// The first cause stays. The culprit may be that of a later one: a hint for messages. Neither may be 0.
+// What broke a team, and who: in one word, so that nobody sees the cause of one and the culprit of another.
+struct Breach {
+  std::uint32_t cause;    // 1..255; 0: the team is whole
+  std::uint32_t culprit;  // below 2^24
+};
+
+// True: it is the first, which stays.
 template <class A, class Header>
-inline void break_once(Header& header, std::uint32_t cause, std::uint32_t culprit) {
-  // order: relaxed: the release below hands it over.
-  A::store_relaxed(header.culprit, culprit);
-  // order: release: who sees the cause sees a culprit. Pairs with kBrokenRead.
-  A::template compare_exchange_release<Site::kBreak>(header.broken, std::uint32_t{0}, cause);
+inline bool break_once(Header& header, Breach breach) {
+  // order: relaxed: all there is to see is the word.
+  return A::compare_exchange_relaxed(header.breach, std::uint32_t{0}, breach.culprit << 8 | breach.cause);
 }
 
-// The cause, or 0.
 template <class A, class Header>
-inline std::uint32_t broken_by(const Header& header) {
-  // order: acquire: sees a culprit. Pairs with kBreak.
-  return A::template load_acquire<Site::kBrokenRead>(header.broken);
+inline Breach breach_of(const Header& header) {
+  const std::uint32_t word = A::load_relaxed(header.breach);  // order: relaxed: as above
+  return {word & 0xff, word >> 8};
+}
+
+template <class A, class Header>
+inline bool is_broken(const Header& header) {
+  return breach_of<A>(header).cause != 0;
 }
 
 // True for the last one, who may free what the references were to.

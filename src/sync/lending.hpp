@@ -26,7 +26,7 @@ inline bool begin_reading(Flag& reading, const Header& header) {
   A::store_relaxed(reading, std::uint32_t{1});
   // order: store-load, between that and the look whether the team is broken. Pairs with kWithdrawFence.
   A::template full_fence<Site::kReadFence>();
-  if (broken_by<A>(header) == 0) return true;
+  if (!is_broken<A>(header)) return true;
   end_reading<A>(reading);
   return false;
 }

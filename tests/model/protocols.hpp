@@ -59,21 +59,22 @@ struct StateSuite : rl::test_suite<StateSuite, 2> {
   }
 };
 
-// Two break the team at once: one cause stays, and who sees it sees a culprit.
+// Two break the team at once: the cause and the culprit of one stay.
 struct BreakSuite : rl::test_suite<BreakSuite, 3> {
   struct {
-    Shared<std::uint32_t> broken{0}, culprit{0};
+    Shared<std::uint32_t> breach{0};
   } header;
 
   void thread(unsigned member) {
     if (member > 0) {
-      break_once<ModelAtomics>(header, 10 + member, member);
+      break_once<ModelAtomics>(header, {10 + member, member});
+      RL_ASSERT(is_broken<ModelAtomics>(header));
       return;
     }
-    const std::uint32_t first = broken_by<ModelAtomics>(header);
-    if (first == 0) return;
-    RL_ASSERT(ModelAtomics::load_relaxed(header.culprit) != 0);
-    RL_ASSERT(broken_by<ModelAtomics>(header) == first);
+    const Breach first = breach_of<ModelAtomics>(header);
+    if (first.cause == 0) return;
+    RL_ASSERT(first.culprit + 10 == first.cause);
+    RL_ASSERT(breach_of<ModelAtomics>(header).cause == first.cause);
   }
 };
 
@@ -173,7 +174,7 @@ struct RingSuite : rl::test_suite<RingSuite, 2> {
 // A block is lent; its owner writes it once the team is broken and nobody reads it any more.
 struct LendingSuite : rl::test_suite<LendingSuite, 2> {
   struct {
-    Shared<std::uint32_t> broken{0}, culprit{0};
+    Shared<std::uint32_t> breach{0};
   } header;
   Shared<std::uint32_t> reading{0};
   rl::var<std::uint64_t> block;
@@ -187,7 +188,7 @@ struct LendingSuite : rl::test_suite<LendingSuite, 2> {
       end_reading<ModelAtomics>(reading);
       return;
     }
-    break_once<ModelAtomics>(header, 1, 1);
+    break_once<ModelAtomics>(header, {1, 1});
     withdraw<ModelAtomics>();
     while (still_reads<ModelAtomics>(reading)) ModelAtomics::pause();
     block(RL_INFO) = 8;
@@ -233,7 +234,7 @@ struct TurnAloneSuite : rl::test_suite<TurnAloneSuite, 2> {
 // A member is parked for a signal that never comes; another breaks the team, and rings without asking.
 struct BreakParkedSuite : rl::test_suite<BreakParkedSuite, 2> {
   struct {
-    Shared<std::uint32_t> broken{0}, culprit{0};
+    Shared<std::uint32_t> breach{0};
   } header;
   Door<ModelAtomics> door;
   ModelOs<2> os;
@@ -247,11 +248,11 @@ struct BreakParkedSuite : rl::test_suite<BreakParkedSuite, 2> {
   void thread(unsigned member) {
     os.enter(member);
     if (member == 1) {
-      break_once<ModelAtomics>(header, 1, 1);
+      break_once<ModelAtomics>(header, {1, 1});
       wake<ModelAtomics>(door, os);
       return;
     }
-    const auto broken = [&] { return broken_by<ModelAtomics>(header) != 0; };
+    const auto broken = [&] { return is_broken<ModelAtomics>(header); };
     while (!broken()) park<ModelAtomics>(door, false, os, 0, broken);
   }
 };

@@ -110,7 +110,7 @@ inline std::vector<Scenario> scenarios() {
       // Beside the signals
       {"status_line", "a descriptor is read whole, or known not to be", {}, 1, full(), false, full_fence, rl::simulate<StatusLineSuite>},
       {"state", "who joined is named, who has left has finished its calls", {}, 1, full(), false, full_fence, rl::simulate<StateSuite>},
-      {"break", "two break a team; the cause stays and has a culprit", {}, 1, full(), false, full_fence, rl::simulate<BreakSuite>},
+      {"break", "two break a team; the cause and the culprit of one stay", {}, 1, full(), false, full_fence, rl::simulate<BreakSuite>},
       {"reference", "the last reference frees", {}, 1, full(), false, full_fence, rl::simulate<ReferenceSuite>},
       {"collect", "who keeps what others held uses it again", {}, 1, full(), false, full_fence, rl::simulate<CollectSuite>},
       {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
