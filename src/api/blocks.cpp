@@ -286,7 +286,7 @@ Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) member->blocks->bounce.reset(new std::byte[exec::kBounce]);
-    member->member->set_review(0);  // requests refer to this team's memory: its members stay where they are
+    member->member->set_review(exec::kNoReview);  // requests refer to this team's memory: its members stay where they are
   }
   return *member->blocks;
 }

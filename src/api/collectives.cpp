@@ -23,6 +23,13 @@ inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : failed(member, status);
 }
 
+// The same for calls on lines, behind which the team may look where its members are.
+inline int answer_and_review(fermata_member* member, Status status) {
+  if (status != Status::kOk) [[unlikely]] return failed(member, status);
+  if (member->member->review_due()) [[unlikely]] return reviewed(member);
+  return FERMATA_OK;
+}
+
 // More than rides on a line, or arguments that make no sense: operations on blocks find out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) { return api::call(member, plain); }
 
@@ -52,8 +59,8 @@ inline bool data_ok(size_t count, int type, int op) {
   if (!data_ok(count, type, op)) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_ALLREDUCE, type, op, 0, in, out, count});
   if (in == FERMATA_IN_PLACE) in = out;
-  return answer(member, member->member->allreduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
-                                                  static_cast<Op>(op)));
+  const auto n = static_cast<std::uint32_t>(count);
+  return answer_and_review(member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
 }
 
 inline bool root_ok(const fermata_member* member, int root) {
@@ -66,10 +73,7 @@ extern "C" {
 
 int fermata_barrier(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  const Status status = member->member->barrier(member->openings);
-  if (status != Status::kOk) [[unlikely]] return failed(member, status);
-  if (member->member->review_due()) [[unlikely]] return reviewed(member);
-  return FERMATA_OK;
+  return answer_and_review(member, member->member->barrier(member->openings));
 }
 
 int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
@@ -103,7 +107,7 @@ int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t 
   const bool may_be_null = (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
   if (member == nullptr || may_be_null) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
   if (member->member->repeats(member->openings, count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
-    return answer(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
+    return answer_and_review(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 
@@ -114,8 +118,9 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
     return as_blocks(member, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
   if (in == FERMATA_IN_PLACE) in = out;
   if (static_cast<unsigned>(root) == member->member->rank() && out == nullptr && count != 0) [[unlikely]] return null_handle();
-  return answer(member, member->member->reduce(in, out, static_cast<std::uint32_t>(count), static_cast<Type>(type),
-                                               static_cast<Op>(op), static_cast<std::uint32_t>(root)));
+  const auto n = static_cast<std::uint32_t>(count);
+  const auto to = static_cast<std::uint32_t>(root);
+  return answer_and_review(member, member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to));
 }
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
@@ -123,7 +128,8 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
-  return answer(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(root)));
+  const auto from = static_cast<std::uint32_t>(root);
+  return answer_and_review(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from));
 }
 
 }  // extern "C"

@@ -105,9 +105,10 @@ int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
-// The first call after which an unpinned team looks at where its members are; later looks are 16 times as far apart.
+// The first call after which an unpinned team looks at where its members are, and how many times as late each look is.
 inline constexpr std::uint64_t kFirstReview = 4096;
-// Collective, after a barrier at an agreed call: if all members are pinned by now, and elsewhere than planned for, they move
+inline constexpr std::uint64_t kReviewStep = 16;
+// Collective, after an agreed call on lines: if all members are pinned by now, and elsewhere than planned for, they move
 // to a team that is planned for where they are.
 int review(fermata_member* member);
 

@@ -183,6 +183,7 @@ int move_to(fermata_member* member, fermata_team* team) {
   member->hold(made->member);
   made->hold(before);
   fermata_member_leave(made);
+  member->member->set_review(kFirstReview * kReviewStep);
   member->member->team().retain();
   exec::Team* const now = &member->member->team();
   if (!move_once<RealAtomics>(member->origin->moved, now)) now->release();
@@ -198,7 +199,7 @@ int review(fermata_member* member) {
   std::int32_t cpu = -1;
   if (os::affinity_count() == 1) os::affinity_list(&cpu, 1);
   announce(member, static_cast<std::uint32_t>(cpu));
-  m.set_review(0);
+  m.set_review(exec::kNoReview);
   int rc = fermata_barrier(member);
   if (rc != FERMATA_OK) return rc;
   const auto cpus = pinned_cpus(team);
@@ -206,7 +207,7 @@ int review(fermata_member* member) {
   if (rc != FERMATA_OK) return rc;
   // All members read the same CPUs, so all come to the same decision.
   if (cpus.empty() || cpus == member->planned_for) {
-    m.set_review(now * 16);
+    m.set_review(now * kReviewStep);
     return FERMATA_OK;
   }
   std::vector<Part> everybody;

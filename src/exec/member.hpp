@@ -66,6 +66,8 @@ struct Openings {
 class Member;
 using IdleHook = int (*)(void* context);
 
+inline constexpr std::uint64_t kNoReview = ~std::uint64_t{0};  // a call that never comes
+
 class Member {
  public:
   static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
@@ -181,9 +183,9 @@ class Member {
     hook_context_ = context;
   }
   std::uint64_t calls() const { return sequence_; }
-  // The call after which the owner of this member wants to look at its placement again; 0: never.
+  // The call from which on the owner of this member wants to look at its placement again.
   void set_review(std::uint64_t call) { review_at_ = call; }
-  bool review_due() const { return sequence_ == review_at_; }
+  bool review_due() const { return sequence_ >= review_at_; }
   // Takes over what the user set on another member.
   void inherit(const Member& other) {
     timeout_ns_ = other.timeout_ns_;
@@ -399,7 +401,7 @@ class Member {
   TeamMemory memory_;
   Carried carried_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t review_at_ = 0;
+  std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
   bool tagged_ = false;             // this team's barrier carries tags

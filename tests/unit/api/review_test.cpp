@@ -16,7 +16,29 @@ struct Outcome {
   std::atomic<int> planned{0};
 };
 
-void run(fermata_team* team, int rank, bool pin, Outcome& outcome) {
+void repeat(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+}
+
+// Call number 4096 is no barrier.
+void alternate(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    std::int64_t one = 1;
+    ASSERT_EQ(i % 2 == 0 ? fermata_barrier(m) : fermata_broadcast(m, &one, sizeof one, 0), FERMATA_OK) << fermata_error_detail();
+  }
+}
+
+void reduce_only(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    std::int64_t one = 1;
+    ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(one, 3);
+  }
+}
+
+using Calls = void (*)(fermata_member*, std::uint64_t);
+
+void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) {
   std::int32_t cpus[1024];
   const std::int32_t n = os::affinity_list(cpus, 1024);
   if (pin) {
@@ -27,7 +49,7 @@ void run(fermata_team* team, int rank, bool pin, Outcome& outcome) {
   const exec::Team* before = &m->member->team();
   ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
   std::int64_t sum = 0;
-  for (std::uint64_t i = 0; i < api::kFirstReview + 100; ++i) ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+  calls(m, api::kFirstReview + 100);
   for (int i = 0; i < 50; ++i) {
     sum = rank + 1;
     ASSERT_EQ(fermata_allreduce(m, &sum, &sum, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK);
@@ -38,28 +60,57 @@ void run(fermata_team* team, int rank, bool pin, Outcome& outcome) {
   fermata_member_leave(m);
 }
 
-void with_team(bool pin, Outcome& outcome) {
+void with_team(bool pin, Calls calls, Outcome& outcome) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 3;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   std::vector<std::thread> crew;
-  for (int r = 0; r < 3; ++r) crew.emplace_back([&, r] { run(team, r, pin, outcome); });
+  for (int r = 0; r < 3; ++r) crew.emplace_back([&, r] { run(team, r, pin, calls, outcome); });
   for (std::thread& t : crew) t.join();
   fermata_team_destroy(team);
 }
 
 TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
-  Outcome outcome;
-  with_team(true, outcome);
-  EXPECT_EQ(outcome.moved.load(), 3);
-  EXPECT_EQ(outcome.planned.load(), 3);
+  for (const Calls calls : {repeat, alternate, reduce_only}) {
+    Outcome outcome;
+    with_team(true, calls, outcome);
+    EXPECT_EQ(outcome.moved.load(), 3);
+    EXPECT_EQ(outcome.planned.load(), 3);
+  }
+}
+
+// A team that has moved looks again.
+TEST(Review, MembersPinnedElsewhereMoveOn) {
+  std::int32_t cpus[1024];
+  if (os::affinity_list(cpus, 1024) == 1) GTEST_SKIP() << "one CPU: there is no elsewhere";
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::vector<std::int32_t> planned[2];
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      ASSERT_EQ(fermata_pin(cpus[r]), FERMATA_OK);
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      repeat(m, api::kFirstReview + 1);
+      ASSERT_EQ(m->planned_for[static_cast<std::size_t>(r)], cpus[r]);
+      ASSERT_EQ(fermata_pin(cpus[1 - r]), FERMATA_OK);
+      repeat(m, api::kFirstReview * api::kReviewStep + 1);
+      planned[r] = m->planned_for;
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+  for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
 }
 
 TEST(Review, UnpinnedMembersStay) {
   if (os::affinity_count() == 1) GTEST_SKIP() << "one CPU: every thread is pinned";
   Outcome outcome;
-  with_team(false, outcome);
+  with_team(false, repeat, outcome);
   EXPECT_EQ(outcome.moved.load(), 0);
 }
 
