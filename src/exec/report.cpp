@@ -28,60 +28,67 @@ void describe(const Call& call, char* text, std::size_t capacity) {
   snprintf(text, capacity, form, call.prepares ? "prepare " : "", name_of(call.kind), details);
 }
 
+namespace {
+
+// One line: who it is, and what it is in. Where nothing fits only its length is told. All loads here are text.
+std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, std::size_t capacity) {
+  const StatusLine& s = team.status(rank);
+  const std::uint64_t sequence = newest_call<RealAtomics>(s);
+  char call[96] = "no longer known";
+  std::uint64_t packed;
+  if (recall<RealAtomics>(s, sequence / 2, packed)) describe(Call::unpack(packed), call, sizeof call);
+  // order: relaxed: text
+  const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
+  const bool inside = (sequence & 1) == 0;
+  const bool dead = state == MemberState::kJoined && team.is_gone(rank);
+  const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
+                      : state == MemberState::kLeft ? "has left"
+                      : dead && sequence == 0       ? "has died"
+                      : sequence == 0               ? "has called nothing yet"
+                      : dead                        ? (inside ? "has died in" : "has died outside, after")
+                      : inside                      ? "is in"
+                                                    : "is outside, after";
+  const bool named = state == MemberState::kJoined && sequence != 0;
+  // order: relaxed: text
+  const unsigned process = s.process.load(std::memory_order_relaxed);
+  const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: text
+  const int n = named ? snprintf(text, capacity, "rank %u (process %u, thread %u) %s call %llu, %s\n", rank, process, thread, where,
+                                 static_cast<unsigned long long>(sequence / 2), call)
+                      : snprintf(text, capacity, "rank %u (process %u, thread %u) %s\n", rank, process, thread, where);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+}  // namespace
+
 std::size_t report(const Team& team, char* text, std::size_t capacity) {
   std::size_t at = 0;
-  const auto room = [&](std::size_t used) { return used < capacity ? capacity - used : 0; };
-  for (std::uint32_t r = 0; r < team.members(); ++r) {
-    const StatusLine& s = team.status(r);
-    const std::uint64_t sequence = newest_call<RealAtomics>(s);
-    char call[96] = "no longer known";
-    std::uint64_t packed;
-    if (recall<RealAtomics>(s, sequence / 2, packed)) describe(Call::unpack(packed), call, sizeof call);
-    // order: relaxed: text
-    const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
-    const bool inside = (sequence & 1) == 0;
-    const bool dead = state == MemberState::kJoined && team.is_gone(r);
-    const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
-                        : state == MemberState::kLeft ? "has left"
-                        : dead && sequence == 0       ? "has died"
-                        : sequence == 0               ? "has called nothing yet"
-                        : dead                        ? (inside ? "has died in" : "has died outside, after")
-                        : inside                      ? "is in"
-                                                      : "is outside, after";
-    const bool named = state == MemberState::kJoined && sequence != 0;
-    char* to = room(at) > 0 ? text + at : nullptr;
-    // order: relaxed: text
-    const unsigned process = s.process.load(std::memory_order_relaxed);
-    const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: text
-    const int n = named ? snprintf(to, room(at), "rank %u (process %u, thread %u) %s call %llu, %s\n", r, process, thread,
-                                   where, static_cast<unsigned long long>(sequence / 2), call)
-                        : snprintf(to, room(at), "rank %u (process %u, thread %u) %s\n", r, process, thread, where);
-    if (n > 0) at += static_cast<std::size_t>(n);
-  }
+  for (std::uint32_t r = 0; r < team.members(); ++r)
+    at += at < capacity ? describe_member(team, r, text + at, capacity - at) : describe_member(team, r, nullptr, 0);
   return at + 1;
 }
 
 void Member::report_stall(std::int64_t waited_ns) {
+  constexpr std::size_t kLine = 256;
   char text[4096];
-  int at = snprintf(text, sizeof text, "fermata: rank %u has waited %.1f s in call %llu for:\n", rank_,
-                    static_cast<double>(waited_ns) * 1e-9, static_cast<unsigned long long>(sequence_));
-  int missing = 0;
-  for (std::uint32_t r = 0; r < team_->members() && at < static_cast<int>(sizeof text) - 200; ++r) {
-    const StatusLine& s = team_->status(r);
-    const std::uint64_t sequence = s.sequence.load(std::memory_order_relaxed);  // order: text
-    if (sequence >= sequence_ * 2) continue;
+  auto at = static_cast<std::size_t>(snprintf(text, sizeof text, "fermata: rank %u has waited %.1f s in call %llu for:\n", rank_,
+                                              static_cast<double>(waited_ns) * 1e-9, static_cast<unsigned long long>(sequence_)));
+  std::uint32_t missing = 0;
+  std::uint32_t left_out = 0;
+  for (std::uint32_t r = 0; r < team_->members(); ++r) {
+    if (newest_call<RealAtomics>(team_->status(r)) >= sequence_ * 2) continue;
     ++missing;
-    // order: relaxed: text
-    const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
-    at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "  rank %u (process %u, thread %u): %s, %llu calls made\n", r,
-                   s.process.load(std::memory_order_relaxed), s.thread.load(std::memory_order_relaxed),  // order: text
-                   state == MemberState::kLeft ? "has left" : state == MemberState::kJoined ? "elsewhere" : "has not joined",
-                   static_cast<unsigned long long>((sequence + 1) / 2));
+    if (at + 2 * kLine > sizeof text) {
+      ++left_out;
+      continue;
+    }
+    text[at++] = ' ';
+    text[at++] = ' ';
+    at += describe_member(*team_, r, text + at, kLine);
   }
-  if (missing == 0) {
-    at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), "  nobody: all members are in this call\n");
-  }
-  os::write_stderr(text, static_cast<std::size_t>(at));
+  const std::size_t room = sizeof text - at;
+  if (missing == 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  nobody: all members are in this call\n"));
+  if (left_out != 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  and %u more\n", left_out));
+  os::write_stderr(text, at);
 }
 
 }  // namespace fermata::exec

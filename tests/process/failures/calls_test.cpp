@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -131,21 +132,14 @@ TEST(Abort, WakesAllAndSticks) {
   fermata_team_destroy(team);
 }
 
-TEST(Stall, TheReportNamesTheMissing) {
+// What a process of its own writes to stderr; it has to exit with 0.
+std::string stderr_of(const std::function<int()>& body) {
   int out[2];
-  ASSERT_EQ(pipe(out), 0);
+  EXPECT_EQ(pipe(out), 0);
   const pid_t pid = fork();
   if (pid == 0) {
     dup2(out[1], STDERR_FILENO);
-    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = 2;
-    config.stall_seconds = 0.05;
-    fermata_team* team = nullptr;
-    if (fermata_team_create(&config, &team) != FERMATA_OK) _exit(1);
-    fermata_member* m = nullptr;
-    if (fermata_team_join(team, 0, &m) != FERMATA_OK) _exit(1);
-    fermata_member_set_timeout(m, 0.2);
-    _exit(fermata_barrier(m) == FERMATA_ERR_TIMEOUT ? 0 : 1);
+    _exit(body());
   }
   close(out[1]);
   std::string text;
@@ -154,9 +148,66 @@ TEST(Stall, TheReportNamesTheMissing) {
   close(out[0]);
   int how = 0;
   waitpid(pid, &how, 0);
-  EXPECT_EQ(WEXITSTATUS(how), 0);
+  EXPECT_EQ(WEXITSTATUS(how), 0) << text;
+  return text;
+}
+
+TEST(Stall, TheReportNamesTheMissing) {
+  const std::string text = stderr_of([] {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    config.stall_seconds = 0.05;
+    fermata_team* team = nullptr;
+    if (fermata_team_create(&config, &team) != FERMATA_OK) return 1;
+    fermata_member* m = nullptr;
+    if (fermata_team_join(team, 0, &m) != FERMATA_OK) return 1;
+    fermata_member_set_timeout(m, 0.2);
+    return fermata_barrier(m) == FERMATA_ERR_TIMEOUT ? 0 : 1;
+  });
   EXPECT_NE(text.find("rank 0 has waited"), std::string::npos) << text;
-  EXPECT_NE(text.find("rank 1 (process 0, thread 0): has not joined"), std::string::npos) << text;
+  EXPECT_NE(text.find("rank 1 (process 0, thread 0) has not joined"), std::string::npos) << text;
+}
+
+// Rank 0 has left the reduction in which rank 1, its root, waits for rank 2.
+TEST(Stall, TheReportSaysWhatEachIsIn) {
+  const std::string text = stderr_of([] {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 3;
+    fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
+    request.members = 3;
+    request.kind = FERMATA_REDUCE;
+    request.payload = 8;
+    request.algorithm = "linear";
+    fermata_plan* plan = nullptr;
+    if (fermata_plan_make(&request, &plan) != FERMATA_OK) return 1;
+    const fermata_plan* plans[] = {plan};
+    config.plans = plans;
+    config.plan_count = 1;
+    config.stall_seconds = 0.05;
+    fermata_team* team = nullptr;
+    if (fermata_team_create(&config, &team) != FERMATA_OK) return 2;
+    fermata_member* m[3];
+    for (int r = 0; r < 3; ++r)
+      if (fermata_team_join(team, r, &m[r]) != FERMATA_OK) return 3;
+    const double one = 1;
+    double sum = 0;
+    std::thread root([&] {
+      fermata_member_set_timeout(m[1], 1);
+      fermata_reduce(m[1], &one, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM, 1);
+    });
+    if (fermata_reduce(m[0], &one, nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM, 1) != FERMATA_OK) return 4;
+    fermata_member_set_timeout(m[0], 0.4);
+    const int status = fermata_barrier(m[0]);
+    root.join();
+    return status == FERMATA_ERR_TIMEOUT ? 0 : 5;
+  });
+  const std::size_t begin = text.find("rank 0 has waited");
+  ASSERT_NE(begin, std::string::npos) << text;
+  const std::string report = text.substr(begin, text.find("fermata:", begin) - begin);
+  EXPECT_NE(report.find("in call 2 for:"), std::string::npos) << text;
+  EXPECT_NE(report.find("is in call 1, reduce(double, sum, 8 bytes, root 1)"), std::string::npos) << text;
+  EXPECT_NE(report.find("rank 2 (process"), std::string::npos) << text;
+  EXPECT_NE(report.find("has called nothing yet"), std::string::npos) << text;
 }
 
 TEST(Serve, UnrelatedProcessesAttach) {
