@@ -83,7 +83,7 @@ typedef struct fermata_plan_request {
   size_t payload;                    /* bytes, 0..56; 0 for a barrier */
   const int* cpus;                   /* members entries, OS index of each rank's CPU; NULL: unpinned */
   const char* algorithm;             /* NULL: the planner's choice; else e.g. "kary(4)" */
-  const char* layout;                /* NULL: the planner's choice; else e.g. "packed+2slots" */
+  const char* layout;                /* NULL: the planner's choice; else e.g. "packed+2slots", "packed:published" by stage */
   const fermata_topology* topology;  /* NULL: this machine */
   const fermata_profile* profile;    /* NULL: the cached one, else estimates from the topology */
 } fermata_plan_request;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <map>
 
 #include "base/line.hpp"
 
@@ -42,27 +43,62 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   const auto* cheapest = std::min_element(std::begin(model.stride_factor) + 1, std::end(model.stride_factor));
   if (*cheapest < kWorthwhile * model.stride_factor[1])
     choices.push_back({Layout::kPrivate, 1, static_cast<std::int32_t>(cheapest - model.stride_factor), line});
-  const std::vector<std::int32_t> hosts = hosts_of(topology, key);
-  if (std::count(hosts.begin(), hosts.end(), hosts.front()) == std::ssize(hosts))
-    choices.push_back({Layout::kPublished, 1, 1, line});
+  choices.push_back({Layout::kPublished, 1, 1, line});
   if (2 * (kHeader + key.payload) <= line) choices.push_back({Layout::kPacked, 1, 1, line});
   return choices;
 }
 
-std::vector<LayoutChoice> slot_and_line_variants(const LayoutChoice& layout, const Topology& topology, const PlanKey& key) {
-  std::vector<LayoutChoice> variants;
+std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key) {
+  std::vector<Layouts> variants;
+  std::int32_t stride = 1;
+  for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
-  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, layout.stride)};
+  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, stride)};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {
-    LayoutChoice choice = layout;
-    choice.slots = slots;
-    variants.push_back(choice);
+    variants.push_back(layouts.changed([&](LayoutChoice& choice) { choice.slots = slots; }));
     if (topology.line_bytes > 64) continue;
-    choice.line = 128;
-    variants.push_back(choice);
+    variants.push_back(variants.back().changed([](LayoutChoice& choice) { choice.line = 128; }));
   }
   return variants;
+}
+
+std::vector<StageRun> runs_of_stages(const Schedule& schedule, std::size_t most) {
+  const std::size_t stages = schedule.stages.size();
+  const std::size_t count = std::min(stages, most);
+  std::vector<StageRun> runs;
+  for (std::size_t k = 0; k < count; ++k) runs.push_back({k * stages / count, (k + 1) * stages / count - 1});
+  return runs;
+}
+
+namespace {
+
+// visit(from, to) for what goes from member to member in a run's stages, where the sender tells the same to several.
+template <class Visit>
+void published_edges(const Schedule& s, StageRun run, Visit&& visit) {
+  for (std::size_t t = run.first; t <= run.last && t < s.stages.size(); ++t) {
+    std::map<std::int32_t, std::vector<std::int32_t>> told;
+    for (const Transfer& x : s.stages[t].transfers)
+      if (!s.is_word(x.from) && !s.is_word(x.to)) told[x.from].push_back(x.to);
+    for (const auto& [from, all] : told)
+      for (const std::int32_t to : all)
+        if (all.size() > 1) visit(from, to);
+  }
+}
+
+}  // namespace
+
+bool publishes(const Schedule& schedule, StageRun run) {
+  bool any = false;
+  published_edges(schedule, run, [&](std::int32_t, std::int32_t) { any = true; });
+  return any;
+}
+
+bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<std::int32_t>& hosts) {
+  const auto host = [&](std::int32_t rank) { return hosts[static_cast<std::size_t>(rank)]; };
+  bool any = false;
+  published_edges(schedule, run, [&](std::int32_t from, std::int32_t to) { any = any || host(from) != host(to); });
+  return any;
 }
 
 std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key) {
@@ -99,13 +135,14 @@ bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>&
   return false;
 }
 
-std::int32_t packed_sharers(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload) {
+std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload) {
   const auto slot = static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(kHeader + payload)));
-  const std::int32_t most = std::max(1, layout.line / slot);
+  const std::int32_t most = std::max(1, layouts.longest_line() / slot);
   std::int32_t widest = 1;
   std::vector<std::int32_t> edges(static_cast<std::size_t>(schedule.members), 0);
-  for (const Stage& stage : schedule.stages) {
-    for (const Transfer& t : stage.transfers)
+  for (std::size_t at = 0; at < schedule.stages.size(); ++at) {
+    if (layouts.at(at).layout != Layout::kPacked) continue;
+    for (const Transfer& t : schedule.stages[at].transfers)
       if (!schedule.is_word(t.from) && !schedule.is_word(t.to))
         widest = std::max(widest, ++edges[static_cast<std::size_t>(std::min(t.from, t.to))]);
     std::fill(edges.begin(), edges.end(), 0);

@@ -36,9 +36,9 @@ inline std::atomic_ref<std::uint64_t> at(unsigned char* region, std::size_t offs
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(region + offset));
 }
 // Acquire pairs with post's release: what the sender wrote before is seen after.
-inline void await(unsigned char* region, std::size_t offset, std::uint64_t value) {
+inline void await(unsigned char* region, std::size_t offset, std::uint64_t value, unsigned pauses) {
   for (unsigned spins = 0; at(region, offset).load(std::memory_order_acquire) < value; ++spins) {
-    if (spins < 2000) for (unsigned i = 0; i < kPauses; ++i) pause();
+    if (spins < 2000) for (unsigned i = 0; i < pauses; ++i) pause();
     else std::this_thread::yield();
   }
 }
@@ -62,7 +62,6 @@ class Emitter {
            plan_.key.fingerprint + ".\n#pragma once\n" + kPreamble + "namespace " + name + " {\n";
     out_ += "inline constexpr unsigned kMembers = " + std::to_string(header_.members) + ";\n";
     out_ += "inline constexpr std::size_t kRegionBytes = " + std::to_string(header_.region_bytes) + ";  // zeroed, aligned to 128\n";
-    out_ += "inline constexpr unsigned kPauses = " + std::to_string(plan_.layout.pauses) + ";  // between two looks\n";
     out_ += kPrimitives;
     signature();
     out_ += "  switch (rank) {\n";
@@ -125,6 +124,10 @@ class Emitter {
     return threshold == 1 ? "episode" : "episode * " + std::to_string(threshold);
   }
 
+  static std::string await(const std::string& offset, const std::string& value, const Step& s) {
+    return "await(region, " + offset + ", " + value + ", " + std::to_string(s.pauses) + ");\n";
+  }
+
   void statement(const Step& s, std::uint32_t rank, std::uint32_t index) {
     const std::string reg = "r[" + std::to_string(s.reg) + "]", word = std::to_string(s.offset);
     const std::string pad = "      ";
@@ -135,7 +138,7 @@ class Emitter {
         out_ += pad + "post(region, " + slot(s) + ", episode);\n";
         break;
       case Code::kAwait:
-        out_ += pad + "await(region, " + slot(s) + ", episode);\n";
+        out_ += pad + await(slot(s), "episode", s);
         if (carries()) fold(s, pad, reg);
         break;
       case Code::kAdd: {
@@ -143,11 +146,10 @@ class Emitter {
         out_ += pad + (s.target == index + 1 ? call : "if (" + call + ") goto " + label(rank, s.target)) + ";\n";
         break;
       }
-      case Code::kPoll: out_ += pad + "await(region, " + word + ", " + times(s.threshold) + ");\n"; break;
+      case Code::kPoll: out_ += pad + await(word, times(s.threshold), s); break;
       case Code::kFlip: out_ += pad + "post(region, " + word + ", episode);\n"; break;
       case Code::kCreditAwait:
-        out_ += pad + "if (episode > " + std::to_string(s.threshold) + ") await(region, " + word + ", episode - " +
-                std::to_string(s.threshold) + ");\n";
+        out_ += pad + "if (episode > " + std::to_string(s.threshold) + ") " + await(word, "episode - " + std::to_string(s.threshold), s);
         break;
       case Code::kCreditGive:
         out_ += pad + "if (episode % " + std::to_string(s.threshold) + " == 0) post(region, " + word + ", episode);\n";

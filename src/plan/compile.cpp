@@ -25,7 +25,7 @@ class Compiler {
       : plan_(plan), schedule_(plan.schedule), placed_(placed), at_(placed.bytes), programs_(static_cast<std::size_t>(schedule_.members)) {
     for (const auto& edge : credited) {
       credits_[edge] = at_;
-      at_ += static_cast<std::uint32_t>(plan.layout.line);
+      at_ += static_cast<std::uint32_t>(plan.layout.longest_line());
     }
     polled_.assign(schedule_.words.size(), false);
     for (const Stage& stage : schedule_.stages)
@@ -62,9 +62,9 @@ class Compiler {
     const bool from_word = schedule_.is_word(x.from);
     const bool to_word = schedule_.is_word(x.to);
     if (from_word && to_word) return;  // done by whoever completes the source: climb()
-    if (sending && to_word) arrive(x.from, schedule_.word_of(x.to));
+    if (sending && to_word) signal(of(x.from), t, schedule_.word_of(x.to));
     if (sending && !from_word && !to_word) send(t, i);
-    if (!sending && from_word) poll(of(x.to), schedule_.word_of(x.from));
+    if (!sending && from_word) poll(of(x.to), t, schedule_.word_of(x.from));
     if (!sending && !from_word && !to_word) await(t, i);
   }
 
@@ -76,7 +76,7 @@ class Compiler {
     s.reg = static_cast<std::uint8_t>(reg);
     s.offset = place.offset;
     s.stride = place.stride;
-    s.mask = static_cast<std::uint32_t>(plan_.layout.slots) - 1;
+    s.mask = static_cast<std::uint32_t>(plan_.layout.at(t).slots) - 1;
     s.rings = place.published ? 2 : 1;
     s.door = place.published ? place.door : parker;
     return s;
@@ -94,7 +94,7 @@ class Compiler {
       if (edges[k].offset != step.offset || (k != i && !edges[k].published)) continue;
       const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(k)});
       const std::int32_t reader = schedule_.stages[t].transfers[k].to;
-      if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, credit->second, x.from, reader));
+      if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, t, credit->second, x.from, reader));
     }
     program.push_back(step);
   }
@@ -104,13 +104,13 @@ class Compiler {
     Program& program = of(x.to);
     Step step = on_slot(Code::kAwait, t, i, x.dst_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.from));
     step.fold = fold_of(x);
-    step.pauses = pauses();
+    step.pauses = pauses(t);
     program.push_back(step);
     const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
-    if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditGive, credit->second, x.from, x.from));
+    if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditGive, t, credit->second, x.from, x.from));
   }
 
-  std::uint32_t pauses() const { return static_cast<std::uint32_t>(plan_.layout.pauses); }
+  std::uint32_t pauses(std::size_t t) const { return static_cast<std::uint32_t>(plan_.layout.at(t).pauses); }
 
   Fold fold_of(const Transfer& x) const {
     if (plan_.key.payload == 0) return Fold::kNone;
@@ -122,11 +122,11 @@ class Compiler {
   }
 
   // The sender parks on its own door for credits, and the receiver rings it.
-  Step credit_step(Code code, std::uint32_t offset, std::int32_t sender, std::int32_t peer) const {
+  Step credit_step(Code code, std::size_t t, std::uint32_t offset, std::int32_t sender, std::int32_t peer) const {
     Step s = blank(code, static_cast<std::uint32_t>(peer));
     s.offset = offset;
-    s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.slots : plan_.credit_batch);
-    if (code == Code::kCreditAwait) s.pauses = pauses();
+    s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.at(t).slots : plan_.credit_batch);
+    if (code == Code::kCreditAwait) s.pauses = pauses(t);
     s.rings = 1;
     s.door = static_cast<std::uint32_t>(sender);
     return s;
@@ -143,10 +143,10 @@ class Compiler {
     return s;
   }
 
-  void poll(Program& program, std::int32_t word) const {
+  void poll(Program& program, std::size_t t, std::int32_t word) const {
     Step s = on_word(Code::kPoll, word);
     if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) s.threshold = 1;
-    s.pauses = pauses();
+    s.pauses = pauses(t);
     program.push_back(s);
   }
 
@@ -159,13 +159,11 @@ class Compiler {
     }
   }
 
-  // A word with one in-edge has one writer per episode: a store will do.
-  void arrive(std::int32_t member, std::int32_t word) { signal(of(member), word); }
-
-  void signal(Program& program, std::int32_t word) {
+  void signal(Program& program, std::size_t t, std::int32_t word) {
+    // A word with one in-edge has one writer per episode: a store will do.
     if (schedule_.words[static_cast<std::size_t>(word)].threshold == 1) {
       program.push_back(on_word(Code::kFlip, word));
-      climb(program, word);
+      climb(program, t, word);
       return;
     }
     const std::size_t add = program.size();
@@ -177,7 +175,7 @@ class Compiler {
     const std::size_t skip = program.size();
     program.push_back(blank(Code::kJump, 0));
     program[add].target = static_cast<std::uint32_t>(program.size());
-    climb(program, word);
+    climb(program, t, word);
     program[skip].target = static_cast<std::uint32_t>(program.size());
   }
 
@@ -201,11 +199,11 @@ class Compiler {
   }
 
   // What the completer of `word` does in its name, in stage order.
-  void climb(Program& program, std::int32_t word) {
+  void climb(Program& program, std::size_t t, std::int32_t word) {
     word_edges([&](std::int32_t from, std::int32_t to) {
       if (actor(from, to) != word) return;
-      if (from != word) poll(program, from);
-      signal(program, to);
+      if (from != word) poll(program, t, from);
+      signal(program, t, to);
     });
   }
 
@@ -217,7 +215,7 @@ class Compiler {
     header.kind = static_cast<std::uint32_t>(schedule_.kind);
     header.payload = static_cast<std::uint32_t>(plan_.key.payload);
     header.registers = static_cast<std::uint32_t>(schedule_.registers);
-    header.line = static_cast<std::uint32_t>(plan_.layout.line);
+    header.line = static_cast<std::uint32_t>(plan_.layout.longest_line());
     // A spare line at the end: the longest slot that starts on the last line still lies within.
     header.region_bytes = static_cast<std::uint32_t>(round_up(at_ + kMaxLine, kMaxLine));
     header.regions = has_root(schedule_.kind) ? header.members : 1;
@@ -275,8 +273,9 @@ Result<std::vector<std::byte>> compile(const Plan& plan) {
 
   const bool carries = plan.key.payload > 0;
   std::set<std::pair<std::int32_t, std::int32_t>> credited;
-  for (const Hazard& h : reuse_hazards(s, plan.layout.slots, carries)) credited.insert({h.stage, h.transfer});
-  if (!credited.empty() && (plan.credit_batch > plan.layout.slots || !std::has_single_bit(static_cast<unsigned>(plan.credit_batch))))
+  for (const Hazard& h : reuse_hazards(s, plan.layout, carries)) credited.insert({h.stage, h.transfer});
+  const bool power = std::has_single_bit(static_cast<unsigned>(plan.credit_batch));
+  if (!credited.empty() && (plan.credit_batch > plan.layout.least_slots() || !power))
     return refused(plan, Status::kVerify, "a slot may be overwritten before it is read; it needs credits or more slots");
 
   const auto placed = place_edges(s, plan.layout, plan.key.payload);

@@ -94,9 +94,12 @@ std::string title(const Plan& plan) {
 }
 
 std::string layout_text(const Plan& plan) {
-  std::string line = "layout     " + to_string(plan.layout) +
-                     format(" (%d %s per edge, stride %d, %d-byte lines)", plan.layout.slots,
-                            plan.layout.slots == 1 ? "slot" : "slots", plan.layout.stride, plan.layout.line);
+  std::string line = "layout     " + to_string(plan.layout);
+  const LayoutChoice& all = plan.layout.at(0);
+  if (plan.layout.listed().size() == 1)
+    line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots, all.slots == 1 ? "slot" : "slots", all.stride, all.line);
+  else
+    line += " (stage by stage, the last one for all behind it)";
   if (plan.credit_batch > 0) line += format(", credits every %d episodes", plan.credit_batch);
   return wrapped(line, 11);
 }

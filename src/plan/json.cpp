@@ -112,10 +112,10 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   return key;
 }
 
-LayoutChoice read_layout(const JsonNode& root, ObjectReader& reader) {
-  const auto layout = parse_layout(reader.text("layout"));
+Layouts read_layout(const JsonNode& root, ObjectReader& reader) {
+  const auto layout = parse_layouts(reader.text("layout"));
   if (reader.ok() && !layout) reader.complain(*root.get("layout"), layout.error().message);
-  return layout ? *layout : LayoutChoice{};
+  return layout ? *layout : Layouts{};
 }
 
 std::vector<Candidate> read_candidates(const JsonNode* node, ObjectReader& outer) {

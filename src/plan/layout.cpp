@@ -14,20 +14,23 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 class Placer {
  public:
-  Placer(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload)
-      : schedule_(schedule), layout_(layout), slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
+  Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload)
+      : schedule_(schedule), layouts_(layouts), slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
 
   Placed run() {
     placed_.edges.resize(schedule_.stages.size());
     for (std::size_t t = 0; t < schedule_.stages.size(); ++t) {
       placed_.edges[t].resize(schedule_.stages[t].transfers.size());
+      layout_ = layouts_.at(t);
       switch (layout_.layout) {
         case Layout::kPrivate: place_private(t, false); break;
         case Layout::kPublished: place_private(t, true); break;
         case Layout::kPacked: place_packed(t); break;
       }
     }
+    layout_ = {.line = layouts_.longest_line()};
     for (std::size_t w = 0; w < schedule_.words.size(); ++w) placed_.words.push_back(take_lines(1));
+    at_ = round_up(at_, line());
     return std::move(placed_);
   }
 
@@ -37,8 +40,8 @@ class Placer {
   std::uint32_t line() const { return static_cast<std::uint32_t>(layout_.line); }
 
   std::uint32_t take_lines(std::uint64_t lines) {
-    const std::uint64_t start = at_;
-    at_ += lines * line();
+    const std::uint64_t start = round_up(at_, line());
+    at_ = start + lines * line();
     return static_cast<std::uint32_t>(start);
   }
 
@@ -99,7 +102,8 @@ class Placer {
   }
 
   const Schedule& schedule_;
-  const LayoutChoice& layout_;
+  const Layouts& layouts_;
+  LayoutChoice layout_;  // of the stage at hand
   const std::uint32_t slot_;
   Placed placed_;
   std::uint64_t at_ = 0;
@@ -107,14 +111,16 @@ class Placer {
 
 }  // namespace
 
-Result<Placed> place_edges(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload) {
-  const bool power = layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
-  if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
-  if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
-  if (layout.line != 64 && layout.line != 128) return Error{Status::kArgument, "line must be 64 or 128 bytes"};
+Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload) {
+  for (const LayoutChoice& layout : layouts.listed()) {
+    const bool power = layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
+    if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
+    if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
+    if (layout.line != 64 && layout.line != 128) return Error{Status::kArgument, "line must be 64 or 128 bytes"};
+  }
   if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload))
     return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
-  Placer placer(schedule, layout, payload);
+  Placer placer(schedule, layouts, payload);
   Placed placed = placer.run();
   if (placer.bytes() > kMostBytes) return Error{Status::kUnsupported, "the plan's slots would exceed 2 GiB"};
   placed.bytes = static_cast<std::uint32_t>(placer.bytes());

@@ -26,7 +26,7 @@ struct Placed {
 };
 
 // payload: bytes per slot behind the 8-byte header. Error: kUnsupported if the region would exceed 2 GiB.
-Result<Placed> place_edges(const Schedule& schedule, const LayoutChoice& layout, std::int32_t payload);
+Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);
 
 }  // namespace fermata
 #endif

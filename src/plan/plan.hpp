@@ -42,7 +42,7 @@ struct Cluster {
 
 struct Candidate {  // what else was considered, and why it lost
   std::string algorithm;
-  LayoutChoice layout;
+  Layouts layout;
   double predicted_ns = 0;   // period per episode
   double measured_ns = 0;    // 0: not measured
   std::string verdict;       // "chosen", "predicted 1.8x slower", "measured 1.2x slower", "refused: ..."
@@ -54,7 +54,7 @@ struct Plan {
   std::string origin;          // "estimated", "predicted" (from a measured profile), "measured"
   Cluster levels;
   Schedule schedule;
-  LayoutChoice layout;
+  Layouts layout;
   std::int32_t credit_batch = 0;  // 0: no credits needed; else receivers give credits every so many episodes, a power of two
   double predicted_latency_ns = 0;
   double predicted_period_ns = 0;
@@ -76,7 +76,7 @@ using Measure = std::function<Result<double>(const std::vector<std::byte>& progr
 struct PlanOptions {
   PlanKey key;                    // fingerprint may be empty: filled from the topology
   std::string algorithm;          // empty: search; else one of the table's spellings
-  std::string layout;             // empty: search; else e.g. "packed+2slots"
+  std::string layout;             // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // hwloc tree instead of SSS clustering of the profile
   double sparseness = 0;          // 0: from the largest relative gap, 0.35 as fallback
   int measure_best = 0;           // how many of the predicted best to time; 0: estimate only

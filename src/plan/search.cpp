@@ -24,7 +24,10 @@ constexpr int kEstimated = 12, kEstimatedOfMany = 4;                  // finalis
 constexpr std::size_t kListed = 40;            // runners-up that a plan records
 constexpr std::size_t kSpacedBases = 4;        // of those timed, that are timed again with more pauses between looks
 constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};
-constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines
+constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines, and with several layouts
+constexpr std::size_t kRuns = 8;               // parts of a schedule that are given layouts of their own by prediction,
+constexpr std::size_t kTimedRuns = 4;          // and by timing
+constexpr double kWorthMixing = 0.95;          // what the model can tell apart
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
@@ -51,16 +54,6 @@ bool only_words(const Schedule& s) {
   return true;
 }
 
-// Does any member tell the same to several others in one stage? Else a published line is a private one.
-bool publishes(const Schedule& s) {
-  for (const Stage& stage : s.stages) {
-    std::set<std::int32_t> senders;
-    for (const Transfer& t : stage.transfers)
-      if (!s.is_word(t.from) && !s.is_word(t.to) && !senders.insert(t.from).second) return true;
-  }
-  return false;
-}
-
 // Credits come back over the same edges: a slot is free again after a signal and its credit, `slots` episodes overlap, and
 // each credit is a signal more every `batch` episodes.
 double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry) {
@@ -74,10 +67,11 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
     }
   // Who waits for a credit on a CPU that it shares gives it away.
   const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
-  return std::max(period, (2 * longest + turn) / entry.layout.slots) + each / entry.credit_batch;
+  return std::max(period, (2 * longest + turn) / entry.layout.least_slots()) + each / entry.credit_batch;
 }
 
-std::string overwritten(const Hazard& hazard, std::int32_t slots) {
+std::string overwritten(const Hazard& hazard, const Layouts& layouts) {
+  const std::int32_t slots = layouts.at(static_cast<std::size_t>(hazard.stage)).slots;
   return "stage " + std::to_string(hazard.stage) + " overwrites a slot before it is read, with " +
          std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " per edge";
 }
@@ -86,7 +80,8 @@ class Search {
  public:
   Search(const Topology& topology, const Profile& profile, PlanOptions options)
       : topology_(topology), profile_(profile), options_(std::move(options)),
-        model_(cost_model(profile, topology, options_.key)) {}
+        model_(cost_model(profile, topology, options_.key)), choices_(layouts_to_try(model_, topology, options_.key)),
+        hosts_(hosts_of(topology, options_.key)) {}
 
   Result<Plan> run(const Measure& measure) {
     if (auto error = find_drafts()) return *error;
@@ -99,7 +94,7 @@ class Search {
     if (timed) {
       time_entries(options_.key, drafts_, finalists_, entries_, options_, measure);
       if (options_.layout.empty() && model_.members_per_cpu <= 1) {
-        last_round = with_spaced_looks();
+        last_round = refined();
         time_entries(options_.key, drafts_, last_round, entries_, options_, measure);
       }
     }
@@ -126,24 +121,28 @@ class Search {
   }
 
   std::optional<Error> find_entries() {
-    std::vector<LayoutChoice> layouts = layouts_to_try(model_, topology_, options_.key);
+    std::vector<Layouts> layouts;
+    for (const LayoutChoice& choice : choices_) layouts.emplace_back(choice);
     if (!options_.layout.empty()) {
-      auto given = parse_layout(options_.layout);
+      auto given = parse_layouts(options_.layout);
       if (!given) return given.error();
       layouts = {given.value()};
     }
     for (std::size_t d = 0; d < drafts_.size(); ++d)
-      for (const LayoutChoice& layout : layouts) {
-        const bool same_as_private = layout.layout == Layout::kPublished && !publishes(drafts_[d].schedule);
-        if (same_as_private && layouts.size() > 1) continue;
+      for (const Layouts& layout : layouts) {
+        const Schedule& s = drafts_[d].schedule;
+        if (options_.layout.empty() && layout.uses(Layout::kPublished) && !may_publish(s, {0, s.stages.size() - 1})) continue;
         entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
         if (only_words(drafts_[d].schedule)) break;  // words lie where words lie
       }
     return std::nullopt;
   }
 
+  // A published line is a private one where nobody tells the same to several, and joins no hosts.
+  bool may_publish(const Schedule& s, StageRun run) const { return publishes(s, run) && !publishes_across(s, run, hosts_); }
+
   const CostModel& model_for(const Entry& e) {
-    if (e.layout.layout == Layout::kPacked)
+    if (e.layout.uses(Layout::kPacked))
       model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
     return model_;
   }
@@ -171,7 +170,7 @@ class Search {
                      [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
   }
 
-  // A draft is verified once, and its reuse checked once per number of slots.
+  // A draft is verified once, and its reuse checked once per number of slots of each stage.
   void prove(Entry& e) {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
@@ -179,22 +178,24 @@ class Search {
       if (const auto verified = verify(s, algebra_of(s.kind)); !verified) proof->second = "refused: " + verified.error().message;
     e.refusal = s.registers > kMaxScheduleRegisters ? "refused: too many registers" : proof->second;
     if (!e.refusal.empty()) return;
-    auto [hazards, unchecked] = hazards_.try_emplace({e.draft, e.layout.slots});
-    if (unchecked) hazards->second = reuse_hazards(s, e.layout.slots, options_.key.payload > 0);
+    std::vector<std::int32_t> slots;
+    for (const LayoutChoice& choice : e.layout.listed()) slots.push_back(choice.slots);
+    auto [hazards, unchecked] = hazards_.try_emplace({e.draft, slots});
+    if (unchecked) hazards->second = reuse_hazards(s, e.layout, options_.key.payload > 0);
     if (hazards->second.empty()) return;
     // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
-    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.slots / 2);
-    else e.refusal = "refused: " + overwritten(hazards->second.front(), e.layout.slots);
+    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.least_slots() / 2);
+    else e.refusal = "refused: " + overwritten(hazards->second.front(), e.layout);
   }
 
   // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
-    const std::vector<LayoutChoice> layouts =
+    const std::vector<Layouts> layouts =
         options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
             ? slot_and_line_variants(base.layout, topology_, options_.key)
             : std::vector{base.layout};
-    for (const LayoutChoice& layout : layouts) {
+    for (const Layouts& layout : layouts) {
       Entry e = base;
       e.layout = layout;
       prove(e);
@@ -207,6 +208,24 @@ class Search {
     return variants;
   }
 
+  // The layout that each part of the schedule is predicted to be fastest with, one part after the other.
+  Entry stage_by_stage(const Entry& base) {
+    Entry best = base;
+    const Schedule& s = drafts_[base.draft].schedule;
+    if (!options_.layout.empty() || s.stages.size() < 2 || only_words(s)) return best;
+    for (const StageRun run : runs_of_stages(s, kRuns))
+      for (const LayoutChoice& choice : choices_) {
+        if (choice.layout == Layout::kPublished && !may_publish(s, run)) continue;
+        Entry e = best;
+        e.layout = best.layout.with(run.first, run.last, s.stages.size(), choice);
+        if (e.layout == best.layout) continue;
+        e.latency_ns = cost(s, model_for(e), e.layout).critical_path_ns;
+        e.predicted_ns = period_cost(s, model_for(e), e.layout);
+        if (e.predicted_ns < best.predicted_ns) best = e;
+      }
+    return best;
+  }
+
   // Best per (family, layout), then variants of the first few. Proofs are made here and only for these.
   void choose_finalists() {
     const int estimated = options_.key.members <= kPeriodForAll ? kEstimated : kEstimatedOfMany;
@@ -216,7 +235,7 @@ class Search {
     std::vector<Entry> first, further;
     for (const Entry& base : entries_) {
       if (first.size() >= bases) break;
-      const auto group = std::pair(drafts_[base.draft].family, static_cast<int>(base.layout.layout));
+      const auto group = std::pair(drafts_[base.draft].family, static_cast<int>(base.layout.at(0).layout));
       if (seen.contains(group)) continue;
       std::vector<Entry> variants = proved_variants(base);
       if (variants.empty()) {
@@ -226,6 +245,10 @@ class Search {
       seen.insert(group);
       first.push_back(variants.front());
       if (seen.size() <= kVariedBases) further.insert(further.end(), variants.begin() + 1, variants.end());
+      if (seen.size() > (options_.key.members <= kPeriodForAll ? kVariedBases : 1)) continue;
+      const Entry mixed = stage_by_stage(base);
+      if (mixed.predicted_ns > kWorthMixing * base.predicted_ns) continue;
+      if (variants = proved_variants(mixed); !variants.empty()) first.push_back(variants.front());
     }
     for (Entry& e : first) add_finalist(std::move(e));
     for (Entry& e : further)
@@ -237,9 +260,36 @@ class Search {
     entries_.push_back(std::move(e));
   }
 
+  // The fastest with another layout, other slots or other lines in one part of its schedule.
+  std::vector<Layouts> with_another_part(const Entry& e) const {
+    const Schedule& s = drafts_[e.draft].schedule;
+    std::vector<Layouts> all;
+    if (s.stages.size() < 2 || only_words(s)) return all;
+    for (const StageRun run : runs_of_stages(s, kTimedRuns)) {
+      const LayoutChoice& now = e.layout.at(run.first);
+      std::vector<LayoutChoice> others;
+      for (LayoutChoice choice : choices_) {
+        if (choice.layout == now.layout || (choice.layout == Layout::kPublished && !may_publish(s, run))) continue;
+        choice.slots = now.slots;
+        choice.line = now.line;
+        others.push_back(choice);
+      }
+      for (const std::int32_t slots : {now.slots / 2, now.slots * 2}) {
+        LayoutChoice choice = now;
+        choice.slots = slots;
+        if (slots >= 1 && slots <= 4) others.push_back(choice);
+      }
+      LayoutChoice choice = now;
+      choice.line = now.line == 64 ? 128 : 64;
+      if (choice.line >= topology_.line_bytes) others.push_back(choice);
+      for (const LayoutChoice& other : others) all.push_back(e.layout.with(run.first, run.last, s.stages.size(), other));
+    }
+    return all;
+  }
+
   // The fastest, also with more time between two looks: how a look keeps the line from its next writer is nothing that a profile
   // of pairs predicts, so it is tried. (Not where looks are a scheduler's turn apart anyway.)
-  std::vector<std::size_t> with_spaced_looks() {
+  std::vector<std::size_t> refined() {
     std::vector<std::size_t> fastest;
     for (const std::size_t f : finalists_)
       if (entries_[f].refusal.empty() && entries_[f].behind <= 0) fastest.push_back(f);
@@ -250,10 +300,21 @@ class Search {
     for (const std::size_t f : fastest)
       for (const std::int32_t pauses : kSpacings) {
         Entry e = entries_[f];
-        e.layout.pauses = pauses;
+        e.layout = e.layout.changed([pauses](LayoutChoice& choice) { choice.pauses = pauses; });
         all.push_back(entries_.size());
         add_finalist(std::move(e));
       }
+    if (fastest.empty()) return all;
+    for (const Layouts& layout : with_another_part(entries_[fastest.front()])) {
+      Entry e = entries_[fastest.front()];
+      e.layout = layout;
+      e.credit_batch = 0;
+      e.predicted_ns = period_cost(drafts_[e.draft].schedule, model_for(e), layout);
+      prove(e);
+      if (!e.refusal.empty()) continue;
+      all.push_back(entries_.size());
+      add_finalist(std::move(e));
+    }
     return all;
   }
 
@@ -291,13 +352,15 @@ class Search {
   const Profile& profile_;
   PlanOptions options_;
   CostModel model_;
+  const std::vector<LayoutChoice> choices_;
+  const std::vector<std::int32_t> hosts_;
   std::vector<Draft> drafts_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> finalists_;
   std::vector<Candidate> refused_;
   std::string last_refusal_;
   std::map<std::size_t, std::string> proofs_;  // by draft; empty: verified
-  std::map<std::pair<std::size_t, std::int32_t>, std::vector<Hazard>> hazards_;  // by draft and slots
+  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::vector<Hazard>> hazards_;  // by draft and slots
 };
 
 std::string times_slower(const char* how, double ratio) {
@@ -346,11 +409,11 @@ std::string prove(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
   if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
-  if (plan.credit_batch > plan.layout.slots) return "credits are given back later than the slots last";
+  if (plan.credit_batch > plan.layout.least_slots()) return "credits are given back later than the slots last";
   const bool power = std::has_single_bit(static_cast<unsigned>(plan.credit_batch));
   if (plan.credit_batch > 0) return power ? "" : "credit_batch must be a power of two";
-  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout.slots, plan.key.payload > 0);
-  return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout.slots);
+  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout, plan.key.payload > 0);
+  return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout);
 }
 
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,

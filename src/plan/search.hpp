@@ -22,7 +22,7 @@ struct Draft {
 // A draft in a layout.
 struct Entry {
   std::size_t draft = 0;
-  LayoutChoice layout;
+  Layouts layout;
   std::int32_t credit_batch = 0;
   double predicted_ns = 0;  // period
   double latency_ns = 0;

@@ -121,13 +121,14 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = schedule_of(f);
-    return std::array<double, 6>{timed || crowded ? 0 : std::round(e.latency_ns),
+    return std::array<double, 7>{timed || crowded ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  // Where episodes overlap more slots amortize more credits; else each is only memory.
-                                 static_cast<double>(e.credit_batch > 0 ? -e.layout.slots : e.layout.slots),
-                                 static_cast<double>(e.layout.stride),
-                                 static_cast<double>(e.layout.line)};
+                                 static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
+                                 static_cast<double>(e.layout.listed().size()),
+                                 static_cast<double>(e.layout.at(0).stride),
+                                 static_cast<double>(e.layout.longest_line())};
   };
   const double limit = time_of(best) * (1 + noise);
   for (const std::size_t f : standing)

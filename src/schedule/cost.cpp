@@ -32,7 +32,7 @@ struct Bulk {
 // word, when it was completed. Deterministic: ties are broken by list order.
 class Simulation {
  public:
-  Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, double chunk_bytes, bool keep_path);
+  Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path);
   void run_episode(std::vector<double>* stage_ns);
   double latest() const { return *std::max_element(time_.begin(), time_.begin() + s_.members); }
   const std::vector<double>& times() const { return time_; }
@@ -55,6 +55,7 @@ class Simulation {
   void send(const Transfer& t, std::int64_t chunks);
   Bulk bulk_of(const Transfer& t, std::int64_t chunks) const;
   void find_exchanges(const Stage& stage);
+  void lay_out(std::size_t stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
   void poll(const Transfer& t, std::int32_t stage);
@@ -71,10 +72,12 @@ class Simulation {
 
   const Schedule& s_;
   const CostModel& model_;
-  const bool published_, packed_, keep_path_;
+  const Layouts& layouts_;
+  const bool keep_path_;
   const double chunk_bytes_;
   bool direct_;
-  double factor_;
+  bool published_ = false, packed_ = false;  // this stage's lines
+  double factor_ = 1;
   double one_way_factor_;  // of a packed signal that nobody answers in its stage
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
   double further_;  // what a further awaited slot costs, as a share of its L
@@ -103,17 +106,13 @@ double smallest_l(const CostModel& model) {
   return std::isfinite(least) ? least : 0;
 }
 
-Simulation::Simulation(const Schedule& s, const CostModel& model, const LayoutChoice& layout, double chunk_bytes,
+Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
                        bool keep_path)
     : s_(s),
       model_(model),
-      published_(layout.layout == Layout::kPublished),
-      packed_(layout.layout == Layout::kPacked),
+      layouts_(layouts),
       keep_path_(keep_path),
       chunk_bytes_(chunk_bytes),
-      factor_(model.layout_factor[static_cast<int>(layout.layout)] *
-              model.stride_factor[std::clamp(layout.stride, 1, 8)] *
-              (packed_ ? std::max(1.0, model.packed_sharers / 2) : 1)),
       one_way_factor_(std::max(1.0, model.packed_sharers / 2)),
       further_(model.awaited > 0 && smallest_l(model) > 0 ? model.awaited / smallest_l(model) : 1),
       time_(s.vertices(), 0),
@@ -177,6 +176,14 @@ void Simulation::find_exchanges(const Stage& stage) {
   for (const Transfer& t : stage.transfers)
     if (!s_.is_word(t.from) && !s_.is_word(t.to)) pairs_.emplace_back(t.from, t.to);
   std::sort(pairs_.begin(), pairs_.end());
+}
+
+void Simulation::lay_out(std::size_t stage) {
+  const LayoutChoice& layout = layouts_.at(stage);
+  published_ = layout.layout == Layout::kPublished;
+  packed_ = layout.layout == Layout::kPacked;
+  factor_ = model_.layout_factor[static_cast<int>(layout.layout)] * model_.stride_factor[std::clamp(layout.stride, 1, 8)] *
+            (packed_ ? one_way_factor_ : 1);
 }
 
 void Simulation::collect(const Stage& stage) {
@@ -271,6 +278,7 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
 void Simulation::run_stage(const Stage& stage, std::int32_t index) {
   senders_.clear();
   receivers_.clear();
+  lay_out(static_cast<std::size_t>(index));
   collect(stage);
   std::copy(time_.begin(), time_.begin() + s_.members, next_.begin());
   std::copy(step_.begin(), step_.begin() + s_.members, next_step_.begin());
@@ -334,9 +342,9 @@ double folds_apart(const Schedule& schedule, const CostModel& model, double chun
 
 }  // namespace
 
-Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes) {
+Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes) {
   Cost out;
-  Simulation simulation(schedule, model, layout, chunk_bytes, true);
+  Simulation simulation(schedule, model, layouts, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
   out.critical_path_ns = std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) +
                          folds_apart(schedule, model, chunk_bytes);
@@ -345,10 +353,10 @@ Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& 
   return out;
 }
 
-double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes) {
+double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes) {
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
-  Simulation simulation(schedule, model, layout, chunk_bytes, false);
+  Simulation simulation(schedule, model, layouts, chunk_bytes, false);
   // Of the member that grows most: one that is behind still may be the one that all will wait for in the end.
   std::vector<double> before(static_cast<std::size_t>(schedule.members));
   double growth = -1;

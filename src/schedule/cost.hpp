@@ -91,10 +91,10 @@ struct Cost {
 //               switch_ns. Before every second add on a word that members wait on, one of them has looked at it from another
 //               CPU: half a word_read more (16 members, 2 CPUs: counter 13.4 us, sense_reversing, which polls another word, 11.8).
 // One-shot latency when all members arrive at time 0.
-Cost cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes = 0);
+Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
 // Back-to-back time per episode: the growth of the critical path per episode, unrolled until it is steady.
-double period_cost(const Schedule& schedule, const CostModel& model, const LayoutChoice& layout, double chunk_bytes = 0);
+double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
 // heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to
 // wait.

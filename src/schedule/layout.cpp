@@ -1,5 +1,6 @@
 #include "schedule/layout.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -74,6 +75,49 @@ Result<LayoutChoice> parse_layout(std::string_view text) {
     if (rest.empty()) return refuse("");
   }
   return choice;
+}
+
+Layouts::Layouts(std::vector<LayoutChoice> stages) : stages_(std::move(stages)) {
+  while (stages_.size() > 1 && stages_.back() == stages_[stages_.size() - 2]) stages_.pop_back();
+}
+
+Layouts Layouts::with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const {
+  std::vector<LayoutChoice> list;
+  for (std::size_t t = 0; t < stages; ++t) list.push_back(t < first || t > last ? at(t) : choice);
+  return list.empty() ? *this : Layouts(std::move(list));
+}
+
+std::int32_t Layouts::least_slots() const {
+  const auto fewer = [](const LayoutChoice& a, const LayoutChoice& b) { return a.slots < b.slots; };
+  return std::min_element(stages_.begin(), stages_.end(), fewer)->slots;
+}
+
+std::int32_t Layouts::longest_line() const {
+  const auto shorter = [](const LayoutChoice& a, const LayoutChoice& b) { return a.line < b.line; };
+  return std::max_element(stages_.begin(), stages_.end(), shorter)->line;
+}
+
+bool Layouts::uses(Layout layout) const {
+  return std::any_of(stages_.begin(), stages_.end(), [layout](const LayoutChoice& c) { return c.layout == layout; });
+}
+
+std::string to_string(const Layouts& layouts) {
+  std::string out;
+  for (const LayoutChoice& choice : layouts.listed()) out += (out.empty() ? "" : ":") + to_string(choice);
+  return out;
+}
+
+Result<Layouts> parse_layouts(std::string_view text) {
+  std::vector<LayoutChoice> stages;
+  for (bool more = true; more;) {
+    const std::size_t colon = text.find(':');
+    const auto choice = parse_layout(text.substr(0, colon));
+    if (!choice) return choice.error();
+    stages.push_back(*choice);
+    more = colon != std::string_view::npos;
+    if (more) text = text.substr(colon + 1);
+  }
+  return Layouts(std::move(stages));
 }
 
 }  // namespace fermata

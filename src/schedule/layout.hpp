@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -32,11 +33,40 @@ struct LayoutChoice {
   bool operator==(const LayoutChoice&) const = default;
 };
 
+// One for each stage, of which the last stands for all behind it.
+class Layouts {
+ public:
+  Layouts(const LayoutChoice& everywhere = {}) : stages_{everywhere} {}  // NOLINT: one is a list of one
+  explicit Layouts(std::vector<LayoutChoice> stages);                     // not empty
+  const LayoutChoice& at(std::size_t stage) const { return stages_[stage < stages_.size() ? stage : stages_.size() - 1]; }
+  // Those written down: no two equal ones at the end.
+  const std::vector<LayoutChoice>& listed() const { return stages_; }
+  // With another choice for the stages first..last of `stages`.
+  Layouts with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const;
+  // `change(choice)` for every stage.
+  template <class Change>
+  Layouts changed(Change&& change) const {
+    std::vector<LayoutChoice> list = stages_;
+    for (LayoutChoice& choice : list) change(choice);
+    return Layouts(std::move(list));
+  }
+  std::int32_t least_slots() const;
+  std::int32_t longest_line() const;
+  bool uses(Layout layout) const;
+  bool operator==(const Layouts&) const = default;
+
+ private:
+  std::vector<LayoutChoice> stages_;
+};
+
 // "private", "packed+2slots", "private+stride5+line128+3pauses": what tables, plans and the command line print and
 // take.
 std::string to_string(const LayoutChoice& choice);
 // The inverse. Errors: kParse naming the field; slots a power of two up to 1024, stride 1..8, line 64 or 128, pauses 1..64.
 Result<LayoutChoice> parse_layout(std::string_view text);
+// The same, stage by stage: "packed+2slots:published".
+std::string to_string(const Layouts& layouts);
+Result<Layouts> parse_layouts(std::string_view text);
 
 }  // namespace fermata
 #endif

@@ -8,6 +8,7 @@
 //  words: which words' first episode is over (a bit per vertex and word).
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 #include "schedule/structure.hpp"
 #include "schedule/verify.hpp"
@@ -134,6 +135,8 @@ void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
   }
 }
 
+bool by_place(const Hazard& a, const Hazard& b) { return a.stage != b.stage ? a.stage < b.stage : a.transfer < b.transfer; }
+
 }  // namespace
 
 std::vector<Hazard> reuse_hazards(const Schedule& s, int slots, bool carries_data) {
@@ -141,9 +144,19 @@ std::vector<Hazard> reuse_hazards(const Schedule& s, int slots, bool carries_dat
   if (slots < 1 || !check_structure(s)) return out;
   if (!s.words.empty()) word_hazards(s, out);
   if (carries_data) slot_hazards(s, slots, out);
-  std::sort(out.begin(), out.end(), [](const Hazard& a, const Hazard& b) {
-    return a.stage != b.stage ? a.stage < b.stage : a.transfer < b.transfer;
-  });
+  std::sort(out.begin(), out.end(), by_place);
+  return out;
+}
+
+// How far a sender may run ahead does not depend on how many slots it has, so each stage is judged by itself.
+std::vector<Hazard> reuse_hazards(const Schedule& s, const Layouts& layouts, bool carries_data) {
+  std::set<std::int32_t> counts;
+  for (std::size_t t = 0; t < std::max<std::size_t>(1, s.stages.size()); ++t) counts.insert(layouts.at(t).slots);
+  std::vector<Hazard> out;
+  for (const std::int32_t slots : counts)
+    for (const Hazard& h : reuse_hazards(s, slots, carries_data))
+      if (layouts.at(static_cast<std::size_t>(h.stage)).slots == slots) out.push_back(h);
+  std::sort(out.begin(), out.end(), by_place);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/kind.hpp"
 #include "base/result.hpp"
+#include "schedule/layout.hpp"
 #include "schedule/schedule.hpp"
 
 namespace fermata {
@@ -43,6 +44,8 @@ struct Hazard {
 // false: headers are monotonic and compared with >=, so overwriting an unread header is harmless and the
 // answer is empty, except that word thresholds are still checked against run-ahead.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carries_data);
+// With as many slots as each stage has.
+std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
 // The expression that member's register 0 of the chunk holds at the end, e.g. "((0+1)+(2+3))"; for messages, tests
 // and explain.

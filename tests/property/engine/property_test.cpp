@@ -110,7 +110,8 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
 TEST_P(Property, LayoutsSlotsAndStrides) {
   int ran = 0;
   for (const char* layout : {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots",
-                             "packed", "packed+2slots", "packed+8slots", "private+2slots+line128", "private+stride5"}) {
+                             "packed", "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
+                             "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128", "private+stride5"}) {
     for (const int members : {2, 3, 5, 8}) {
       for (const std::string& algorithm : spellings(GetParam().kind, members)) {
         PropertyCase c{.algorithm = algorithm, .layout = layout, .kind = GetParam().kind, .members = members,

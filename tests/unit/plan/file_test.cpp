@@ -74,7 +74,7 @@ TEST(PlanFile, AScheduleThatSynchronizesNobodyIsRefused) {
   EXPECT_EQ(back.error().status, Status::kVerify);
   Plan late = sample(Kind::kReduce);
   late.credit_batch = 0;
-  late.layout.slots = 1;
+  late.layout = LayoutChoice{};
   EXPECT_FALSE(plan_from_json(to_json(late)).ok());
 }
 

@@ -26,7 +26,7 @@ Plan planned(const BuiltinPlan& builtin) {
   plan.key.members = static_cast<std::int32_t>(builtin.members);
   plan.key.payload = static_cast<std::int32_t>(builtin.payload);
   plan.schedule = algorithm->build({.kind = plan.key.kind, .members = plan.key.members});
-  plan.layout = {.layout = builtin.packed ? Layout::kPacked : Layout::kPrivate,
+  plan.layout = LayoutChoice{.layout = builtin.packed ? Layout::kPacked : Layout::kPrivate,
                  .slots = static_cast<std::int32_t>(builtin.slots),
                  .line = static_cast<std::int32_t>(builtin.line),
                  .pauses = static_cast<std::int32_t>(builtin.pauses)};

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "algo/algorithm.hpp"
+#include "schedule/compose.hpp"
 #include "schedule/cost.hpp"
 #include "schedule/verify.hpp"
 
@@ -89,11 +90,22 @@ TEST(Cost, PublishedLinesPayPerReader) {
   s.members = 5;
   s.stages.resize(1);
   for (int i = 1; i < 5; ++i) s.stages[0].transfers.push_back({.from = 0, .to = i});
-  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPrivate}).critical_path_ns, 20 + 4 * 5);
-  const Cost c = cost(s, m, {.layout = Layout::kPublished});
+  EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.layout = Layout::kPrivate}).critical_path_ns, 20 + 4 * 5);
+  const Cost c = cost(s, m, LayoutChoice{.layout = Layout::kPublished});
   EXPECT_DOUBLE_EQ(c.departure_ns[0], 25);
   EXPECT_DOUBLE_EQ(c.departure_ns[1], 25);
   EXPECT_DOUBLE_EQ(c.departure_ns[4], 25 + 3 * 3);
+}
+
+TEST(Cost, EachStageHasTheCostOfItsLayout) {
+  CostModel m = uniform(2, 20, 5);
+  m.layout_factor[static_cast<int>(Layout::kPacked)] = 0.5;
+  const Schedule s = then(barrier("butterfly", 2), barrier("butterfly", 2));
+  ASSERT_EQ(s.stages.size(), 2u);
+  const LayoutChoice apart, together{.layout = Layout::kPacked};
+  EXPECT_DOUBLE_EQ(cost(s, m, apart).critical_path_ns, 50);
+  EXPECT_DOUBLE_EQ(cost(s, m, Layouts({apart, together})).critical_path_ns, 37.5);
+  EXPECT_DOUBLE_EQ(cost(s, m, Layouts({together, apart})).critical_path_ns, 37.5);
 }
 
 TEST(Cost, LayoutAndStrideScaleSignals) {
@@ -101,14 +113,14 @@ TEST(Cost, LayoutAndStrideScaleSignals) {
   m.layout_factor[static_cast<int>(Layout::kPacked)] = 0.5;
   m.stride_factor[5] = 0.8;
   const Schedule s = barrier("butterfly", 2);
-  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPacked}).critical_path_ns, 12.5);
-  EXPECT_DOUBLE_EQ(cost(s, m, {.stride = 5}).critical_path_ns, 20);
+  EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 12.5);
+  EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.stride = 5}).critical_path_ns, 20);
   // Who is not answered in its stage gains nothing by sharing a line, and loses where more than two share it.
   const Schedule tree = barrier("linear", 2);
-  EXPECT_DOUBLE_EQ(cost(tree, m, {.layout = Layout::kPacked}).critical_path_ns, 50);
+  EXPECT_DOUBLE_EQ(cost(tree, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 50);
   m.packed_sharers = 4;
-  EXPECT_DOUBLE_EQ(cost(tree, m, {.layout = Layout::kPacked}).critical_path_ns, 100);
-  EXPECT_DOUBLE_EQ(cost(s, m, {.layout = Layout::kPacked}).critical_path_ns, 25);
+  EXPECT_DOUBLE_EQ(cost(tree, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 100);
+  EXPECT_DOUBLE_EQ(cost(s, m, LayoutChoice{.layout = Layout::kPacked}).critical_path_ns, 25);
 }
 
 TEST(Cost, WordsQueueAddsAndSpareTheirCompleter) {

@@ -142,6 +142,14 @@ TEST(Layout, RoundTrips) {
       }
     }
   }
+  for (const char* text : {"private", "packed+2slots:published", "private+stride5+line128:packed+4slots:private"}) {
+    const auto back = parse_layouts(text);
+    ASSERT_TRUE(back.ok()) << text;
+    EXPECT_EQ(to_string(*back), text);
+  }
+  EXPECT_EQ(to_string(*parse_layouts("packed:private+2slots:private+2slots")), "packed:private+2slots");
+  EXPECT_EQ(parse_layouts("packed:private+2slots")->at(7).slots, 2);
+  for (const char* bad : {"", ":", "packed:", ":packed", "packed:heap", "packed::packed"}) EXPECT_FALSE(parse_layouts(bad).ok()) << bad;
   for (const char* bad :
        {"", "shared", "private+",
         "private+3slots", "private+stride9", "packed+line32", "packed+2", "+", "packed+0pauses", "packed+65pauses"}) {

@@ -56,6 +56,20 @@ Schedule built(const char* name, Kind kind, int members, Half half = Half::kWhol
   return find_algorithm(name)->build({.kind = kind, .half = half, .members = members});
 }
 
+// One of two exchanges overwrites itself: the one that has a slot only.
+TEST(Reuse, EachStageHasItsOwnSlots) {
+  const Schedule s = built("butterfly", Kind::kAllreduce, 4);
+  ASSERT_EQ(s.stages.size(), 2u);
+  const LayoutChoice one{.slots = 1}, two{.slots = 2};
+  EXPECT_TRUE(reuse_hazards(s, Layouts({two, two}), true).empty());
+  EXPECT_EQ(reuse_hazards(s, Layouts({one, one}), true), reuse_hazards(s, 1, true));
+  for (const std::int32_t stage : {0, 1}) {
+    const auto hazards = reuse_hazards(s, stage == 0 ? Layouts({one, two}) : Layouts({two, one}), true);
+    EXPECT_EQ(hazards.size(), 4u);
+    for (const Hazard& h : hazards) EXPECT_EQ(h.stage, stage);
+  }
+}
+
 TEST(Reuse, ExchangesNeedTwoSlots) {
   EXPECT_EQ(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 1, true).size(), 2u);
   EXPECT_TRUE(reuse_hazards(built("butterfly", Kind::kAllreduce, 2), 2, true).empty());
