@@ -11,13 +11,16 @@
 #ifdef FERMATA_HAVE_BENCH
 #include "bench/guidelines.hpp"
 #include "bench/overlap.hpp"
+#include "bench/planning.hpp"
 #include "bench/report.hpp"
 #include "bench/session.hpp"
 
 namespace fermata::tool {
 namespace {
 
-constexpr const char* kOverlap = "overlap";  // in a collective's place: bench/overlap.hpp
+// In a collective's place.
+constexpr const char* kOverlap = "overlap";    // bench/overlap.hpp
+constexpr const char* kPlanning = "planning";  // bench/planning.hpp
 
 struct Arguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
@@ -55,7 +58,8 @@ Kind kind_of(const std::string& name) {
 
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
-  o.collective = a.collective.empty() ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
+  const bool plain = a.collective.empty() || a.collective == kPlanning;
+  o.collective = plain ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
   o.engines.clear();
@@ -175,9 +179,21 @@ void overlap(bench::Options options, const Arguments& a) {
   if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
 }
 
+void planning(const bench::Options& options, const Arguments& a) {
+  ResultFile file(a.json);
+  const auto rows = bench::run_planning(options.members, options.seconds, options.progress);
+  end_progress();
+  if (!rows) throw CommandError(rows.error().message);
+  fmt::print("{}", bench::planning_table(*rows));
+  nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
+  json["planning"] = bench::planning_json(*rows);
+  file.write(json);
+}
+
 void bench_command(const Arguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
+  if (a.collective == kPlanning) return planning(options, a);
   if (a.guidelines) return check_guidelines(options, a);
   a.collective == kOverlap ? overlap(options, a) : compare(options, a);
 }
@@ -189,7 +205,8 @@ void add_bench(CLI::App& app) {
       app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
   command->add_option("collective", a->collective,
-                      collectives() + "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing");
+                      collectives() + "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "
+                                      "what planning itself takes");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
   command
