@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the c and cpp blocks out of a Markdown file as programs.
 
-  extract.py FILE.md FOLDER    writes FOLDER/usage_NN_SECTION.c or .cpp, prints the file names
+  extract.py FILE.md FOLDER    writes FOLDER/FILE_NN_SECTION.c or .cpp, prints the file names
 
 A block with a main is a program. Any other is the body of a function that two threads run at once, with `team` (a tagged team
 of two) and `member` (this thread's): its return value, 0 at the end of the block, is the program's exit status.
@@ -123,7 +123,7 @@ def main(source, folder):
         frame = C_FRAME if language == "c" else CXX_FRAME
         whole = re.search(r"^int main\(", code, re.M)
         text = f'#line {line} "{path.name}"\n{code}\n' if whole else frame % {"line": line, "file": path.name, "body": code}
-        target = folder / f"usage_{count:02}_{section[:24].strip('_')}.{language}"
+        target = folder / f"{path.stem}_{count:02}_{section[:24].strip('_')}.{language}"
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
         print(target.name)
