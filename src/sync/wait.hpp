@@ -69,6 +69,8 @@ struct Pace {
 // those that take a quarter of the time, since to park costs several times a yield. Nor do those of a team's first calls, in which
 // members choose schedules and touch memory for the first time: milliseconds that say nothing of strangers (16 processes, alltoall: the
 // team parked for thousands of calls, 370 us each instead of 55).
+// A yield is dear from 400 us on, not from what a futex switch costs (3 to 50 us by `fermata profile`): one in between has run members of
+// the team, whose turns a park would only put off.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
 class AutoWait {
  public:

@@ -70,6 +70,24 @@ TEST(Tags, EqualPassDifferentFailEverywhereAndTheTeamGoesOn) {
   fermata_team_destroy(plain);
 }
 
+TEST(Tags, OfProcesses) {
+  for (const int members : {2, 3, 5}) {
+    fermata_team* team = make_team(members, FERMATA_PROCESSES, FERMATA_WAIT_AUTO, true);
+    ASSERT_NE(team, nullptr) << fermata_error_detail();
+    Crew crew(members, [&](int r) {
+      fermata_member* m = nullptr;
+      if (fermata_team_join(team, r, &m) != FERMATA_OK) return 90;
+      fermata_member_set_timeout(m, 20);
+      if (fermata_barrier_tagged(m, 7) != FERMATA_OK) return 91;
+      if ((r == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 0)) != FERMATA_OK) return 92;
+      if (fermata_barrier_tagged(m, r == 1 ? 9 : 8) != FERMATA_ERR_MISMATCH) return 93;
+      return fermata_barrier_tagged(m, 0xffffffffu) == FERMATA_OK ? 0 : 94;
+    });
+    for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members;
+    fermata_team_destroy(team);
+  }
+}
+
 TEST(Timeout, LeavesTheOperationOutstandingAndResumes) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
     fermata_team* team = make_team(2, FERMATA_THREADS, wait);

@@ -102,6 +102,28 @@ TEST(Death, ExitWhileOthersWait) {
   fermata_team_destroy(team);
 }
 
+// The process ends with the code it was given, whatever its threads wait in, and however they wait.
+TEST(Death, ExitWhileThreadsWait) {
+  for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_PARK}) {
+    Crew crew(1, [wait](int) -> int {
+      fermata_team* team = make_team(3, FERMATA_THREADS, wait);
+      std::atomic<int> joined{0};
+      for (int r = 0; r < 2; ++r)
+        std::thread([&, r] {
+          fermata_member* m = nullptr;
+          if (fermata_team_join(team, r, &m) != FERMATA_OK) _exit(90);
+          ++joined;
+          fermata_barrier(m);
+          _exit(91);
+        }).detach();
+      while (joined < 2) usleep(100);
+      usleep(5000);
+      std::exit(7);  // runs what is registered, ends the threads where they are
+    });
+    EXPECT_EQ(crew.wait_for(0), 7);
+  }
+}
+
 TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES, FERMATA_WAIT_PARK);
   ASSERT_NE(team, nullptr);
