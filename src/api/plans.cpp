@@ -108,12 +108,7 @@ int fermata_topology_discover(fermata_topology** out) {
 
 int fermata_topology_load(const char* path, fermata_topology** out) {
   if (path == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  return guarded([&] {
-    const auto text = read_file(path);
-    if (!text) return fail(text.error());
-    if (text->find("<topology") != std::string::npos) return hand_out(topology_from_xml(path), out);
-    return hand_out(topology_from_text(*text), out);
-  });
+  return guarded([&] { return hand_out(topology_from_file(path), out); });
 }
 
 int fermata_topology_cpus(const fermata_topology* topology, int* count) {
