@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <random>
 
 #include "profile/statistics.hpp"
@@ -169,6 +170,49 @@ TEST(Probe, ACpuThatCannotBePinnedFailsInsteadOfHanging) {
   EXPECT_FALSE(measure_pair(60000, 60001, true, 0.01).has_value());
   EXPECT_FALSE(measure_bytes(60000, 60001, true, 100, 0.01).has_value());
   EXPECT_EQ(measure_domain_bytes({60000, 60001}, false, 0.01), 0);
+}
+
+// Near within an L3, far between: the lightest and the darkest shade.
+TEST(HeatMap, ShadesLevelsOfL) {
+  Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu&, const Cpu&) { return 50; });
+  for (std::int32_t i = 0; i < 4; ++i)
+    for (std::int32_t j = 0; j < 4; ++j) p.l.at(i, j) = i / 2 == j / 2 ? 5 : 20;
+  EXPECT_EQ(heat_map(p),
+            "L in ns, row: sender, column: receiver\n"
+            "    0 \\ ░░████\n"
+            "    1 ░░\\ ████\n"
+            "    2 ████\\ ░░\n"
+            "    3 ████░░\\ \n"
+            "      ░ 5.0 ns  ...  █ 20.0 ns\n");
+  p.l.at(0, 1) = 10;  // a sender that is slower one way only: the row is the sender's
+  EXPECT_NE(heat_map(p).find("    0 \\ ▒▒████\n    1 ░░\\ ████\n"), std::string::npos) << heat_map(p);
+}
+
+TEST(HeatMap, ShowsOAndLWhereOnlyODiffers) {
+  const Profile p = with_costs("pack:2 l3:1 core:1 pu:1", [](const Cpu&, const Cpu&) { return 50; });
+  EXPECT_NE(heat_map(p).find("    0 \\ ░░\n    1 ░░\\ \n      ░ 1.0 ns  ...  █ 1.0 ns\n"), std::string::npos) << heat_map(p);
+  const Profile q = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  EXPECT_EQ(heat_map(q).substr(0, 43), "L is the same for all pairs; O + L in ns, r");
+  EXPECT_NE(heat_map(q).find("    0 \\ ░░████\n"), std::string::npos) << heat_map(q);
+}
+
+TEST(HeatMap, IsThinnedOutOnLargeMachines) {
+  const std::string map = heat_map(estimate_profile(*topology_from_synthetic("pack:2 core:48 pu:1")));
+  EXPECT_NE(map.find("one in 3 CPUs\n    0 "), std::string::npos) << map;
+  EXPECT_NE(map.find("\n    3 "), std::string::npos) << map;
+  EXPECT_EQ(map.find("\n    1 "), std::string::npos) << map;
+  EXPECT_EQ(std::count(map.begin(), map.end(), '\n'), 1 + 32 + 1);
+}
+
+TEST(Table, ShowsALineForEachLevelAndTheScalars) {
+  Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  p.machine = "made up", p.one_way_ns = 25.5, p.remarks = {"a remark"};
+  const std::string table = to_table(p);
+  for (const char* line : {"made up\n", "  self            4     50.0      1.0        51.0    51.0        -        -\n",
+                           "  l3              4     50.0      1.0        51.0    51.0        -        -\n",
+                           "  machine         8    150.0      1.0       151.0   151.0        -        -\n",
+                           "  one-way line latency, nearest pair                      25.5 ns\n", "  * a remark\n"})
+    EXPECT_NE(table.find(line), std::string::npos) << line << table;
 }
 
 TEST(Table, FitsAHundredColumns) {
