@@ -75,6 +75,40 @@ TEST(Search, FarPackagesAreCrossedOnceEachWay) {
   EXPECT_EQ(far, 3u) << plan->schedule.algorithm;
 }
 
+// Two packages of four as declared, but what is near by the profile are CPUs of the same parity.
+TEST(Search, LevelsComeFromTheProfileOrFromTheDeclaredTopology) {
+  const Topology t = machine({.packages = 2, .cores = 4});
+  Profile p = estimate_profile(t);
+  for (std::int32_t i = 0; i < p.o.n; ++i)
+    for (std::int32_t j = 0; j < p.o.n; ++j)
+      if (i != j) p.o.at(i, j) = i % 2 == j % 2 ? 20 : 5000, p.l.at(i, j) = i % 2 == j % 2 ? 5 : 2500;
+  PlanOptions o = options_for(t, Kind::kReduce, 8);
+  using Groups = std::set<std::vector<std::int32_t>>;
+  const Groups near{{0, 2, 4, 6}, {1, 3, 5, 7}}, declared{{0, 1, 2, 3}, {4, 5, 6, 7}};
+  const auto groups = [](const Cluster& tree) {
+    Groups all;
+    for (const Cluster& child : tree.children) all.insert(child.ranks);
+    return all;
+  };
+  const auto tried = [&] {
+    std::set<Groups> all;
+    for (const Cluster& tree : trees_to_try(t, cost_model(p, t, o.key), o)) all.insert(groups(tree));
+    return all;
+  };
+  EXPECT_EQ(tried(), (std::set<Groups>{near, declared}));
+  const auto free = make_plan(t, p, o, nullptr);
+  ASSERT_TRUE(free.ok());
+  expect_sound(*free);
+  EXPECT_EQ(groups(free->levels), near) << free->schedule.algorithm;
+  o.clusters_from_topology = true;
+  EXPECT_EQ(tried(), (std::set<Groups>{declared}));
+  const auto bound = make_plan(t, p, o, nullptr);
+  ASSERT_TRUE(bound.ok());
+  expect_sound(*bound);
+  EXPECT_NE(groups(bound->levels), near) << bound->schedule.algorithm;
+  EXPECT_GT(bound->predicted_latency_ns, free->predicted_latency_ns);
+}
+
 TEST(Search, RootedKindsWithoutEnoughSlotsUseCredits) {
   const Topology t = machine({.cores = 8});
   for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
