@@ -9,7 +9,8 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::int32_t kMatrixMembers = 16;
+constexpr std::int32_t kMatrixMembers = 8;        // shown unasked
+constexpr std::int32_t kMostMatrixMembers = 16;
 constexpr std::size_t kRunnersUp = 12;
 constexpr std::size_t kSignalsShown = 12;
 constexpr int kLevelLines = 40;
@@ -129,8 +130,8 @@ std::string explain(const Plan& plan, bool matrices) {
   if (lines > kLevelLines) out += format("  ... and %d more\n", lines - kLevelLines);
   out += format("\nstages     %zu, %zu signals, %zu shared words\n", s.stages.size(), s.transfer_count(), s.words.size());
   out += stages_text(s);
-  if (matrices && s.members <= kMatrixMembers) out += "\n" + to_matrices(s);
-  if (matrices && s.members > kMatrixMembers) out += format("\nmatrices are printed up to %d members\n", kMatrixMembers);
+  if (s.members <= (matrices ? kMostMatrixMembers : kMatrixMembers)) out += "\n" + to_matrices(s);
+  else if (matrices) out += format("\nmatrices are printed up to %d members\n", kMostMatrixMembers);
   out += "\nconsidered\n" + runners_text(plan);
   return out;
 }

@@ -97,7 +97,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
 
 std::string to_json(const Plan& plan);               // versioned, with fingerprint
 Result<Plan> plan_from_json(std::string_view text);  // verified again; refuses a bad file whole
-std::string explain(const Plan& plan, bool matrices);
+std::string explain(const Plan& plan, bool matrices);  // the stages as matrices: up to 8 members, if asked for up to 16
 
 // $XDG_CACHE_HOME/fermata/plan-<hash of key>.json, and the compiled form beside it (.bin).
 std::string plan_path(const PlanKey& key);

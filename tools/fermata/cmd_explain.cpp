@@ -41,10 +41,10 @@ Plan find(const PlanRequest& request) {
 
 void add_explain(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("explain", "show a plan: levels, stages, layout, costs, and why others lost");
+  CLI::App* command = app.add_subcommand("explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
   add_plan_selectors(*command, a->which);
   command->add_option("--plan", a->file, "a plan's file instead of the cache");
-  command->add_flag("--matrices", a->matrices, "also print the stages as boolean matrices");
+  command->add_flag("--matrices", a->matrices, "print the stages as boolean matrices up to 16 members, not only up to 8");
   command->add_flag("--json", a->json, "print the plan's file");
   command->callback([a] {
     PlanRequest request;

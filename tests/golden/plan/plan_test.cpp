@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "algo/algorithm.hpp"
+#include "exec/program.hpp"
 #include "plan/cluster.hpp"
 #include "plan/plan.hpp"
 #include "plan/text.hpp"
 #include "profile/store.hpp"
+#include "schedule/print.hpp"
 
 namespace fermata {
 namespace {
@@ -85,6 +87,48 @@ TEST(GoldenPlans, OfTheRecordedMachines) {
     text += plan_line(p, c, Kind::kAllreduce, 56);
   }
   expect_golden("plans.txt", text);
+}
+
+// ---- A measured plan as `fermata explain` prints it, of four cores on each of two chips, timed by a table: what has levels is faster.
+
+Result<double> made_up_period(const std::vector<std::byte>& program, const PlanKey&, int repeat) {
+  const ProgramHeader& header = *reinterpret_cast<const ProgramHeader*>(program.data());
+  return (std::string(header.algorithm).find('/') != std::string::npos ? 250.0 : 300.0) + repeat % 2;
+}
+
+TEST(GoldenPlans, TextOfAMeasuredPlan) {
+  const Profile p = machine("power8-4x6x8");
+  PlanOptions options;
+  options.key.members = 8;
+  options.key.cpus = {0, 8, 16, 24, 96, 104, 112, 120};
+  options.measure_best = 12;
+  auto plan = make_plan(p.topology, p, options, made_up_period);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const std::string text = explain(*plan, false);
+  // What the recorded text must have, whoever rewrites it.
+  EXPECT_NE(text.find(format("measured   %.0f ns per episode", plan->measured_period_ns)), std::string::npos);
+  EXPECT_NE(text.find(format("bound      %.0f ns (%zu stages", 165.0 * static_cast<double>(plan->schedule.stages.size()),
+                             plan->schedule.stages.size())),
+            std::string::npos);
+  EXPECT_NE(text.find("\n" + to_matrices(plan->schedule) + "\n"), std::string::npos);
+  EXPECT_NE(text.find("  measured 1.2x"), std::string::npos);
+  EXPECT_NE(text.find("costs      from a profile; the best few were timed\n"), std::string::npos);
+  expect_golden("explain.txt", text);
+}
+
+// Unasked up to 8 members, asked up to 16.
+TEST(GoldenPlans, MatricesOfSmallTeams) {
+  const Profile p = machine("power8-4x6x8");
+  for (const std::int32_t members : {8, 9, 16, 17}) {
+    PlanOptions options;
+    options.key = key_of(p, Kind::kBarrier, members, 0, Placement::kCore);
+    options.algorithm = "linear";
+    const auto plan = make_plan(p.topology, p, options, nullptr);
+    ASSERT_TRUE(plan.ok());
+    const auto has = [&](bool asked) { return explain(*plan, asked).find("\nS0\n") != std::string::npos; };
+    EXPECT_EQ(has(false), members <= 8) << members;
+    EXPECT_EQ(has(true), members <= 16) << members;
+  }
 }
 
 // ---- The papers' own comparisons. Flags of one line each, as theirs: layout private.

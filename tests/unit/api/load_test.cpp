@@ -127,6 +127,7 @@ TEST(Load, ATeamRunsASavedPlan) {
   fermata_plan* plan = odd_plan(cache, true);
   ASSERT_NE(plan, nullptr);
   EXPECT_NE(text_of(plan).find("layout     private+4slots+stride3 (4 slots"), std::string::npos) << text_of(plan);
+  EXPECT_NE(text_of(plan).find("\nS0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\n"), std::string::npos) << text_of(plan);
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 3;
   config.plans = &plan;
