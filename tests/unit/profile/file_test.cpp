@@ -226,30 +226,6 @@ TEST(ProfileLevels, RefusesMissingLevelsAndAbsurdSizes) {
             std::string::npos);
 }
 
-TEST(Machines, AllLoadAndCiteTheirValues) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(FERMATA_SOURCE_DIR "/machines")) {
-    if (entry.path().extension() != ".json") continue;
-    ++count;
-    const auto p = load_profile_file(entry.path());
-    ASSERT_TRUE(p.ok()) << p.error().message;
-    EXPECT_EQ(p->o.n, static_cast<std::int32_t>(p->topology.cpus.size())) << entry.path();
-    EXPECT_GT(p->one_way_ns, 0) << entry.path();
-    for (std::int32_t i = 0; i < p->o.n; ++i)
-      for (std::int32_t j = 0; j < p->o.n; ++j)
-        if (i != j) {
-          ASSERT_GT(p->o.at(i, j) + p->l.at(i, j), 0) << entry.path();
-        }
-    if (p->origin == "published") {
-      EXPECT_FALSE(p->citations.empty()) << entry.path();
-      EXPECT_TRUE(p->fingerprint.empty()) << entry.path();
-      for (const Citation& c : p->citations)
-        EXPECT_GT(c.source.size(), 10u) << entry.path() << ": " << c.field;
-    }
-  }
-  EXPECT_GE(count, 1);
-}
-
 TEST(Subset, RowsInTheGivenOrderAndRepeats) {
   Profile p = small();
   const Profile s = subset(p, {2, 0, 2, 77});
