@@ -48,7 +48,7 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
-  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  print_notices(request, stdout);
   note_line(request);
   if (!request.here && how.best > 0) fmt::print("note: this team can't run here: predictions only\n");
   const BlockPlan plan = made(request, request.here ? how.best : 0);
@@ -72,7 +72,7 @@ void explain_blocks(const PlanRequest& request, bool json) {
     for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
       if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
   }
-  if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
+  print_notices(request, stderr);
   fmt::print(stderr, "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
   show(made(request, 0));
 }

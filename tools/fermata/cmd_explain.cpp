@@ -25,10 +25,13 @@ Plan load(const std::string& file) {
 Plan find(const PlanRequest& request) {
   if (!request.chosen_profile) {
     auto cached = load_plan(request.key);
-    if (cached) return std::move(cached.value());
+    if (cached) {
+      print_contradictions(request, stderr);
+      return std::move(cached.value());
+    }
     if (cached.error().status != Status::kNotFound) throw CommandError(cached.error().message);
   }
-  if (!request.notice.empty()) fmt::print(stderr, "note: {}\n", request.notice);
+  print_notices(request, stderr);
   fmt::print(stderr, "note: no such plan in the cache: this is an estimate; `fermata plan` makes one\n");
   PlanOptions options;
   options.key = request.key;

@@ -78,7 +78,7 @@ void run(const Arguments& a) {
   const Measure measure = a.estimate ? nullptr : measure_here(request);
   options.measure_best = measure ? a.best : 0;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  print_notices(request, stdout);
   if (!measure && !a.estimate) fmt::print("note: this team can't run here: predictions only\n");
   const auto plan = make_plan(request.topology, request.profile, options, measure);
   if (!plan) throw CommandError(plan.error().message);

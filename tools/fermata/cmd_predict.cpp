@@ -55,7 +55,7 @@ std::vector<Subject> subjects_of(const PlanRequest& request) {
 void run(const Arguments& a) {
   const PlanRequest request = resolve(a.which);
   if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
-  if (!request.notice.empty()) fmt::print("note: {}\n", request.notice);
+  print_notices(request, stdout);
   if (request.blocks) return predict_blocks(request, a.json);
   std::vector<Subject> subjects = subjects_of(request);
   const Measure measure = measure_on_this_machine();

@@ -5,6 +5,7 @@
 
 #include "base/result.hpp"
 #include "commands.hpp"
+#include "profile/measure.hpp"
 #include "profile/store.hpp"
 #include "topo/topology.hpp"
 
@@ -24,6 +25,14 @@ Result<Topology> chosen(const Options& o) {
   return discover_topology();
 }
 
+// Where a kept profile of this machine says otherwise.
+void note_contradictions(const Topology& topology, std::FILE* to) {
+  auto profile = load_profile(fingerprint(topology), "threads");
+  if (!profile) profile = load_profile(fingerprint(topology), "processes");
+  if (!profile) return;
+  for (const std::string& text : contradictions(*profile)) fmt::print(to, "note: {}\n", text);
+}
+
 void run(const Options& o) {
   const auto topology = chosen(o);
   if (!topology) throw CommandError(topology.error().message);
@@ -33,6 +42,7 @@ void run(const Options& o) {
     fmt::print("{}", to_text(*topology));
   else
     fmt::print("{}", to_table(*topology));
+  note_contradictions(*topology, o.json || o.text ? stderr : stdout);
 }
 
 }  // namespace

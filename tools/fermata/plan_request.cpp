@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "commands.hpp"
+#include "profile/measure.hpp"
 #include "profile/store.hpp"
 
 namespace fermata::tool {
@@ -101,12 +102,22 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
   command.add_option("--profile", a.profile, "a profile's file (default: this machine's from the cache)");
-  command.add_option("--topology", a.topology, "a topology's file: text of `fermata topo`, or hwloc XML");
+  command.add_option("--topology", a.topology, "a topology's file: what `fermata topo` printed as text or JSON, or hwloc XML");
+}
+
+void print_contradictions(const PlanRequest& request, std::FILE* to) {
+  for (const std::string& text : request.contradictions) fmt::print(to, "note: {}\n", text);
+}
+
+void print_notices(const PlanRequest& request, std::FILE* to) {
+  if (!request.notice.empty()) fmt::print(to, "note: {}\n", request.notice);
+  print_contradictions(request, to);
 }
 
 PlanRequest resolve(const PlanArguments& a) {
   PlanRequest r;
   find_machine(a, r);
+  r.contradictions = contradictions(r.profile);
   r.key.members = a.members;
   if (a.members == 0 && !a.cpus.empty()) r.key.members = static_cast<std::int32_t>(take(parse_cpu_list(a.cpus)).size());
   if (r.key.members == 0) r.key.members = r.topology.usable_cpus();

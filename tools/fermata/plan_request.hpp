@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <vector>
 
 #include "plan/plan.hpp"
 
@@ -28,7 +30,11 @@ struct PlanRequest {
   bool here = false;       // the team can run on this machine, from this process
   bool chosen_profile = false;  // the profile was named: the cache is not asked
   std::string notice;      // what had to be assumed; empty: nothing
+  std::vector<std::string> contradictions;  // where the profile says otherwise than the topology
 };
+
+void print_contradictions(const PlanRequest& request, std::FILE* to);
+void print_notices(const PlanRequest& request, std::FILE* to);  // and what had to be assumed
 
 void show_progress(double done, const std::string& what);  // a bar on stderr
 
