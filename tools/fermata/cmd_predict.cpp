@@ -22,7 +22,7 @@ constexpr int kRepeats = 7;
 
 struct Arguments {
   PlanArguments which;
-  std::string json;
+  std::string algorithm, json;
 };
 
 struct Subject {
@@ -31,9 +31,11 @@ struct Subject {
   std::vector<double> samples;
 };
 
-std::vector<Subject> subjects_of(const PlanRequest& request) {
+std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& only) {
   std::vector<Subject> subjects;
+  if (!only.empty() && find_algorithm(only) == nullptr) throw CommandError("no algorithm is called '" + only + "'");
   for (const Algorithm& algorithm : algorithms()) {
+    if (!only.empty() && only != algorithm.name) continue;
     for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots",
                                "published", "published+2slots", "private+line128", "private+2slots+line128"}) {
       PlanOptions options;
@@ -56,8 +58,9 @@ void run(const Arguments& a) {
   const PlanRequest request = resolve(a.which);
   if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
+  if (request.blocks && !a.algorithm.empty()) throw CommandError("of operations on blocks all algorithms are compared");
   if (request.blocks) return predict_blocks(request, a.json);
-  std::vector<Subject> subjects = subjects_of(request);
+  std::vector<Subject> subjects = subjects_of(request, a.algorithm);
   const Measure measure = measure_on_this_machine();
   for (int repeat = 0; repeat < kRepeats; ++repeat)  // interleaved: drift meets all alike
     for (Subject& s : subjects) {
@@ -100,6 +103,7 @@ void add_predict(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("predict", "set predictions beside measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
+  command->add_option("--algorithm", a->algorithm, "this one only, in all layouts; without its degree");
   command->add_option("--json", a->json, "also write all to this file");
   command->callback([a] { run(*a); });
 }
