@@ -13,13 +13,14 @@ configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFER
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 
-.PHONY: help bootstrap bootstrap-ci build check demo sanitize asan-ubsan tsan cross includes format-check fuzz \
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz \
         install clean
 
 help:
 	@echo "make demo          build, then show topology, profile, plan, proof and a real program"
 	@echo "make check         build and run all tests"
 	@echo "make build         build into build/release"
+	@echo "make core          build the libraries with hwloc alone, and run two programs on them"
 	@echo "make sanitize      the tests under ASan+UBSan and under TSan"
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the arrows between the parts and the rules for sources"
@@ -43,6 +44,11 @@ check: build
 
 demo: build
 	@scripts/demo
+
+core: bootstrap
+	@$(call configure,core)
+	@$(call compile,core)
+	@for program in hello_c processes_c; do build/core/examples/$$program || exit 1; done
 
 sanitize: asan-ubsan tsan
 

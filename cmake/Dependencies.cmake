@@ -1,7 +1,19 @@
-# hwloc and nlohmann-json are the core's; each further dependency gates one folder.
+# hwloc is the core's; each further dependency gates one folder, and the folders that rest on that.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-find_package(nlohmann_json 3.9 REQUIRED)
+
+if(FERMATA_JSON)
+  find_package(nlohmann_json 3.9 QUIET)
+  if(NOT nlohmann_json_FOUND)
+    message(STATUS "nlohmann-json missing: no profiles, plans or topologies are read from JSON; tools and tests are not built")
+    set(FERMATA_JSON OFF)
+  endif()
+endif()
+if(NOT FERMATA_JSON)
+  set(FERMATA_TOOL OFF)
+  set(FERMATA_BENCH OFF)
+  set(FERMATA_TESTS OFF)
+endif()
 
 if(FERMATA_HIGHWAY)
   pkg_check_modules(HWY QUIET IMPORTED_TARGET libhwy>=1.0.3)

@@ -1,14 +1,13 @@
 // Plans of operations on blocks as files, and as text for people.
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "json/reader.hpp"
+#include "json/text.hpp"
 #include "plan/block_plan.hpp"
 #include "plan/text.hpp"
 #include "profile/store.hpp"
-#include "topo/json_reader.hpp"
-#include "topo/json_text.hpp"
 
 namespace fermata {
 namespace {
@@ -18,7 +17,6 @@ constexpr double kMostNs = 1e12;
 constexpr std::size_t kMostPlans = 4096, kMostEntries = 4096;
 constexpr std::int32_t kMostMembers = 1024;
 
-std::string number(double value) { return nlohmann::json(value).dump(); }
 const char* name_of(Engine engine) { return engine == Engine::kThreads ? "threads" : "processes"; }
 
 int kind_of(const std::string& name) {
@@ -70,11 +68,12 @@ std::vector<std::int32_t> read_cpus(const JsonNode* list, std::int32_t members, 
 
 std::string plan_text(const BlockPlan& plan) {
   std::string out = "    {\"collective\": \"" + std::string(fermata::name_of(plan.kind)) + "\", \"bytes\": " + std::to_string(plan.bytes) +
-                    ", \"origin\": " + quoted(plan.origin) + ", \"date\": " + quoted(plan.date) + ", \"candidates\": [";
+                    ", \"origin\": " + json_string(plan.origin) + ", \"date\": " + json_string(plan.date) + ", \"candidates\": [";
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const BlockEntry& e = plan.entries[i];
-    out += (i ? ",\n      " : "\n      ") + std::string("{\"name\": ") + quoted(e.name) + ", \"predicted_ns\": " + number(e.predicted_ns) +
-           ", \"measured_ns\": " + number(e.measured_ns) + ", \"verdict\": " + quoted(e.verdict) + "}";
+    out += (i ? ",\n      " : "\n      ") + std::string("{\"name\": ") + json_string(e.name) +
+           ", \"predicted_ns\": " + json_number(e.predicted_ns) +
+           ", \"measured_ns\": " + json_number(e.measured_ns) + ", \"verdict\": " + json_string(e.verdict) + "}";
   }
   return out + "\n    ]}";
 }
@@ -93,7 +92,7 @@ std::string ns(double value) {
 
 std::string to_json(const BlockPlans& plans) {
   std::string out = "{\n  \"format\": \"fermata-block-plans\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
-  out += "  \"fingerprint\": " + quoted(plans.fingerprint) + ",\n  \"engine\": \"" + name_of(plans.engine) +
+  out += "  \"fingerprint\": " + json_string(plans.fingerprint) + ",\n  \"engine\": \"" + name_of(plans.engine) +
          "\",\n  \"members\": " + std::to_string(plans.members) + ",\n  \"cpus\": [";
   for (std::size_t i = 0; i < plans.cpus.size(); ++i) out += (i ? ", " : "") + std::to_string(plans.cpus[i]);
   out += "],\n  \"plans\": [";

@@ -1,12 +1,11 @@
 // The plan file. Versioned; a bad one is refused whole with the line and the reason, and its schedule is proved again.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "json/reader.hpp"
+#include "json/text.hpp"
 #include "plan/search.hpp"
 #include "schedule/print.hpp"
-#include "topo/json_reader.hpp"
-#include "topo/json_text.hpp"
 
 namespace fermata {
 namespace {
@@ -16,8 +15,6 @@ constexpr double kMostNs = 1e15;
 constexpr std::int32_t kMostMembers = 4096;
 constexpr int kDeepest = 16;
 
-std::string number(double value) { return nlohmann::json(std::isfinite(value) ? value : 0.0).dump(); }
-
 std::string list(const std::vector<std::int32_t>& values) {
   std::string out = "[";
   for (std::size_t i = 0; i < values.size(); ++i) out += (i ? ", " : "") + std::to_string(values[i]);
@@ -26,7 +23,7 @@ std::string list(const std::vector<std::int32_t>& values) {
 
 // Inner nodes have no ranks of their own in the file: they are their children's, in order of rank.
 std::string levels_text(const Cluster& node, const std::string& indent) {
-  std::string out = "{\"diameter_ns\": " + number(node.diameter_ns);
+  std::string out = "{\"diameter_ns\": " + json_number(node.diameter_ns);
   if (node.children.empty()) return out + ", \"ranks\": " + list(node.ranks) + "}";
   out += ", \"children\": [";
   for (std::size_t i = 0; i < node.children.size(); ++i)
@@ -39,7 +36,7 @@ std::string schedule_text(const Schedule& schedule) {
   std::string out = "[";
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    out += (at ? ",\n    " : "\n    ") + quoted(text.substr(at, end - at));
+    out += (at ? ",\n    " : "\n    ") + json_string(text.substr(at, end - at));
     at = end + 1;
   }
   return out + "\n  ]";
@@ -177,25 +174,25 @@ Result<Plan> proved(Plan plan, const JsonNode& root) {
 std::string to_json(const Plan& plan) {
   const PlanKey& k = plan.key;
   std::string out = "{\n  \"format\": \"fermata-plan\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
-  out += "  \"key\": {\"fingerprint\": " + quoted(k.fingerprint) + ", \"collective\": \"" + name_of(k.kind) +
+  out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" + name_of(k.kind) +
          "\", \"members\": " + std::to_string(k.members) + ", \"payload\": " + std::to_string(k.payload) +
          ", \"engine\": \"" + (k.engine == Engine::kThreads ? "threads" : "processes") +
          "\", \"cpus\": " + list(k.cpus) + "},\n";
-  out += "  \"origin\": " + quoted(plan.origin) + ",\n  \"date\": " + quoted(plan.date) + ",\n";
-  out += "  \"layout\": " + quoted(to_string(plan.layout)) + ",\n";
+  out += "  \"origin\": " + json_string(plan.origin) + ",\n  \"date\": " + json_string(plan.date) + ",\n";
+  out += "  \"layout\": " + json_string(to_string(plan.layout)) + ",\n";
   out += "  \"credit_batch\": " + std::to_string(plan.credit_batch) + ",\n";
-  out += "  \"predicted_latency_ns\": " + number(plan.predicted_latency_ns) + ",\n";
-  out += "  \"predicted_period_ns\": " + number(plan.predicted_period_ns) + ",\n";
-  out += "  \"measured_period_ns\": " + number(plan.measured_period_ns) + ",\n";
-  out += "  \"bound_ns\": " + number(plan.bound_ns) + ",\n";
+  out += "  \"predicted_latency_ns\": " + json_number(plan.predicted_latency_ns) + ",\n";
+  out += "  \"predicted_period_ns\": " + json_number(plan.predicted_period_ns) + ",\n";
+  out += "  \"measured_period_ns\": " + json_number(plan.measured_period_ns) + ",\n";
+  out += "  \"bound_ns\": " + json_number(plan.bound_ns) + ",\n";
   out += "  \"levels\": " + levels_text(plan.levels, "  ") + ",\n";
   out += "  \"schedule\": " + schedule_text(plan.schedule) + ",\n";
   out += "  \"candidates\": [";
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
     const Candidate& c = plan.candidates[i];
-    out += (i ? ",\n    " : "\n    ") + std::string("{\"algorithm\": ") + quoted(c.algorithm) +
-           ", \"layout\": " + quoted(to_string(c.layout)) + ", \"predicted_ns\": " + number(c.predicted_ns) +
-           ", \"measured_ns\": " + number(c.measured_ns) + ", \"verdict\": " + quoted(c.verdict) + "}";
+    out += (i ? ",\n    " : "\n    ") + std::string("{\"algorithm\": ") + json_string(c.algorithm) +
+           ", \"layout\": " + json_string(to_string(c.layout)) + ", \"predicted_ns\": " + json_number(c.predicted_ns) +
+           ", \"measured_ns\": " + json_number(c.measured_ns) + ", \"verdict\": " + json_string(c.verdict) + "}";
   }
   return out + (plan.candidates.empty() ? "]\n}\n" : "\n  ]\n}\n");
 }

@@ -1,11 +1,10 @@
 // The profile file. Versioned; a bad one is refused whole with the line and the reason.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "json/text.hpp"
 #include "profile/levels.hpp"
 #include "profile/profile.hpp"
 #include "topo/json.hpp"
-#include "topo/json_text.hpp"
 
 namespace fermata {
 
@@ -13,8 +12,6 @@ namespace {
 
 constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
-
-std::string number(double value) { return nlohmann::json(value).dump(); }
 
 // Level of a name; kLevelCount if there is none.
 int level_of(const std::string& name) {
@@ -149,7 +146,7 @@ void write_matrix(std::string& out, const char* name, const Matrix& m) {
     out += i == 0 ? "\n    [" : ",\n    [";
     for (std::int32_t j = 0; j < m.n; ++j) {
       if (j > 0) out += ", ";
-      out += number(m.at(i, j));
+      out += json_number(m.at(i, j));
     }
     out += "]";
   }
@@ -185,10 +182,10 @@ std::string to_json(const Profile& p) {
   const char* version = more ? "3" : p.g.n > 0 ? "2" : "1";
   std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
-    out += std::string("  \"") + key + "\": " + quoted(value) + ",\n";
+    out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
   };
   const auto cost = [&](const char* key, double value) {
-    out += std::string("  \"") + key + "\": " + number(value) + ",\n";
+    out += std::string("  \"") + key + "\": " + json_number(value) + ",\n";
   };
   text("machine", p.machine);
   text("fingerprint", p.fingerprint);
@@ -205,7 +202,7 @@ std::string to_json(const Profile& p) {
     cost("fold_byte_ns", p.fold_byte_ns);
     write_list(out, "domains", p.domains, false, [](const DomainBytes& d) {
       return std::string("{\"level\": \"") + name_of(d.level) + "\", \"cpus\": " + std::to_string(d.cpus) +
-             ", \"byte_ns\": " + number(d.byte_ns) + "}";
+             ", \"byte_ns\": " + json_number(d.byte_ns) + "}";
     });
   }
   cost("one_way_ns", p.one_way_ns);
@@ -214,19 +211,19 @@ std::string to_json(const Profile& p) {
   cost("word_read_ns", p.word_read_ns);
   cost("yield_ns", p.yield_ns);
   cost("futex_ns", p.futex_ns);
-  write_list(out, "word_add_ns", p.word_add_ns, false, number);
+  write_list(out, "word_add_ns", p.word_add_ns, false, json_number);
   write_list(out, "layouts", p.layouts, false, [](const LayoutCost& c) {
-    return "{\"layout\": " + quoted(c.layout) + ", \"period_ns\": " + number(c.period_ns) + "}";
+    return "{\"layout\": " + json_string(c.layout) + ", \"period_ns\": " + json_number(c.period_ns) + "}";
   });
   write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
     return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
            "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
   });
   write_list(out, "citations", p.citations, false, [](const Citation& c) {
-    return "{\"field\": " + quoted(c.field) + ", \"source\": " + quoted(c.source) +
+    return "{\"field\": " + json_string(c.field) + ", \"source\": " + json_string(c.source) +
            ", \"estimated\": " + (c.estimated ? "true" : "false") + "}";
   });
-  write_list(out, "remarks", p.remarks, true, quoted);
+  write_list(out, "remarks", p.remarks, true, json_string);
   return out + "}\n";
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "json/reader.hpp"
 #include "profile/profile.hpp"
-#include "topo/json_reader.hpp"
 
 namespace fermata {
 

@@ -1,9 +1,8 @@
+#include "json/text.hpp"
 #include "topo/json.hpp"
-#include "topo/json_text.hpp"
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace fermata {
 
@@ -111,14 +110,14 @@ Result<Topology> topology_from_node(const JsonNode& node) {
 
 std::string to_json(const Topology& t) {
   std::string out = "{\n";
-  out += "  \"source\": " + quoted(t.source) + ",\n";
-  out += "  \"model\": " + quoted(t.model) + ",\n";
-  out += "  \"kernel\": " + quoted(t.kernel) + ",\n";
+  out += "  \"source\": " + json_string(t.source) + ",\n";
+  out += "  \"model\": " + json_string(t.model) + ",\n";
+  out += "  \"kernel\": " + json_string(t.kernel) + ",\n";
   out += std::string("  \"virtual_machine\": ") + (t.virtual_machine ? "true" : "false") + ",\n";
   out += "  \"line_bytes\": " + std::to_string(t.line_bytes) + ",\n";
   out += "  \"cpus_total\": " + std::to_string(t.cpus_total) + ",\n";
-  out += "  \"quota_cpus\": " + nlohmann::json(t.quota_cpus).dump() + ",\n";
-  out += "  \"shape\": " + quoted(t.shape) + ",\n";
+  out += "  \"quota_cpus\": " + json_number(t.quota_cpus) + ",\n";
+  out += "  \"shape\": " + json_string(t.shape) + ",\n";
   out += "  \"columns\": [\"cpu\", \"core\", \"l2\", \"l3\", \"numa\", \"package\", \"smt\", \"host\"],\n";
   out += "  \"cpus\": [";
   for (std::size_t i = 0; i < t.cpus.size(); ++i) {

@@ -2,7 +2,7 @@
 #ifndef FERMATA_TOPO_JSON_HPP
 #define FERMATA_TOPO_JSON_HPP
 
-#include "topo/json_reader.hpp"
+#include "json/reader.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {

@@ -1,7 +1,7 @@
 // JSON values that know the line they came from, so that a file which is valid JSON but not what it should be
 // is refused with a line too. Depth is limited and memory is proportional to the text.
-#ifndef FERMATA_TOPO_JSON_READER_HPP
-#define FERMATA_TOPO_JSON_READER_HPP
+#ifndef FERMATA_JSON_READER_HPP
+#define FERMATA_JSON_READER_HPP
 
 #include <cstdint>
 #include <initializer_list>
@@ -26,6 +26,7 @@ struct JsonNode {
   const JsonNode* get(std::string_view key) const;  // null if absent
 };
 
+// Errors: kParse with the line; kUnsupported where the build lacks nlohmann-json.
 Result<JsonNode> read_json(std::string_view text);
 
 // Takes members out of one object with their types and ranges checked, and keeps the first complaint. Reading
