@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kMaxRows = 100'000'000;
 constexpr std::int64_t kMaxEntries = 2'000'000'000;
+constexpr std::int64_t kCheapRows = 1'000'000;
 
 struct Reader {
   std::istream& in;
@@ -104,6 +105,9 @@ Size read_size(Reader& reader) {
   if (rows < 1 || rows > kMaxRows) reader.refuse("rows must be 1.." + std::to_string(kMaxRows));
   if (entries < 0 || entries > kMaxEntries)
     reader.refuse("entries must be 0.." + std::to_string(kMaxEntries));
+  // A size line that lies must not cost the memory that it claims.
+  if (rows > kCheapRows + 2 * entries)
+    reader.refuse(std::to_string(entries) + " entries leave most of " + std::to_string(rows) + " rows empty");
   return {static_cast<std::int32_t>(rows), entries};
 }
 
@@ -128,7 +132,6 @@ Matrix read_matrix_market(std::istream& in, const std::string& name) {
   const bool symmetric = read_banner(reader);
   const Size size = read_size(reader);
   std::vector<Entry> entries;
-  // A size line that lies must not cost the memory that it claims.
   entries.reserve(static_cast<std::size_t>(std::min<std::int64_t>(size.entries, 1 << 20)));
   for (std::int64_t i = 0; i < size.entries; ++i) {
     if (!reader.next_content())
@@ -141,7 +144,10 @@ Matrix read_matrix_market(std::istream& in, const std::string& name) {
   }
   if (reader.next_content()) reader.refuse("more than " + std::to_string(size.entries) + " entries");
   if (in.bad()) reader.refuse("reading failed");
-  return compress(size.rows, std::move(entries));
+  Matrix matrix = compress(size.rows, std::move(entries));
+  if (!std::all_of(matrix.value.begin(), matrix.value.end(), [](double v) { return std::isfinite(v); }))
+    reader.refuse("the values given for one place have no finite sum");
+  return matrix;
 }
 
 Matrix read_matrix_market(const std::string& path) {

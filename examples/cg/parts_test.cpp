@@ -55,6 +55,8 @@ TEST(MatrixMarket, NamesTheLineAndTheReason) {
       {kBanner + "99999999999999999999 2 1\n",
        "m.mtx:2: rows '99999999999999999999' is not a number in range"},
       {kBanner + "2 2 -1\n", "m.mtx:2: entries must be"},
+      {kBanner + "100000000 100000000 1\n1 1 1\n", "m.mtx:2: 1 entries leave most of 100000000 rows empty"},
+      {kBanner + "1 1 2\n1 1 1e308\n1 1 1e308\n", "m.mtx:4: the values given for one place have no finite sum"},
       {kBanner + "2 2 2000000000\n1 1 1\n", "m.mtx:3: the file ends after 1 of 2000000000 entries"},
       {kBanner + "2 2 1\n\n% c\n3 1 1\n", "m.mtx:5: row 3 is not in 1..2"},
       {kBanner + "2 2 1\n0 1 1\n", "m.mtx:3: row 0"},

@@ -33,8 +33,8 @@ std::int32_t process_cpus(std::int32_t enough);
 std::int32_t current_cpu();
 // Localities: CPUs that share a last-level cache. domain_of[cpu] for cpu < capacity becomes the number, from 0, of the locality of each
 // CPU that the calling thread may run on (of each that is switched on, if that is one CPU alone), and 0 for others. Returns how many
-// there are, at least 1; one where the machine does not say.
-std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity);
+// there are, at least 1; one where the machine does not say. Reads below ROOT/sys, which is empty but in tests.
+std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root = "");
 // The tightest CPU quota of this process's control group and all of its ancestors that are visible here (version 2 cpu.max,
 // version 1 cpu.cfs_quota_us).
 struct CgroupQuota {

@@ -122,32 +122,37 @@ double share(const ProcessStats& p) {
 
 }  // namespace
 
+Result<ProcessStats> stats_of(const stats::File& file, const std::string& name) {
+  if (file.magic != stats::kMagic || file.version != stats::kVersion)
+    return Error{Status::kParse, name + ": no statistics of this version"};
+  ProcessStats out;
+  out.process = file.process;
+  out.library = text_of(file.library);
+  out.command = text_of(file.command);
+  out.plan = text_of(file.plan);
+  // order: relaxed at all: the file was read after its writers had ended, or it is a snapshot
+  const std::uint32_t events = file.events.load(std::memory_order_relaxed);
+  const std::uint32_t records = std::min(file.records.load(std::memory_order_relaxed), stats::kRecords);  // order: see above
+  out.not_counted = file.lost.load(std::memory_order_relaxed);                                            // order: see above
+  Places places;
+  add(out, file, records, places);
+  for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
+    const stats::Event& e = file.event[i];
+    if (e.record >= records || e.end_ns < e.begin_ns) continue;
+    const stats::Record& r = file.record[e.record];
+    out.waits.push_back({static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0,
+                         places.of(r)});
+  }
+  return out;
+}
+
 Result<ProcessStats> read_stats(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return Error{Status::kNotFound, path + ": cannot be opened"};
   const auto file = std::make_unique<stats::File>();
   in.read(reinterpret_cast<char*>(file.get()), sizeof(stats::File));
-  if (in.gcount() != sizeof(stats::File) || file->magic != stats::kMagic || file->version != stats::kVersion)
-    return Error{Status::kParse, path + ": no statistics of this version, or cut short"};
-  ProcessStats out;
-  out.process = file->process;
-  out.library = text_of(file->library);
-  out.command = text_of(file->command);
-  out.plan = text_of(file->plan);
-  // order: relaxed at all: the file was read after its writers had ended, or it is a snapshot
-  const std::uint32_t events = file->events.load(std::memory_order_relaxed);
-  const std::uint32_t records = std::min(file->records.load(std::memory_order_relaxed), stats::kRecords);  // order: see above
-  out.not_counted = file->lost.load(std::memory_order_relaxed);                                            // order: see above
-  Places places;
-  add(out, *file, records, places);
-  for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
-    const stats::Event& e = file->event[i];
-    if (e.record >= records || e.end_ns < e.begin_ns) continue;
-    const stats::Record& r = file->record[e.record];
-    out.waits.push_back({static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0,
-                         places.of(r)});
-  }
-  return out;
+  if (in.gcount() != sizeof(stats::File)) return Error{Status::kParse, path + ": cut short"};
+  return stats_of(*file, path);
 }
 
 std::string to_text(const ProcessStats& p) {

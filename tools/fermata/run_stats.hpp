@@ -9,6 +9,10 @@
 
 #include "base/result.hpp"
 
+namespace fermata::stats {
+struct File;
+}
+
 namespace fermata::tool {
 
 struct SiteStats {
@@ -49,7 +53,9 @@ struct ProcessStats {
   std::uint64_t not_counted = 0;     // calls that found no room
 };
 
-// Errors: kNotFound, kParse (not such a file, or cut short).
+// Errors: kParse (no statistics of this version). `name` is for messages.
+Result<ProcessStats> stats_of(const stats::File& file, const std::string& name);
+// Errors: kNotFound, kParse (likewise, or cut short).
 Result<ProcessStats> read_stats(const std::string& path);
 std::string to_text(const ProcessStats& stats);
 nlohmann::ordered_json to_json(const ProcessStats& stats);

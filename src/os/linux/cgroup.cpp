@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLine = 1024;  // a longer line is cut, and its parts match nothing; threads with small stacks come here
 constexpr int kDepth = 64;
+constexpr double kMostCpus = 1e6;
 
 struct File {
   FILE* stream;
@@ -107,13 +108,13 @@ double number_in(const char* directory, const char* file, double* second) {
   return rest != line && value > 0 && value < 1e15 ? value : 0;
 }
 
-// CPUs that one group's files grant; 0: no limit here.
+// CPUs that one group's files grant; 0: no limit here, or one beyond all machines.
 double quota_of_group(const char* directory, int version) {
   double period = 0;
   const double quota = version == 2 ? number_in(directory, "cpu.max", &period) : number_in(directory, "cpu.cfs_quota_us", nullptr);
   if (version == 1) period = number_in(directory, "cpu.cfs_period_us", nullptr);
   if (version == 2 && period <= 0) period = 100'000;  // the kernel's default
-  return quota > 0 && period > 0 ? quota / period : 0;
+  return quota > 0 && period > 0 && quota / period < kMostCpus ? quota / period : 0;
 }
 
 // The group's path below the mount. Inside a container whose mount shows only a part of the hierarchy the path starts with the

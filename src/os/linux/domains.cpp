@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #define FERMATA_RSEQ 1
 #endif
 
+#include "os/linux/cpu_list.hpp"
 #include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
@@ -20,20 +20,7 @@ namespace {
 
 constexpr std::uint8_t kUnknown = 255;
 constexpr std::int32_t kMostDomains = 64;
-
-// Calls use(cpu) for each of a list such as "0-3,8,10-11".
-template <class Use>
-void each_cpu(const char* text, Use&& use) {
-  while (*text >= '0' && *text <= '9') {
-    char* rest = nullptr;
-    const long first = strtol(text, &rest, 10);
-    long last = first;
-    if (*rest == '-') last = strtol(rest + 1, &rest, 10);
-    if (last > 1 << 20) return;
-    for (long cpu = first; cpu <= last; ++cpu) use(static_cast<std::int32_t>(cpu));
-    text = *rest == ',' ? rest + 1 : rest;
-  }
-}
+constexpr std::size_t kPath = 512;
 
 bool read_list(const char* path, char* text, std::size_t capacity) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -46,10 +33,10 @@ bool read_list(const char* path, char* text, std::size_t capacity) {
 }
 
 // One file for each domain: its other CPUs are known from it. False: this machine does not say.
-bool place(std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::int32_t capacity) {
-  char path[96];
+bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::int32_t capacity) {
+  char path[kPath];
   char text[2048];
-  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", static_cast<int>(cpu));
+  snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", root, static_cast<int>(cpu));
   if (!read_list(path, text, sizeof text)) return false;
   each_cpu(text, [&](std::int32_t other) {
     if (other < capacity) domain_of[other] = domain;
@@ -60,14 +47,14 @@ bool place(std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::
 
 }  // namespace
 
-std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity) {
+std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, const char* root) {
   const Uncancellable guard;
   memset(domain_of, kUnknown, static_cast<std::size_t>(capacity));
   std::int32_t domains = 0;
   bool told = true;
   const auto note = [&](std::int32_t cpu) {
     if (!told || cpu >= capacity || domain_of[cpu] != kUnknown) return;
-    if (domains < kMostDomains && place(cpu, static_cast<std::uint8_t>(domains), domain_of, capacity)) {
+    if (domains < kMostDomains && place(root, cpu, static_cast<std::uint8_t>(domains), domain_of, capacity)) {
       ++domains;
     } else {
       told = false;
@@ -79,8 +66,9 @@ std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity) {
   if (found > 1) {
     for (std::int32_t i = 0; i < found && i < kMostCpus; ++i) note(cpus[i]);
   } else {
-    char text[2048];
-    if (read_list("/sys/devices/system/cpu/online", text, sizeof text)) each_cpu(text, note);
+    char path[kPath], text[2048];
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/online", root);
+    if (read_list(path, text, sizeof text)) each_cpu(text, note);
   }
   if (!told || domains == 0) domains = 1;
   for (std::int32_t cpu = 0; cpu < capacity; ++cpu)

@@ -1,0 +1,13 @@
+// hwloc's synthetic strings, as --synthetic takes them.
+#include "../target.hpp"
+#include "topo/topology.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fermata;
+  const auto topology = topology_from_synthetic(std::string(fuzz::text_of(data, size)));
+  if (!topology.ok()) {
+    if (topology.error().message.empty()) fuzz::fail("refused without a reason", "");
+    return -1;
+  }
+  return fuzz::round_trip(to_text(*topology), topology_from_text, [](const Topology& t) { return to_text(t); });
+}
