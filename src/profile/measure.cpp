@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 
+#include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
 #include "profile/utc.hpp"
 
@@ -13,20 +13,7 @@ namespace fermata {
 
 namespace {
 
-constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
-constexpr double kLeastExtra = 0.1;      // seconds of each measurement that comes once, however many pairs there are
-constexpr std::size_t kPairsPerLevel = 3;  // with --sample
 constexpr std::size_t kMaxAdders = 128;
-constexpr std::size_t kBytePairs = 400;    // of more pairs, bytes are timed of a few of each level
-constexpr double kBytesShare = 0.5;        // of a pair's time, for its bytes
-
-struct Pair {
-  std::int32_t a = 0, b = 0;  // rows
-};
-
-// Hundredths of a ns: more would only be noise in the file. Of a byte: ten thousandths.
-double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
-double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
 
 class Measurement {
  public:
@@ -41,7 +28,7 @@ class Measurement {
 
   Result<Profile> run() {
     if (Error e = select_cpus(); !e.message.empty()) return e;
-    plan_pairs();
+    plan_ = measuring_plan(p_.topology, options_);
     if (!measure_selves() || !measure_pairs())
       return Error{Status::kSystem,
                    "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
@@ -55,7 +42,7 @@ class Measurement {
     measure_scheduler();
     note_load();
     for (std::string& remark : contradictions(p_)) p_.remarks.push_back(std::move(remark));
-    report(total_, "done");
+    report(plan_.total, "done");
     return std::move(p_);
   }
 
@@ -63,7 +50,7 @@ class Measurement {
   std::int32_t rows() const { return static_cast<std::int32_t>(p_.topology.cpus.size()); }
   const Cpu& cpu(std::int32_t row) const { return p_.topology.cpus[static_cast<std::size_t>(row)]; }
   std::int32_t os(std::int32_t row) const { return cpu(row).os_index; }
-  std::string names(const Pair& pair) const {
+  std::string names(const CpuPair& pair) const {
     return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b));
   }
 
@@ -81,31 +68,9 @@ class Measurement {
     return {};
   }
 
-  void plan_pairs() {
-    std::map<Level, std::vector<Pair>> levels;
-    for (std::int32_t i = 0; i < rows(); ++i)
-      for (std::int32_t j = i + 1; j < rows(); ++j) levels[common_level(cpu(i), cpu(j))].push_back({i, j});
-    for (auto& [level, pairs] : levels) {
-      if (options_.sample && pairs.size() > kPairsPerLevel)
-        pairs = {pairs.front(), pairs[pairs.size() / 2], pairs.back()};
-      pairs_.insert(pairs_.end(), pairs.begin(), pairs.end());
-      representatives_.push_back(pairs.front());
-    }
-    const double count = std::max<double>(1, static_cast<double>(pairs_.size()));
-    each_ = std::min(options_.seconds_per_pair, kPairsBudget / count);
-    for (const auto& [level, pairs] : levels)
-      for (std::size_t i = 0; i < pairs.size(); ++i)
-        if (pairs_.size() <= kBytePairs || i < kPairsPerLevel) byte_pairs_.push_back(pairs[i]);
-    const double extras = rows() > 1 ? 9 + 4 * static_cast<double>(representatives_.size()) : 2;
-    extra_ = std::max(options_.seconds_per_pair, kLeastExtra);
-    byte_each_ = kBytesShare * (byte_pairs_.size() < pairs_.size() ? extra_ : each_);
-    total_ = each_ * count + byte_each_ * static_cast<double>(byte_pairs_.size()) + extra_ * extras + self_seconds() * rows();
-  }
-  double self_seconds() const { return std::min(0.02, each_); }
-
   void report(double done, const std::string& what) {
     done_ = done;
-    if (options_.progress) options_.progress(std::min(1.0, total_ > 0 ? done / total_ : 1.0), what);
+    if (options_.progress) options_.progress(std::min(1.0, plan_.total > 0 ? done / plan_.total : 1.0), what);
   }
   void advance(double seconds, const std::string& what) { report(done_ + seconds, what); }
 
@@ -113,77 +78,59 @@ class Measurement {
     p_.o = Matrix(rows());
     p_.l = Matrix(rows());
     for (std::int32_t i = 0; i < rows(); ++i) {
-      const auto cost = measure_self(os(i), self_seconds());
+      const auto cost = measure_self(os(i), plan_.self);
       if (!cost) {
         failed_ = std::to_string(os(i));
         return false;
       }
       p_.o.at(i, i) = rounded(cost->o);
       p_.l.at(i, i) = rounded(cost->l);
-      advance(self_seconds(), "CPU " + std::to_string(os(i)) + " alone");
+      advance(plan_.self, "CPU " + std::to_string(os(i)) + " alone");
     }
     return true;
   }
 
   bool measure_pairs() {
-    std::map<Level, std::vector<PairCost>> sampled;
-    for (const Pair& pair : pairs_) {
-      const auto cost = measure_pair(os(pair.a), os(pair.b), options_.processes, each_);
+    for (const CpuPair& pair : plan_.pairs) {
+      const auto cost = measure_pair(os(pair.a), os(pair.b), options_.processes, plan_.each);
       if (!cost) {
         failed_ = names(pair);
         return false;
       }
       set(pair, *cost);
-      sampled[common_level(cpu(pair.a), cpu(pair.b))].push_back(*cost);
       if (p_.one_way_ns == 0 || cost->one_way < p_.one_way_ns) {
         p_.one_way_ns = rounded(cost->one_way);
         nearest_ = pair;
       }
-      advance(each_, "CPUs " + names(pair));
+      advance(plan_.each, "CPUs " + names(pair));
     }
-    if (options_.sample) replicate(sampled);
+    if (options_.sample) {
+      replicate(p_);
+      p_.remarks.push_back("sampled: at most three pairs of each level were measured, their medians stand for the others");
+    }
     return true;
   }
 
-  void set(const Pair& pair, const PairCost& cost) {
+  void set(const CpuPair& pair, const PairCost& cost) {
     p_.o.at(pair.a, pair.b) = p_.o.at(pair.b, pair.a) = rounded(cost.o);
     p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
-  }
-
-  // Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices.
-  void replicate(const std::map<Level, std::vector<PairCost>>& sampled) {
-    for (std::int32_t i = 0; i < rows(); ++i) {
-      for (std::int32_t j = i + 1; j < rows(); ++j) {
-        if (p_.o.at(i, j) + p_.l.at(i, j) > 0) continue;
-        std::vector<double> o, l;
-        for (const PairCost& cost : sampled.at(common_level(cpu(i), cpu(j)))) {
-          o.push_back(cost.o);
-          l.push_back(cost.l);
-        }
-        set({i, j}, {median(o), median(l), 0});
-      }
-    }
-    p_.remarks.push_back(
-        "sampled: at most three pairs of each level were measured, their medians stand for the others");
   }
 
   // One direction stands for both, as with O and L.
   void measure_pair_bytes() {
     p_.g = p_.g_direct = Matrix(rows());
-    std::map<Level, std::vector<ByteCost>> sampled;
     std::vector<double> once;
     bool direct = false;
-    for (const Pair& pair : byte_pairs_) {
+    for (const CpuPair& pair : plan_.byte_pairs) {
       const double one_way = p_.o.at(pair.a, pair.b) + p_.l.at(pair.a, pair.b);
-      const auto cost = measure_bytes(os(pair.a), os(pair.b), options_.processes, one_way, byte_each_);
-      advance(byte_each_, "bytes, CPUs " + names(pair));
+      const auto cost = measure_bytes(os(pair.a), os(pair.b), options_.processes, one_way, plan_.byte_each);
+      advance(plan_.byte_each, "bytes, CPUs " + names(pair));
       if (!cost) continue;
       set_bytes(pair, *cost);
-      sampled[common_level(cpu(pair.a), cpu(pair.b))].push_back(*cost);
       direct = direct || cost->direct > 0;
       if (cost->direct > 0) once.push_back(cost->direct_once);
     }
-    replicate_bytes(sampled);
+    replicate_bytes(p_);
     if (!direct) {
       p_.g_direct = Matrix(0);
       if (options_.processes) p_.remarks.push_back("memory of other processes can't be read directly here (process_vm_readv is refused)");
@@ -191,47 +138,33 @@ class Measurement {
     p_.direct_ns = rounded(median(std::move(once)));
   }
 
-  void set_bytes(const Pair& pair, const ByteCost& cost) {
+  void set_bytes(const CpuPair& pair, const ByteCost& cost) {
     p_.g.at(pair.a, pair.b) = p_.g.at(pair.b, pair.a) = rounded_byte(cost.slot);
     p_.g_direct.at(pair.a, pair.b) = p_.g_direct.at(pair.b, pair.a) = rounded_byte(cost.direct);
-  }
-
-  void replicate_bytes(const std::map<Level, std::vector<ByteCost>>& sampled) {
-    for (const auto& [level, costs] : sampled) {
-      std::vector<double> slot, direct;
-      for (const ByteCost& cost : costs) {
-        slot.push_back(cost.slot);
-        direct.push_back(cost.direct);
-      }
-      const ByteCost middle{median(slot), median(direct), 0};
-      for (std::int32_t i = 0; i < rows(); ++i)
-        for (std::int32_t j = i + 1; j < rows(); ++j)
-          if (common_level(cpu(i), cpu(j)) == level && p_.g.at(i, j) <= 0) set_bytes({i, j}, middle);
-    }
   }
 
   // The CPUs around each level's representative, one member each.
   void measure_domains() {
     std::size_t before = 1;
-    for (const Pair& pair : representatives_) {
+    for (const CpuPair& pair : plan_.representatives) {
       const Level level = common_level(cpu(pair.a), cpu(pair.b));
       std::vector<std::int32_t> cpus;
       for (std::int32_t i = 0; i < rows() && cpus.size() < kMaxAdders; ++i)
         if (i == pair.a || common_level(cpu(i), cpu(pair.a)) <= level) cpus.push_back(os(i));
       const bool larger = cpus.size() > before;  // else the inner level's figure says it
-      const double ns = larger ? measure_domain_bytes(cpus, options_.processes, extra_) : 0;
-      advance(extra_, std::string("bytes, all of one ") + name_of(level));
+      const double ns = larger ? measure_domain_bytes(cpus, options_.processes, plan_.extra) : 0;
+      advance(plan_.extra, std::string("bytes, all of one ") + name_of(level));
       if (ns > 0) p_.domains.push_back({level, static_cast<std::int32_t>(cpus.size()), rounded_byte(ns)});
       before = std::max(before, cpus.size());
     }
   }
 
   void measure_copies() {
-    if (const auto own = measure_own_bytes(os(0), extra_)) {
+    if (const auto own = measure_own_bytes(os(0), plan_.extra)) {
       p_.fold_byte_ns = rounded_byte(own->fold);
       for (std::int32_t i = 0; i < p_.g.n; ++i) p_.g.at(i, i) = rounded_byte(own->copy);
     }
-    advance(extra_, "copies and folds");
+    advance(plan_.extra, "copies and folds");
   }
 
   // The first CPU of each core before siblings, starting where the nearest pair is.
@@ -244,7 +177,7 @@ class Measurement {
   }
 
   void measure_groups() {
-    const double seconds = extra_;
+    const double seconds = plan_.extra;
     if (const auto many = measure_many(team(9), options_.processes, 2 * seconds)) {
       p_.awaited_ns = rounded(many->awaited);
       p_.reader_ns = rounded(many->reader);
@@ -260,7 +193,7 @@ class Measurement {
   }
 
   void measure_nearest() {
-    const double seconds = extra_;
+    const double seconds = plan_.extra;
     const std::int32_t a = os(nearest_.a), b = os(nearest_.b);
     const bool processes = options_.processes;
     const double add = p_.word_add_ns.size() > 1 ? p_.word_add_ns[1] : 0;
@@ -282,11 +215,11 @@ class Measurement {
 
   void measure_tears() {
     bool any = false;
-    for (const Pair& pair : representatives_) {
+    for (const CpuPair& pair : plan_.representatives) {
       for (const std::int32_t bytes : {16, 32, 64}) {
         const auto tearing =
-            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, extra_);
-        advance(extra_, "stores of " + std::to_string(bytes) + " bytes");
+            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, plan_.extra);
+        advance(plan_.extra, "stores of " + std::to_string(bytes) + " bytes");
         if (!tearing) continue;
         any = true;
         p_.tearing.push_back(*tearing);
@@ -297,7 +230,7 @@ class Measurement {
   }
 
   void measure_scheduler() {
-    const double seconds = extra_;
+    const double seconds = plan_.extra;
     p_.yield_ns = rounded(measure_yield(os(nearest_.a), options_.processes, seconds));
     advance(seconds, "switch by yield");
     p_.futex_ns = rounded(
@@ -318,9 +251,9 @@ class Measurement {
 
   const ProfileOptions& options_;
   Profile p_;
-  std::vector<Pair> pairs_, byte_pairs_, representatives_;  // one representative per level
-  Pair nearest_;
-  double each_ = 0, byte_each_ = 0, extra_ = 0, total_ = 0, done_ = 0;
+  MeasuringPlan plan_;
+  CpuPair nearest_;
+  double done_ = 0;
   std::string failed_;
 };
 

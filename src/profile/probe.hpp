@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/line.hpp"
+#include "os/os.hpp"
 #include "sync/atomics.hpp"
 
 namespace fermata::probe {
@@ -60,6 +61,7 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
   // order: acquire, as the production wait; pairs with the release store or add of the member that signals
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n) {
     RealAtomics::pause();
+    if ((n & 0xfff) == 0) os::yield();  // after a hundred times what a line takes: members may share a CPU
     if ((n & 0x3ffff) == 0 && control.expired()) return false;
   }
   return true;

@@ -84,7 +84,7 @@ struct Profile {
 struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all usable
   bool processes = false;
-  bool sample = false;             // one measured pair per level, replicated
+  bool sample = false;             // a few measured pairs per level, replicated
   double seconds_per_pair = 0.15;
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };

@@ -1,0 +1,89 @@
+#include "profile/pairs.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "profile/statistics.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
+constexpr double kLeastExtra = 0.1;        // seconds of each measurement that comes once, however many pairs there are
+constexpr std::size_t kPairsPerLevel = 3;  // with --sample
+constexpr std::size_t kBytePairs = 400;    // of more pairs, bytes are timed of a few of each level
+constexpr double kBytesShare = 0.5;        // of a pair's time, for its bytes
+
+std::int32_t rows(const Topology& t) { return static_cast<std::int32_t>(t.cpus.size()); }
+
+Level level_of(const Topology& t, std::int32_t i, std::int32_t j) {
+  return common_level(t.cpus[static_cast<std::size_t>(i)], t.cpus[static_cast<std::size_t>(j)]);
+}
+
+// value(i, j): 0 if it is not known. set(i, j, median of the level's) for those.
+template <class Value, class Set>
+void fill_from_level(const Topology& t, Value&& value, Set&& set) {
+  std::map<Level, std::vector<CpuPair>> known;
+  std::vector<CpuPair> unknown;
+  for (std::int32_t i = 0; i < rows(t); ++i)
+    for (std::int32_t j = i + 1; j < rows(t); ++j)
+      if (value(i, j) > 0) known[level_of(t, i, j)].push_back({i, j});
+      else unknown.push_back({i, j});
+  for (const CpuPair& pair : unknown)
+    if (const auto of = known.find(level_of(t, pair.a, pair.b)); of != known.end()) set(pair, of->second);
+}
+
+void copy_median(Matrix& m, const CpuPair& to, const std::vector<CpuPair>& of, double (*round)(double)) {
+  std::vector<double> values;
+  for (const CpuPair& pair : of) values.push_back(m.at(pair.a, pair.b));
+  m.at(to.a, to.b) = m.at(to.b, to.a) = round(median(std::move(values)));
+}
+
+}  // namespace
+
+double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
+double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
+
+MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options) {
+  MeasuringPlan plan;
+  std::map<Level, std::vector<CpuPair>> levels;
+  for (std::int32_t i = 0; i < rows(topology); ++i)
+    for (std::int32_t j = i + 1; j < rows(topology); ++j) levels[level_of(topology, i, j)].push_back({i, j});
+  for (auto& [level, pairs] : levels) {
+    if (options.sample && pairs.size() > kPairsPerLevel) pairs = {pairs.front(), pairs[pairs.size() / 2], pairs.back()};
+    plan.pairs.insert(plan.pairs.end(), pairs.begin(), pairs.end());
+    plan.representatives.push_back(pairs.front());
+  }
+  for (const auto& [level, pairs] : levels)
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      if (plan.pairs.size() <= kBytePairs || i < kPairsPerLevel) plan.byte_pairs.push_back(pairs[i]);
+  const double count = std::max<double>(1, static_cast<double>(plan.pairs.size()));
+  const double extras = rows(topology) > 1 ? 9 + 4 * static_cast<double>(plan.representatives.size()) : 2;
+  plan.each = std::min(options.seconds_per_pair, kPairsBudget / count);
+  plan.extra = std::max(options.seconds_per_pair, kLeastExtra);
+  plan.byte_each = kBytesShare * (plan.byte_pairs.size() < plan.pairs.size() ? plan.extra : plan.each);
+  plan.self = std::min(0.02, plan.each);
+  plan.total = plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) + plan.extra * extras +
+               plan.self * rows(topology);
+  return plan;
+}
+
+void replicate(Profile& p) {
+  fill_from_level(
+      p.topology, [&](std::int32_t i, std::int32_t j) { return p.o.at(i, j) + p.l.at(i, j); },
+      [&](const CpuPair& pair, const std::vector<CpuPair>& of) {
+        copy_median(p.o, pair, of, rounded);
+        copy_median(p.l, pair, of, rounded);
+      });
+}
+
+void replicate_bytes(Profile& p) {
+  fill_from_level(
+      p.topology, [&](std::int32_t i, std::int32_t j) { return p.g.at(i, j); },
+      [&](const CpuPair& pair, const std::vector<CpuPair>& of) {
+        copy_median(p.g, pair, of, rounded_byte);
+        copy_median(p.g_direct, pair, of, rounded_byte);
+      });
+}
+
+}  // namespace fermata
