@@ -58,7 +58,8 @@ std::string duration(double ns) {
 // Of all its calls, from those that were looked at.
 std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t calls) {
   if (looked_at == 0) return 0;
-  return static_cast<std::uint64_t>(static_cast<double>(sum) * (static_cast<double>(calls) / static_cast<double>(looked_at)) + 0.5);
+  const double all = static_cast<double>(sum) * (static_cast<double>(calls) / static_cast<double>(looked_at)) + 0.5;
+  return all < 0x1p63 ? static_cast<std::uint64_t>(all) : std::uint64_t{1} << 63;
 }
 
 // Lateness of some records' last arrivals.
