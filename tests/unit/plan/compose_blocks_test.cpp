@@ -36,14 +36,8 @@ Placed placed(const Profile& profile, std::int32_t members, Placement how = Plac
   return p;
 }
 
-Placed synthetic(const std::string& spec, std::int32_t members = 0, Placement how = Placement::kCore) {
-  auto topology = topology_from_synthetic(spec);
-  EXPECT_TRUE(topology.ok()) << spec;
-  return placed(estimate_profile(*topology), members == 0 ? static_cast<std::int32_t>(topology->cpus.size()) : members, how);
-}
-
-Placed hosts(const RegularShape& shape, Placement how = Placement::kCore) {
-  return placed(estimate_profile(*topology_from_regular(shape)), shape.cpus(), how);
+Placed regular(const RegularShape& shape, Placement how = Placement::kCore, std::int32_t members = 0) {
+  return placed(estimate_profile(*topology_from_regular(shape)), members == 0 ? shape.cpus() : members, how);
 }
 
 std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
@@ -91,11 +85,12 @@ int check_all(const Placed& p) {
   return count;
 }
 
-TEST(ComposeBlocks, SyntheticMachinesOfAnyNumberOfLevels) {
-  EXPECT_GT(check_all(synthetic("pack:2 l3:1 core:4 pu:1")), 100 / FERMATA_TEST_SCALE);
-  EXPECT_GT(check_all(synthetic("pack:2 l3:2 core:3 pu:2", 24, Placement::kCpu)), 100 / FERMATA_TEST_SCALE);
-  EXPECT_GT(check_all(synthetic("pack:3 l3:1 core:3 pu:1", 7)), 50 / FERMATA_TEST_SCALE);  // (3, 3, 1)
-  EXPECT_GT(check_all(hosts({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)), 100 / FERMATA_TEST_SCALE);
+TEST(ComposeBlocks, MachinesOfAnyNumberOfLevels) {
+  EXPECT_GT(check_all(regular({.packages = 2, .cores = 4})), 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(check_all(regular({.packages = 2, .l3 = 2, .cores = 3, .smt = 2}, Placement::kCpu)), 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(check_all(regular({.packages = 3, .cores = 3}, Placement::kCore, 7)), 50 / FERMATA_TEST_SCALE);  // (3, 3, 1)
+  EXPECT_GT(check_all(regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)),
+            100 / FERMATA_TEST_SCALE);
 }
 
 TEST(ComposeBlocks, RecordedMachines) {
@@ -119,7 +114,7 @@ TEST(ComposeBlocks, RecordedMachines) {
 }
 
 TEST(ComposeBlocks, EachLevelIsNamed) {
-  const Placed p = hosts({.hosts = 2, .packages = 2, .l3 = 2, .cores = 3});
+  const Placed p = regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 3});
   std::size_t deepest = 0;
   for (const Cluster& tree : block_trees(p.model, 64)) {
     const Schedule s = compose_blocks(Kind::kReduce, 5, 64, p.model, tree, "linear");
@@ -142,7 +137,7 @@ double crossing(const Placed& p, const Schedule& s) {
 }
 
 TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
-  const Placed p = hosts({.hosts = 4, .cores = 6});
+  const Placed p = regular({.hosts = 4, .cores = 6});
   const auto along = [&](Kind kind) {
     const Cluster tree = block_trees(p.model, 1024).front();
     EXPECT_EQ(shape_text(tree), "4 x 6");
@@ -181,16 +176,16 @@ TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
 }
 
 TEST(ComposeBlocks, IntervalsOfRanksKeepRankOrder) {
-  const Placed p = hosts({.hosts = 3, .cores = 4});
+  const Placed p = regular({.hosts = 3, .cores = 4});
   const Cluster tree = block_trees(p.model, 64).front();
   EXPECT_TRUE(verify(compose_blocks(Kind::kAllreduce, 0, 64, p.model, tree, "linear"), kProduct).ok());
   EXPECT_TRUE(verify(compose_blocks(Kind::kReduce, 7, 64, p.model, tree, "linear"), kProduct).ok());
 }
 
 TEST(ComposeBlocks, OneDomainAndOtherKindsHaveNone) {
-  const Placed p = synthetic("pack:1 l3:1 core:8 pu:1");
+  const Placed p = regular({.cores = 8});
   EXPECT_TRUE(block_trees(p.model, 64).empty());
-  const Placed two = hosts({.hosts = 2, .cores = 4});
+  const Placed two = regular({.hosts = 2, .cores = 4});
   const Cluster tree = block_trees(two.model, 64).front();
   for (const Kind kind : {Kind::kAlltoall, Kind::kScan, Kind::kExscan})
     EXPECT_TRUE(compose_blocks(kind, 0, 64, two.model, tree, "").stages.empty());
@@ -200,7 +195,7 @@ TEST(ComposeBlocks, OneDomainAndOtherKindsHaveNone) {
 }
 
 TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
-  const Placed p = hosts({.hosts = 3, .packages = 2, .cores = 5});
+  const Placed p = regular({.hosts = 3, .packages = 2, .cores = 5});
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
     const BlockCase wanted{.kind = kind, .members = 30, .root = has_root(kind) ? 3 : 0, .bytes = 1024, .irregular = false, .op = kFloatSum};
     const BlockChooser chooser(wanted, &p.model);
