@@ -55,14 +55,14 @@ RunTime find_run_time() {
   static std::atomic<bool> claimed{false};
   if (!claimed.exchange(true, std::memory_order_relaxed)) {  // order: relaxed: a claim
     ask = found;
-    run_time.store(RunTime::kLibgomp, std::memory_order_release);  // order: release: hands the questions on. Pairs with is_libgomp()
+    run_time.store(RunTime::kLibgomp, std::memory_order_release);  // order: release, as kMove: hands them on. Pairs with is_libgomp()
     return RunTime::kLibgomp;
   }
   return RunTime::kUnknown;  // for this once
 }
 
 bool is_libgomp() {
-  RunTime known = run_time.load(std::memory_order_acquire);  // order: acquire: sees the questions. Pairs with find_run_time()
+  RunTime known = run_time.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees them. Pairs with find_run_time()
   if (known == RunTime::kUnknown) [[unlikely]] known = find_run_time();
   return known == RunTime::kLibgomp;
 }

@@ -81,7 +81,7 @@ struct Object {
 
 struct Look {
   unsigned long long added = 0;
-  bool found = false;
+  bool any = false;
 };
 
 int count_only(dl_phdr_info* info, std::size_t, void* out) {
@@ -93,7 +93,7 @@ int look(dl_phdr_info* info, std::size_t, void* out) {
   auto& result = *static_cast<Look*>(out);
   result.added = info->dlpi_adds;
   if (!Object(info).any_tasking()) return 0;
-  result.found = true;
+  result.any = true;
   say_fallback(Fallback::kTasks, info->dlpi_name[0] != '\0' ? info->dlpi_name : "the program");
   return 1;
 }
@@ -110,9 +110,9 @@ bool tasks_are_used() {
   if (added == looked_at.load(std::memory_order_relaxed)) return false;  // order: relaxed: two threads may both look
   Look result;
   dl_iterate_phdr(look, &result);
-  if (result.found) found.store(true, std::memory_order_relaxed);  // order: relaxed, both: see above
+  if (result.any) found.store(true, std::memory_order_relaxed);  // order: relaxed, both: see above
   else looked_at.store(result.added, std::memory_order_relaxed);   // order: see above
-  return result.found;
+  return result.any;
 }
 
 }  // namespace fermata::preload

@@ -28,13 +28,13 @@ std::atomic<bool> pool_lock{false};
 // Bounded: never waits for a holder that a fork has left behind in its parent, or that was preempted.
 bool lock_pool() {
   for (int i = 0; i < kTries; ++i) {
-    // order: acquire: sees the pool as its last holder left it. Pairs with unlock_pool().
+    // order: acquire, as kTurnTake: sees the pool as its last holder left it. Pairs with unlock_pool().
     if (!pool_lock.exchange(true, std::memory_order_acquire)) return true;
   }
   return false;
 }
 
-void unlock_pool() { pool_lock.store(false, std::memory_order_release); }  // order: release. Pairs with lock_pool().
+void unlock_pool() { pool_lock.store(false, std::memory_order_release); }  // order: release, as kTurnGive. Pairs with lock_pool().
 
 // The parent's teams are of no use in a forked child. Their memory stays: somebody may have been in them.
 void forget_pool() {
@@ -99,7 +99,7 @@ namespace {
 // depends on no thread of the region.
 fermata_ranked* await_decision(const Region& region) {
   for (std::uint32_t looks = 1;; ++looks) {
-    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as in team_of()
+    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
     if (decision != kDeciding) return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
     if (looks % kLooks == 0) sched_yield();
   }
@@ -116,7 +116,7 @@ fermata_ranked* decide(Region& region, const Facts& facts) {
   region.size = facts.size;
   region.before = fermata_ranked_calls(team, 0);
   if (watched) region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
-  // order: release: hands the team on. Pairs with team_of() and await_decision().
+  // order: release, as kMove: hands the team on. Pairs with team_of() and await_decision().
   region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal, std::memory_order_release);
   errno = saved;
   return team;
@@ -145,7 +145,7 @@ void libomp_has_no_tool() {
 }
 
 void end(Region& region) {
-  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as in team_of()
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
   auto* team = decision > kReal ? reinterpret_cast<fermata_ranked*>(decision) : nullptr;
   count_region(team != nullptr, fermata_ranked_calls(team, 0) - region.before);
   if (team == nullptr) return;

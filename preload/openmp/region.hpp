@@ -41,7 +41,7 @@ inline constexpr std::uintptr_t kDeciding = 2;
 // The region's team, or null: the run-time's barrier. facts() is called if nobody has decided yet.
 template <class GetFacts>
 fermata_ranked* team_of(Region& region, GetFacts&& facts) {
-  // order: acquire: sees the team as its maker left it. Pairs with the store in decide().
+  // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with the store in decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
   if (decision > kDeciding) [[likely]] return reinterpret_cast<fermata_ranked*>(decision);
   return decision == kReal ? nullptr : decide(region, facts());

@@ -32,7 +32,7 @@ bool Table::open() {
   }
   // Zeroed pages are free entries and empty buckets.
   buckets_ = reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCapacity * sizeof(Entry));
-  entries_.store(static_cast<Entry*>(memory), std::memory_order_release);  // order: release; pairs with find
+  entries_.store(static_cast<Entry*>(memory), std::memory_order_release);  // order: release, as kMove; pairs with find
   return true;
 }
 
@@ -87,7 +87,7 @@ bool Table::bind(pthread_barrier_t* barrier, std::uint32_t count) {
     entry.next = 0;
     *link = place;
   }
-  entry.address.store(barrier, std::memory_order_release);  // order: release; pairs with find
+  entry.address.store(barrier, std::memory_order_release);  // order: release, as kMove; pairs with find
   write_tag(barrier, Tag{kMagic, place - 1, generation});
   return true;
 }

@@ -50,11 +50,11 @@ class Table {
   const Entry* find(const pthread_barrier_t* barrier) const {
     const Tag tag = read_tag(barrier);
     if (tag.magic != kMagic || tag.index >= kCapacity) return nullptr;
-    // order: acquire; pairs with the release in open
+    // order: acquire, as kMovedRead; pairs with the release in open
     const Entry* entries = entries_.load(std::memory_order_acquire);
     if (entries == nullptr) return nullptr;
     const Entry& entry = entries[tag.index];
-    // order: acquire; pairs with the release in bind: the other fields belong to this address
+    // order: acquire, as kMovedRead; pairs with the release in bind: the other fields belong to this address
     if (entry.address.load(std::memory_order_acquire) != barrier) return nullptr;
     // order: relaxed: ordered by the address
     return entry.generation.load(std::memory_order_relaxed) == tag.generation ? &entry : nullptr;

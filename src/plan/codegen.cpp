@@ -35,18 +35,19 @@ inline void pause() {
 inline std::atomic_ref<std::uint64_t> at(unsigned char* region, std::size_t offset) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(region + offset));
 }
-// Acquire pairs with post's release: what the sender wrote before is seen after.
 inline void await(unsigned char* region, std::size_t offset, std::uint64_t value, unsigned pauses) {
+  // order: acquire, as kSlotAwait: what the sender wrote before is seen after; pairs with post
   for (unsigned spins = 0; at(region, offset).load(std::memory_order_acquire) < value; ++spins) {
     if (spins < 2000) for (unsigned i = 0; i < pauses; ++i) pause();
     else std::this_thread::yield();
   }
 }
 inline void post(unsigned char* region, std::size_t offset, std::uint64_t value) {
-  at(region, offset).store(value, std::memory_order_release);
+  at(region, offset).store(value, std::memory_order_release);  // order: release, as kSlotPublish; pairs with await
 }
-// True for whoever completes the word; acquires what all the others released by their adds.
+// True for whoever completes the word.
 inline bool add(unsigned char* region, std::size_t offset, std::uint64_t last) {
+  // order: acq_rel, as kWordAdd: what all the others released by their adds is seen; pairs with itself and await
   return at(region, offset).fetch_add(1, std::memory_order_acq_rel) + 1 == last;
 }
 )";

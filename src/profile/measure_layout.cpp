@@ -38,7 +38,7 @@ std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int
     Word& other = member == 0 ? second : first;
     for (std::uint64_t e = c.point_base + 1; e <= c.point_base + c.rounds; ++e) {
       if (layout.counter) {
-        // order: as the production word: releases this arrival, acquires the other's
+        // order: acq_rel, as kWordAdd: releases this arrival, acquires the other's; pairs with itself
         first.fetch_add(1, std::memory_order_acq_rel);
         if (!probe::await(first, 2 * e, control)) return;
       } else {

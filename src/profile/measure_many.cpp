@@ -113,16 +113,14 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
     const std::int32_t k = counts[static_cast<std::size_t>(c.point)];
     if (member >= k) return;
     for (std::uint32_t r = 0; r < c.rounds; ++r)
-      shared.word.value.fetch_add(
-          1, std::memory_order_acq_rel);  // order: as the production word; pairs with itself
+      shared.word.value.fetch_add(1, std::memory_order_acq_rel);  // order: acq_rel, as kWordAdd; pairs with itself
     // The first member's time must cover everybody's adds.
     if (member != 0) {
-      shared.left.value.fetch_add(1, std::memory_order_release);  // order: after the adds; pairs with await
+      shared.left.value.fetch_add(1, std::memory_order_release);  // order: release, as kSlotPublish: after the adds; pairs with await
       return;
     }
     static_cast<void>(probe::await(shared.left.value, static_cast<std::uint64_t>(k - 1), control));
-    shared.left.value.store(0,
-                            std::memory_order_relaxed);  // order: none needed; the next command publishes it
+    shared.left.value.store(0, std::memory_order_relaxed);  // order: none needed; the next command publishes it
   };
   const auto times =
       probe::sample({cpus, processes, seconds}, static_cast<std::int32_t>(counts.size()), role);
@@ -151,7 +149,7 @@ double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double 
       const std::uint64_t e = c.base + r;
       if (member == 0) {
         if (c.point == 0)
-          s.word.value.fetch_add(1, std::memory_order_acq_rel);  // order: as the production word
+          s.word.value.fetch_add(1, std::memory_order_acq_rel);  // order: acq_rel, as kWordAdd; pairs with await
         else
           probe::signal(s.there.value, e);
         if (!probe::await(s.reply.value, e, control)) return;

@@ -18,11 +18,11 @@ struct Shared {
 };
 
 std::uint32_t turn_of(Shared& s) {
-  return s.turn.load(std::memory_order_acquire);  // order: pairs with hand_on; nothing but the turn is passed
+  return s.turn.load(std::memory_order_acquire);  // order: acquire, as kSlotAwait; pairs with hand_on
 }
 
 void hand_on(Shared& s, std::uint32_t turn) {
-  s.turn.store(turn, std::memory_order_release);  // order: pairs with turn_of
+  s.turn.store(turn, std::memory_order_release);  // order: release, as kSlotPublish; pairs with turn_of
 }
 
 // Half a round trip, the median of batches of `each` round trips. Wait(s, turn) returns when the turn has

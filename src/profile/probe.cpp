@@ -99,8 +99,7 @@ void follow(Sampling& s, int member, const Role& role) {
   for (std::uint64_t number = 1;; ++number) {
     if (!await(s.command.number.value, number, s.control) || s.command.point == kStop) return;
     role(member, s.command, s.control);
-    s.done.value.fetch_add(
-        1, std::memory_order_release);  // order: after the last read of the command; pairs with await
+    s.done.value.fetch_add(1, std::memory_order_release);  // order: release, as kCreditGive: the command is read; pairs with await
   }
 }
 
@@ -114,8 +113,7 @@ void member_main(const Setting& setting, Control& control, int member, const std
     os::yield();  // members may share a CPU
   }
   if (!is_aborted(control)) body(member);
-  control.finished.value.fetch_add(
-      1, std::memory_order_release);  // order: after its results; pairs with run_members
+  control.finished.value.fetch_add(1, std::memory_order_release);  // order: release, as kJoin: after its results; pairs with run_members
 }
 
 void run_threads(const Setting& setting, Control& control, const std::function<void(int)>& body) {
@@ -172,7 +170,7 @@ bool run_members(const Setting& setting, Control& control, const std::function<v
     run_processes(setting, control, body);
   else
     run_threads(setting, control, body);
-  // order: acquire; pairs with each member's finishing add
+  // order: acquire, as kJoinedRead; pairs with each member's finishing add
   return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() && !is_aborted(control);
 }
 

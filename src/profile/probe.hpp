@@ -58,7 +58,7 @@ class SharedMemory {
 
 // Polls like the production cursor: load, and a pause after each failed look. False: aborted.
 inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
-  // order: acquire, as the production wait; pairs with the release store or add of the member that signals
+  // order: acquire, as kSlotAwait; pairs with the release store or add of the member that signals
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n) {
     RealAtomics::pause();
     if ((n & 0xfff) == 0) os::yield();  // after a hundred times what a line takes: members may share a CPU
@@ -69,14 +69,14 @@ inline bool await(const std::atomic<std::uint64_t>& flag, std::uint64_t value, C
 
 // Without a pause: the line's own latency, the bound that other figures are set beside.
 inline bool await_bare(const std::atomic<std::uint64_t>& flag, std::uint64_t value, Control& control) {
-  // order: acquire, as await
+  // order: acquire, as kSlotAwait; pairs with signal
   for (std::uint32_t n = 1; flag.load(std::memory_order_acquire) < value; ++n)
     if ((n & 0xfffff) == 0 && control.expired()) return false;
   return true;
 }
 
 inline void signal(std::atomic<std::uint64_t>& flag, std::uint64_t value) {
-  flag.store(value, std::memory_order_release);  // order: release, as the production signal; pairs with await
+  flag.store(value, std::memory_order_release);  // order: release, as kSlotPublish; pairs with await
 }
 
 struct Setting {
