@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     to_table(*topology);
     const auto again = read(to_json(*topology));
     if (!again.ok()) fuzz::fail("refuses the JSON that it wrote itself", again.error().message + "\n" + to_json(*topology));
-    if (again->cpus != topology->cpus || again->shape != topology->shape) fuzz::fail("JSON of another machine", to_json(*topology));
+    if (again->cpus != topology->cpus) fuzz::fail("JSON of another machine", to_json(*topology));
   }
   return fuzz::round_trip(text, read, [](const Topology& t) { return to_text(t); });
 }
