@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "profile/pairs.hpp"
+#include "profile/rounds.hpp"
 #include "profile/statistics.hpp"
 #include "profile/utc.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMaxAdders = 128;
 
 class Measurement {
  public:
-  Measurement(const Topology& topology, const ProfileOptions& options) : options_(options) {
+  Measurement(const Topology& topology, const ProfileOptions& options, int round) : options_(options), round_(round) {
     p_.machine = topology.model;
     p_.fingerprint = fingerprint(topology);
     p_.origin = "measured";
@@ -26,9 +27,13 @@ class Measurement {
     p_.topology = topology;
   }
 
+  // How many rounds there are to be, once one has run.
+  int rounds() const { return plan_.rounds; }
+
   Result<Profile> run() {
     if (Error e = select_cpus(); !e.message.empty()) return e;
     plan_ = measuring_plan(p_.topology, options_);
+    done_ = plan_.total / plan_.rounds * round_;
     if (!measure_selves() || !measure_pairs())
       return Error{Status::kSystem,
                    "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
@@ -40,9 +45,6 @@ class Measurement {
     }
     measure_copies();
     measure_scheduler();
-    note_load();
-    for (std::string& remark : contradictions(p_)) p_.remarks.push_back(std::move(remark));
-    report(plan_.total, "done");
     return std::move(p_);
   }
 
@@ -203,14 +205,6 @@ class Measurement {
     for (LayoutCost& layout : p_.layouts) layout.period_ns = rounded(layout.period_ns);
     advance(2 * seconds, "layouts");
     measure_tears();
-    if (const auto again = measure_pair(a, b, processes, seconds)) {
-      const double ratio = again->one_way / std::max(p_.one_way_ns, 0.01);
-      char text[200];
-      std::snprintf(text, sizeof text,
-                    "CPUs %d,%d drifted while measuring: one way %.0f ns at first, %.0f ns at the end", a, b,
-                    p_.one_way_ns, again->one_way);
-      if (ratio > 1.5 || ratio < 0.67) p_.remarks.push_back(text);
-    }
   }
 
   void measure_tears() {
@@ -239,23 +233,24 @@ class Measurement {
     if (rows() == 1) p_.remarks.push_back("one CPU: nothing between CPUs could be measured");
   }
 
-  // Medians survive some company, not much.
-  void note_load() {
-    double load = 0;
-    if (getloadavg(&load, 1) != 1 || load < p_.topology.cpus_total + 0.5) return;
-    char text[160];
-    std::snprintf(text, sizeof text, "others were running: load average %.1f on %d CPUs; measure again when they aren't",
-                  load, p_.topology.cpus_total);
-    p_.remarks.push_back(text);
-  }
-
   const ProfileOptions& options_;
+  const int round_;
   Profile p_;
   MeasuringPlan plan_;
   CpuPair nearest_;
   double done_ = 0;
   std::string failed_;
 };
+
+// Medians survive some company, not much.
+void note_load(Profile& p) {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1 || load < p.topology.cpus_total + 0.5) return;
+  char text[160];
+  std::snprintf(text, sizeof text, "others were running: load average %.1f on %d CPUs; measure again when they aren't", load,
+                p.topology.cpus_total);
+  p.remarks.push_back(text);
+}
 
 }  // namespace
 
@@ -264,7 +259,19 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
     return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
   if (topology.cpus.size() > 4096)
     return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
-  return Measurement(topology, options).run();
+  std::vector<Profile> rounds;
+  for (int round = 0, most = 1; round < most; ++round) {
+    Measurement measurement(topology, options, round);
+    auto measured = measurement.run();
+    if (!measured) return measured.error();
+    rounds.push_back(std::move(measured.value()));
+    most = measurement.rounds();
+  }
+  Profile p = combined(std::move(rounds));
+  note_load(p);
+  for (std::string& remark : contradictions(p)) p.remarks.push_back(std::move(remark));
+  if (options.progress) options.progress(1, "done");
+  return p;
 }
 
 }  // namespace fermata

@@ -9,7 +9,9 @@ namespace fermata {
 namespace {
 
 constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
-constexpr double kLeastExtra = 0.1;        // seconds of each measurement that comes once, however many pairs there are
+constexpr int kMostRounds = 5;
+constexpr double kLeastEach = 0.01;        // seconds of a pair in a round: less is too few repeats
+constexpr double kLeastExtra = 0.02;       // seconds of each measurement that comes once, however many pairs there are
 constexpr std::size_t kPairsPerLevel = 3;  // with --sample
 constexpr std::size_t kBytePairs = 400;    // of more pairs, bytes are timed of a few of each level
 constexpr double kBytesShare = 0.5;        // of a pair's time, for its bytes
@@ -59,12 +61,14 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
       if (plan.pairs.size() <= kBytePairs || i < kPairsPerLevel) plan.byte_pairs.push_back(pairs[i]);
   const double count = std::max<double>(1, static_cast<double>(plan.pairs.size()));
   const double extras = rows(topology) > 1 ? 9 + 4 * static_cast<double>(plan.representatives.size()) : 2;
-  plan.each = std::min(options.seconds_per_pair, kPairsBudget / count);
-  plan.extra = std::max(options.seconds_per_pair, kLeastExtra);
+  const double each = std::min(options.seconds_per_pair, kPairsBudget / count);
+  plan.rounds = std::clamp(static_cast<int>(each / kLeastEach), 1, kMostRounds);
+  plan.each = each / plan.rounds;
+  plan.extra = std::max(options.seconds_per_pair / plan.rounds, kLeastExtra);
   plan.byte_each = kBytesShare * (plan.byte_pairs.size() < plan.pairs.size() ? plan.extra : plan.each);
   plan.self = std::min(0.02, plan.each);
-  plan.total = plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) + plan.extra * extras +
-               plan.self * rows(topology);
+  plan.total = plan.rounds * (plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) + plan.extra * extras +
+                             plan.self * rows(topology));
   return plan;
 }
 

@@ -15,8 +15,9 @@ struct CpuPair {
 
 struct MeasuringPlan {
   std::vector<CpuPair> pairs, byte_pairs, representatives;  // one representative per level
-  // Seconds: of each pair, of each pair's bytes, of each measurement that comes once, of each CPU alone; and of all together.
+  // Seconds of a round: of each pair, of each pair's bytes, of each measurement that comes once, of each CPU alone; and of all rounds.
   double each = 0, byte_each = 0, extra = 0, self = 0, total = 0;
+  int rounds = 1;
 };
 // Every pair, or with options.sample some of each level. The total is minutes at most, however many CPUs there are.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);

@@ -85,7 +85,7 @@ struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all usable
   bool processes = false;
   bool sample = false;             // a few measured pairs per level, replicated
-  double seconds_per_pair = 0.15;
+  double seconds_per_pair = 0.3;   // in all rounds; of each measurement that comes once, too
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -53,6 +54,12 @@ double share_of(double seconds, std::size_t cpus) {
   return seconds / (kPair * n * (n - 1) / 2 + kOnce);
 }
 
+// A second each where there are few.
+double default_share(std::size_t cpus) {
+  const auto n = static_cast<double>(cpus);
+  return std::clamp(20 / std::max(1.0, n * (n - 1)), 0.3, 1.0);
+}
+
 Profile measured(const Options& o) {
   const auto topology = discover_topology();
   if (!topology) throw CommandError(topology.error().message);
@@ -66,7 +73,7 @@ Profile measured(const Options& o) {
   options.processes = o.processes;
   options.sample = o.sample;
   const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
-  options.seconds_per_pair = o.seconds > 0 ? share_of(o.seconds, o.sample ? 4 : count) : 0.3;
+  options.seconds_per_pair = o.seconds > 0 ? share_of(o.seconds, o.sample ? 4 : count) : default_share(count);
   auto progress = std::make_shared<Progress>();
   options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
   auto profile = measure_profile(*topology, options);
