@@ -91,7 +91,7 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
   int ran = 0;
   int n = 0;
   for (int members = 1; members <= 33; ++members) {
-    if (kScale > 1 && members % 15 != 2) continue;  // sanitizers: minutes a size
+    if (kScale > 1 && members != 2 && members != 17) continue;  // sanitizers: minutes a size
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
       PropertyCase c = rotated(n++, algorithm, GetParam(), members);
       std::string problem = run_property(c);
@@ -104,7 +104,7 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
       ASSERT_EQ(problem, "") << describe(c);
     }
   }
-  EXPECT_GT(ran, kScale > 1 ? 9 : 150);
+  EXPECT_GT(ran, kScale > 1 ? 6 : 150);
 }
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
@@ -113,6 +113,7 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
                              "packed", "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
                              "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128", "private+stride5"}) {
     for (const int members : {2, 3, 5, 8}) {
+      if (kScale > 1 && members != 2 && members != 5) continue;
       for (const std::string& algorithm : spellings(GetParam().kind, members)) {
         PropertyCase c{.algorithm = algorithm, .layout = layout, .kind = GetParam().kind, .members = members,
                        .payload = GetParam().payload, .episodes = 30 / kScale};
@@ -124,7 +125,7 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
       }
     }
   }
-  EXPECT_GT(ran, 60);
+  EXPECT_GT(ran, kScale > 1 ? 40 : 60);
 }
 
 TEST_P(Property, WaitPoliciesAndEngines) {
@@ -150,6 +151,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
 
 TEST_P(Property, ThePlannersChoice) {
   for (int members = 1; members <= 33; ++members) {
+    if (kScale > 1 && members > 9 && members % 16 > 1) continue;
     PropertyCase c{.algorithm = "", .layout = "", .kind = GetParam().kind, .members = members, .payload = GetParam().payload,
                    .episodes = 20 / kScale};
     EXPECT_EQ(expect_holds(c), 1);
