@@ -1,24 +1,45 @@
 #include "api/kept.hpp"
 
-#include "os/os.hpp"
+#include "sync/atomics.hpp"
+#include "sync/handover.hpp"
 
 namespace fermata::kept {
 namespace {
 
 static_assert(sizeof(KeptCell) % alignof(std::max_align_t) == 0);
 std::atomic<std::uint64_t> serials{0};
-constexpr int kTries = 1000;
 
 KeptCell* cell_of(void* object) { return reinterpret_cast<KeptCell*>(static_cast<std::byte*>(object) - sizeof(KeptCell)); }
 
 }  // namespace
 
+// With the mutex held. What was handed in comes newest first.
+void KeptPool::collect() {
+  KeptCell* newest = nullptr;
+  KeptCell* first = nullptr;
+  for (KeptCell* cell = take_all<RealAtomics, KeptCell>(handed_in_); cell != nullptr;) {
+    KeptCell* const before = cell->next.load(std::memory_order_relaxed);  // order: relaxed: this thread's alone by now
+    if (newest == nullptr) newest = cell;
+    cell->next.store(first, std::memory_order_relaxed);  // order: as above
+    first = cell;
+    ++resting_;
+    cell = before;
+  }
+  if (first == nullptr) return;
+  if (oldest_ == nullptr) oldest_ = first;
+  else newest_->next.store(first, std::memory_order_relaxed);  // order: as above
+  newest_ = newest;
+}
+
 void* KeptPool::take(std::size_t bytes) {
   KeptCell* cell = nullptr;
-  if (std::unique_lock lock(mutex_, std::try_to_lock); lock && resting_ > kResting) {
-    cell = oldest_;
-    oldest_ = cell->next;
-    --resting_;
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+    collect();
+    if (resting_ > kResting) {
+      cell = oldest_;
+      oldest_ = cell->next.load(std::memory_order_relaxed);  // order: under the mutex
+      --resting_;
+    }
   }
   if (cell == nullptr) cell = new (::operator new(sizeof(KeptCell) + bytes)) KeptCell{};
   // order: relaxed: a number, and no more
@@ -27,18 +48,9 @@ void* KeptPool::take(std::size_t bytes) {
 }
 
 void KeptPool::give(void* object) {
-  KeptCell* cell = cell_of(object);
+  KeptCell* const cell = cell_of(object);
   cell->serial.store(0, std::memory_order_relaxed);  // order: as serial_of() says
-  cell->next = nullptr;
-  // Held for moments, but for ever in a child that was forked in such a moment: there the memory is never used again.
-  for (int tries = 0; tries < kTries; ++tries, os::yield()) {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) continue;
-    (resting_ == 0 ? oldest_ : newest_->next) = cell;
-    newest_ = cell;
-    ++resting_;
-    return;
-  }
+  hand_in<RealAtomics>(handed_in_, cell);
 }
 
 }  // namespace fermata::kept

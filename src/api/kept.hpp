@@ -16,7 +16,7 @@ namespace fermata::kept {
 // What lies before each object.
 struct KeptCell {
   std::atomic<std::uint64_t> serial;  // of the object, from 1; 0: it was freed
-  KeptCell* next;                     // freed after this one
+  std::atomic<KeptCell*> next;        // of those handed in, freed before this one; of those that rest, after it
 };
 
 class KeptPool {
@@ -26,7 +26,10 @@ class KeptPool {
 
  private:
   static constexpr std::size_t kResting = 64;
-  // Whoever takes and finds it held does without.
+  void collect();
+
+  std::atomic<KeptCell*> handed_in_{nullptr};  // freed, and not among those that rest yet
+  // Whoever takes and finds it held does without: for ever in a child that was forked in such a moment.
   std::mutex mutex_;
   KeptCell* oldest_ = nullptr;
   KeptCell* newest_ = nullptr;

@@ -36,6 +36,8 @@ enum class Site : std::uint8_t {
   kJoinedRead,    // how many have, read before their CPUs
   kMove,          // where the members have moved on to
   kMovedRead,     // a look at it, before what is there
+  kHandIn,        // something is handed in for others to use
+  kTakeAll,       // all that was handed in is taken
   kFlipAwait,     // who climbs a tree, or completes an episode, sees the one before released
   kRecycle,       // the word of a barrier that is made where another one was
   kPoolPush,      // an entry is given back to a pool

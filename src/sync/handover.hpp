@@ -1,5 +1,5 @@
-// The small hand-overs beside the signals: a broken team, references, the count of those who have joined, and the team
-// that the members have moved on to. What each release hands over is said at it.
+// The small hand-overs beside the signals: a broken team, references, the count of those who have joined, the team
+// that the members have moved on to, and what is handed in for others to use. What each release hands over is said at it.
 #ifndef FERMATA_SYNC_HANDOVER_HPP
 #define FERMATA_SYNC_HANDOVER_HPP
 
@@ -64,6 +64,28 @@ template <class A, class Pointer, class T>
 inline bool move_once(Pointer& moved, T* to) {
   // order: release: who follows sees what is there. Pairs with kMovedRead.
   return A::template compare_exchange_release<Site::kMove>(moved, static_cast<T*>(nullptr), to);
+}
+
+// A stack that anybody hands in to at any time, and that one at a time empties: nobody waits, whatever the others are doing.
+// Node: next, an Atomic<Node*>.
+template <class A, class Top, class Node>
+inline void hand_in(Top& top, Node* node) {
+  for (;;) {
+    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange tells whether it was right
+    A::store_relaxed(node->next, seen);       // order: relaxed: the release below hands it over
+    // order: release: the node as its giver left it. Pairs with kTakeAll.
+    if (A::template compare_exchange_release<Site::kHandIn>(top, seen, node)) return;
+  }
+}
+
+// The newest first; null if there are none.
+template <class A, class Node, class Top>
+inline Node* take_all(Top& top) {
+  for (;;) {
+    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange tells whether it was right
+    // order: acquire: the nodes as their givers left them. Pairs with kHandIn.
+    if (seen == nullptr || A::template compare_exchange_acquire<Site::kTakeAll>(top, seen, static_cast<Node*>(nullptr))) return seen;
+  }
 }
 
 template <class A, class Pointer>

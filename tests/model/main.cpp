@@ -18,7 +18,7 @@ namespace {
 const char* const kSites[] = {
     "kSlotPublish", "kSlotAwait", "kWordAdd",  "kWordPoll", "kWordFlip",   "kCreditGive", "kCreditAwait", "kDoorFence",
     "kRingFence",   "kBellRing",  "kBellRead", "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
-    "kLeftRead",    "kReferenceDrop", "kReferencesRead", "kJoin", "kJoinedRead", "kMove",       "kMovedRead",
+    "kLeftRead",    "kReferenceDrop", "kReferencesRead", "kJoin", "kJoinedRead", "kMove",       "kMovedRead", "kHandIn", "kTakeAll",
     "kFlipAwait", "kRecycle", "kPoolPush", "kPoolPop", "kGone", "kGoneRead",
     "kReadFence", "kReadEnd", "kReadEndAwait", "kWithdrawFence", "kTurnTake", "kTurnGive"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));

@@ -135,6 +135,26 @@ struct MoveSuite : rl::test_suite<MoveSuite, 3> {
   }
 };
 
+// Two hand nodes in; a third takes all that are there, each as it was left.
+struct HandInSuite : rl::test_suite<HandInSuite, 3> {
+  struct Node {
+    Shared<Node*> next{nullptr};
+    rl::var<std::uint64_t> left{0};
+  };
+  Node nodes[2];
+  Shared<Node*> top{nullptr};
+
+  void thread(unsigned member) {
+    if (member < 2) {
+      nodes[member].left(RL_INFO) = 7;
+      hand_in<ModelAtomics>(top, &nodes[member]);
+      return;
+    }
+    for (Node* node = take_all<ModelAtomics, Node>(top); node != nullptr; node = ModelAtomics::load_relaxed(node->next))
+      RL_ASSERT(node->left(RL_INFO) == 7);
+  }
+};
+
 // Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read, as what goes by address is.
 struct RingSuite : rl::test_suite<RingSuite, 2> {
   static constexpr std::uint64_t kSlots = 2;

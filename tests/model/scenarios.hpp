@@ -114,6 +114,7 @@ inline std::vector<Scenario> scenarios() {
       {"reference", "the last reference frees", {}, 1, full(), false, full_fence, rl::simulate<ReferenceSuite>},
       {"collect", "who keeps what others held uses it again", {}, 1, full(), false, full_fence, rl::simulate<CollectSuite>},
       {"join", "who is counted has published its CPUs", {}, 1, full(), false, full_fence, rl::simulate<JoinSuite>},
+      {"hand_in", "two hand in, a third takes all", {}, 1, full(), false, full_fence, rl::simulate<HandInSuite>},
       {"move", "where the members have moved on to", {}, 1, full(), false, full_fence, rl::simulate<MoveSuite>},
       {"ring2", "four pieces through two slots, given back by credits", {}, 1, bounded(3), false, full_fence, rl::simulate<RingSuite>},
       {"lending", "a lent block is its owner's again when nobody reads it", {}, 1, full(), false, full_fence, rl::simulate<LendingSuite>},
