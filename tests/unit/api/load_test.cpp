@@ -30,12 +30,16 @@ std::string text_of(const fermata_plan* plan) {
 
 TEST(Load, TopologiesOfEveryForm) {
   const test::OwnFolder folder;
-  const auto known = topology_from_synthetic("pack:2 l3:1 core:4 pu:2");
+  const auto known = topology_from_regular({.packages = 2, .cores = 4, .smt = 2});
+  ASSERT_TRUE(known.ok());
+  std::vector<std::pair<std::string, Topology>> files = {{written(folder, "text", to_text(*known)), *known},
+                                                         {written(folder, "json", to_json(*known)), *known}};
+#ifndef FERMATA_TEST_WITHOUT_HWLOC
   const std::string xml = kRoot + "/tests/golden/topo/cascadelake-2vcpu.xml";
   const auto recorded = topology_from_xml(xml);
-  ASSERT_TRUE(known.ok() && recorded.ok());
-  const std::pair<std::string, Topology> files[] = {
-      {written(folder, "text", to_text(*known)), *known}, {written(folder, "json", to_json(*known)), *known}, {xml, *recorded}};
+  ASSERT_TRUE(recorded.ok());
+  files.emplace_back(xml, *recorded);
+#endif
   for (const auto& [path, expected] : files) {
     fermata_topology* t = nullptr;
     ASSERT_EQ(fermata_topology_load(path.c_str(), &t), FERMATA_OK) << fermata_error_detail();
@@ -49,7 +53,7 @@ TEST(Load, TopologiesOfEveryForm) {
 
 TEST(Load, ABadTopologyIsRefusedWithPathAndLine) {
   const test::OwnFolder folder;
-  const auto known = topology_from_synthetic("core:2 pu:1");
+  const auto known = topology_from_regular({.cores = 2});
   ASSERT_TRUE(known.ok());
   const std::string json = to_json(*known), text = to_text(*known);
   fermata_topology* t = nullptr;
@@ -57,7 +61,9 @@ TEST(Load, ABadTopologyIsRefusedWithPathAndLine) {
     EXPECT_EQ(fermata_topology_load(written(folder, "half", half).c_str(), &t), FERMATA_ERR_PARSE);
     EXPECT_NE(std::string(fermata_error_detail()).find("half: line "), std::string::npos) << fermata_error_detail();
   }
+#ifndef FERMATA_TEST_WITHOUT_HWLOC
   EXPECT_EQ(fermata_topology_load(written(folder, "xml", "<topology>").c_str(), &t), FERMATA_ERR_PARSE) << fermata_error_detail();
+#endif
   EXPECT_EQ(t, nullptr);
 }
 
