@@ -30,6 +30,14 @@ inline int answer_and_review(fermata_member* member, Status status) {
   return FERMATA_OK;
 }
 
+// Of what was outstanding. Behind a split-phase barrier nobody looks, since who tests must not wait; behind a blocking call that a timeout
+// or a hook left, the others have looked already, or wait for this member to.
+inline int answer_outstanding(fermata_member* member, Status status) {
+  if (!member->arrived) return answer_and_review(member, status);
+  if (status == Status::kOk) member->arrived = false;
+  return answer(member, status);
+}
+
 // More than rides on a line, or arguments that make no sense: operations on blocks find out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) { return api::call(member, plain); }
 
@@ -78,28 +86,32 @@ int fermata_barrier(fermata_member* member) {
 
 int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  return answer(member, member->member->barrier_tagged(tag));
+  return answer_and_review(member, member->member->barrier_tagged(tag));
 }
 
 int fermata_arrive(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  return answer(member, member->member->arrive());
+  const Status status = member->member->arrive();
+  if (status == Status::kOk) member->arrived = true;
+  return answer(member, status);
 }
 
 int fermata_depart(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  return answer(member, member->member->depart());
+  return answer_outstanding(member, member->member->depart());
 }
 
 int fermata_test(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
+  const bool outstanding = member->member->outstanding();
   const Status status = member->member->test();
-  return status == Status::kPending ? FERMATA_PENDING : answer(member, status);
+  if (status == Status::kPending) return FERMATA_PENDING;
+  return outstanding ? answer_outstanding(member, status) : answer(member, status);
 }
 
 int fermata_resume(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
-  return answer(member, member->member->resume());
+  return answer_outstanding(member, member->member->resume());
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

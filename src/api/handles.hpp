@@ -52,6 +52,7 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata_team* origin;     // the handle that it was joined from
   fermata_idle_hook hook;
   void* hook_user;
+  bool arrived = false;  // at a split-phase barrier that is outstanding
   std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
 

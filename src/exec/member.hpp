@@ -183,6 +183,7 @@ class Member {
     hook_context_ = context;
   }
   std::uint64_t calls() const { return sequence_; }
+  bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // The call from which on the owner of this member wants to look at its placement again.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
@@ -368,7 +369,6 @@ class Member {
   void report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);
   Status start_barrier_with(std::uint64_t folded);
-  bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
 
   Team* team_ = nullptr;
   std::uint32_t rank_ = 0;

@@ -267,7 +267,7 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
     rounds.push_back(std::move(measured.value()));
     most = measurement.rounds();
   }
-  Profile p = combined(std::move(rounds));
+  Profile p = combined(rounds);
   note_load(p);
   for (std::string& remark : contradictions(p)) p.remarks.push_back(std::move(remark));
   if (options.progress) options.progress(1, "done");

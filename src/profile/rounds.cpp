@@ -84,7 +84,7 @@ void collect_remarks(Profile& out, const std::vector<Profile>& rounds) {
 
 }  // namespace
 
-Profile combined(std::vector<Profile> rounds) {
+Profile combined(const std::vector<Profile>& rounds) {
   Profile out = rounds.front();
   out.remarks.clear();
   for (const auto field : {&Profile::o, &Profile::l}) out.*field = matrix(rounds, field, rounded);

@@ -13,7 +13,7 @@ namespace fermata {
 //
 // Medians, quantity by quantity, over the rounds that have it; of tearing, whose reads are trials, sums. Remarks that any round made, and
 // one more where the nearest pair's latency was not the same in all. Precondition: rounds of the same CPUs, one at least.
-Profile combined(std::vector<Profile> rounds);
+Profile combined(const std::vector<Profile>& rounds);
 
 }  // namespace fermata
 #endif

@@ -36,6 +36,23 @@ void reduce_only(fermata_member* m, std::uint64_t calls) {
   }
 }
 
+// Nobody looks behind these, nor behind a test with nothing to test, which would wait for members that don't look; the next barrier does.
+void split(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
+    if (fermata_member_rank(m) != 0) continue;
+    ASSERT_EQ(fermata_test(m), FERMATA_OK) << fermata_error_detail();
+  }
+  repeat(m, 1);
+}
+
+// With and without a tag, which is the same call.
+void tag_some(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i)
+    ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK) << fermata_error_detail();
+}
+
 using Calls = void (*)(fermata_member*, std::uint64_t);
 
 void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) {
@@ -63,6 +80,7 @@ void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) 
 void with_team(bool pin, Calls calls, Outcome& outcome) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 3;
+  config.tagged = calls == tag_some ? 1 : 0;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   std::vector<std::thread> crew;
@@ -72,7 +90,7 @@ void with_team(bool pin, Calls calls, Outcome& outcome) {
 }
 
 TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
-  for (const Calls calls : {repeat, alternate, reduce_only}) {
+  for (const Calls calls : {repeat, alternate, reduce_only, split, tag_some}) {
     Outcome outcome;
     with_team(true, calls, outcome);
     EXPECT_EQ(outcome.moved.load(), 3);
@@ -105,6 +123,37 @@ TEST(Review, MembersPinnedElsewhereMoveOn) {
   for (std::thread& t : crew) t.join();
   fermata_team_destroy(team);
   for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
+}
+
+// Who gets there by way of a timeout looks with the others.
+TEST(Review, ATimeoutInTheCallThatIsDue) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::atomic<bool> timed_out{false};
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
+      repeat(m, api::kFirstReview - 1);
+      if (r == 0) {
+        while (!timed_out) std::this_thread::yield();
+        repeat(m, 1);
+      } else {
+        fermata_member_set_timeout(m, 0.01);
+        ASSERT_EQ(fermata_barrier(m), FERMATA_ERR_TIMEOUT);
+        timed_out = true;
+        fermata_member_set_timeout(m, 60);
+        ASSERT_EQ(fermata_resume(m), FERMATA_OK) << fermata_error_detail();
+      }
+      repeat(m, 10);
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
 }
 
 TEST(Review, UnpinnedMembersStay) {
