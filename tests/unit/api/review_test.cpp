@@ -149,7 +149,9 @@ TEST(Review, ATimeoutInTheCallThatIsDue) {
         fermata_member_set_timeout(m, 60);
         ASSERT_EQ(fermata_resume(m), FERMATA_OK) << fermata_error_detail();
       }
-      repeat(m, 10);
+      std::int64_t one = 1;
+      ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+      EXPECT_EQ(one, 2);
       fermata_member_leave(m);
     });
   for (std::thread& t : crew) t.join();
