@@ -1,18 +1,14 @@
-// libgomp: a thread is told which region it is in. Each GOMP_parallel* is wrapped, and runs the region's function through a
-// trampoline that notes {region, thread number} in this thread's storage and puts back what was there when the function returns, so
-// that nested regions nest. What enters a region by another way (the pair GOMP_parallel_start and _end of GCC before 4.9, task
-// reductions, offloading) is not noted; its threads are told from the noted ones by the nesting level, on which both agree, and
-// keep the run-time's barrier.
+// GCC's entry points, of libgomp and of libomp, which has them too: each GOMP_parallel* is wrapped, and runs the region's function through
+// a trampoline that knows the region (noted.hpp). What enters a region by another way (the pair GOMP_parallel_start and _end of GCC before
+// 4.9, task reductions, offloading) is not noted.
 //
 // Cost: a region has one more line that each thread gets from the first one, about 0.1 us; a barrier 3 ns, most of it for the level.
 //
 // A loop or sections construct with a barrier at its end is the same without, and our barrier behind it.
 #include <stdint.h>
 
-#include "kmp.hpp"
-#include "notice.hpp"
+#include "noted.hpp"
 #include "real.hpp"
-#include "region.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -26,54 +22,17 @@ Real<void()> loop_end_nowait("GOMP_loop_end_nowait");
 Real<void()> sections_end("GOMP_sections_end");
 Real<void()> sections_end_nowait("GOMP_sections_end_nowait");
 
-// The run-time's answers about the calling thread, from the library that the barrier is from.
-struct Questions {
-  int (*level)();
-  int (*thread_num)();
-  int (*num_threads)();
-  int (*cancellation)();
-};
+std::atomic<Found> found{Found::kUnknown};  // whose the entry points are
 
-enum class RunTime : int { kUnknown, kLibgomp, kLibomp };
-
-Questions ask;  // written before run_time says kLibgomp
-std::atomic<RunTime> run_time{RunTime::kUnknown};
-
-// libomp has GCC's entry points, too: there OMPT knows.
-RunTime find_run_time() {
-  const auto* some = reinterpret_cast<const void*>(barrier.find());
-  if (some == nullptr) return RunTime::kUnknown;
-  const auto question = [some](const char* name) { return reinterpret_cast<int (*)()>(find_beside(some, name)); };
-  const bool libomp = find_beside(some, "__kmpc_barrier") != nullptr;
-  const Questions found{question("omp_get_level"), question("omp_get_thread_num"), question("omp_get_num_threads"),
-                        question("omp_get_cancellation")};
-  if (libomp || found.level == nullptr || found.thread_num == nullptr || found.num_threads == nullptr || found.cancellation == nullptr) {
-    run_time.store(RunTime::kLibomp, std::memory_order_relaxed);  // order: relaxed: says nothing but itself
-    return RunTime::kLibomp;
+Found library() {
+  Found known = found.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees its questions. Pairs with the store below
+  if (known == Found::kUnknown) [[unlikely]] {
+    known = find_library(reinterpret_cast<const void*>(barrier.find()));
+    // order: release, as kMove: hands them on. Pairs with the load above
+    if (known != Found::kUnknown) found.store(known, std::memory_order_release);
   }
-  // Written once: whoever comes second finds the same and must not write what others read.
-  static std::atomic<bool> claimed{false};
-  if (!claimed.exchange(true, std::memory_order_relaxed)) {  // order: relaxed: a claim
-    ask = found;
-    run_time.store(RunTime::kLibgomp, std::memory_order_release);  // order: release, as kMove: hands them on. Pairs with is_libgomp()
-    return RunTime::kLibgomp;
-  }
-  return RunTime::kUnknown;  // for this once
+  return known;
 }
-
-bool is_libgomp() {
-  RunTime known = run_time.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees them. Pairs with find_run_time()
-  if (known == RunTime::kUnknown) [[unlikely]] known = find_run_time();
-  return known == RunTime::kLibgomp;
-}
-
-// Where this thread is, as noted by the trampoline.
-struct Here {
-  Region* region;
-  std::uint32_t rank;
-  int level;
-};
-__thread Here here __attribute__((tls_model("initial-exec"))) = {};
 
 struct Noted {
   Body* body;
@@ -81,32 +40,26 @@ struct Noted {
   Region region;
 };
 
+template <RunTime library>
 void trampoline(void* argument) {
   auto& noted = *static_cast<Noted*>(argument);
-  const Here before = here;
-  here = {&noted.region, static_cast<std::uint32_t>(ask.thread_num()), ask.level()};
+  const Stay stay(library, {&noted.region, static_cast<std::uint32_t>(ask(library).thread_num()), ask(library).level()});
   noted.body(noted.data);
-  here = before;
 }
 
-// Calls run(body, data) for a region: with the trampoline, or plainly.
+// Calls run(body, data) for a region: with a trampoline, or plainly.
 template <class Run>
 void in_region(Body* body, void* data, Run&& run) {
-  if (disabled() || !is_libgomp()) return run(body, data);
+  const Found known = disabled() ? Found::kNone : library();
+  if (known != Found::kLibgomp && known != Found::kLibomp) return run(body, data);
   Noted noted{body, data, {}};
-  run(trampoline, &noted);
+  run(known == Found::kLibgomp ? trampoline<RunTime::kLibgomp> : trampoline<RunTime::kLibomp>, &noted);
   end(noted.region);
 }
 
-Facts facts() { return {static_cast<std::uint32_t>(ask.num_threads()), ask.cancellation() != 0}; }
-
 Place place_in_gomp() {
-  if (here.region != nullptr) [[likely]] {
-    if (ask.level() != here.level) return {};
-    return {here.region, here.rank, team_of(*here.region, facts) != nullptr};
-  }
-  // order: relaxed: says nothing but itself
-  return run_time.load(std::memory_order_relaxed) == RunTime::kLibomp ? place_in_kmp() : Place{};
+  // order: relaxed: who is in a noted region knows its library; anybody else's place is none, whichever it is
+  return found.load(std::memory_order_relaxed) == Found::kLibomp ? place_in<RunTime::kLibomp>() : place_in<RunTime::kLibgomp>();
 }
 
 void at_gomp_barrier(const void* site) {
@@ -218,13 +171,13 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
 // libomp's, by its own entry points.
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
-  const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
+  const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
   return in_planned(place, __builtin_return_address(0), [=] { return meet(place); }) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  const Place place = libomp != 0 ? place_in_kmp() : place_in_gomp();
+  const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
   return in_planned(place, __builtin_return_address(0), [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
 }

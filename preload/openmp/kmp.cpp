@@ -1,175 +1,92 @@
-// libomp: __kmpc_barrier. Teams are identified by OMPT (OpenMP 5.0, chapter 4): a Region hangs on each parallel region's data from
-// parallel-begin to parallel-end, and at a region's first barrier the run-time itself says which region this thread is in and as
-// whom. That is remembered until this thread begins or ends any implicit task, and used only at the nesting level where it was
-// learnt: a wrong memory would take both a missed beginning and a missed end.
+// libomp: __kmpc_fork_call is wrapped, as clang emits it for each region. What it hands on to the region's function, however much, goes on
+// behind a trampoline that knows the region (noted.hpp). A region that is run by its encountering thread alone
+// (__kmpc_serialized_parallel), a league's, and whatever else calls libomp from within are entered unseen, and are told by their level.
 //
-// Cost: libomp with a tool registered keeps frames and thread states for it and calls back at each end of a region and of a
-// thread's part in it: 0.1 to 0.2 us of a region. The question at a region's first barrier takes 20 to 50 ns, the look at
-// the level 4 ns a barrier.
-#include "kmp.hpp"
+// Not by OMPT: to have a tool at all costs libomp (19, two cores of one cache, Zen 5) 60 ns of each region, a seventh, and 10 of each
+// barrier, for which it keeps frames and thread states, before the first callback.
+//
+// Cost: a region 10 ns, a barrier 4 ns for the level.
+#include <stdarg.h>
 
-#include <errno.h>
-#include <stdlib.h>
+#include <cstdint>
+#include <utility>
 
-#include <new>
-
-#include "notice.hpp"
+#include "noted.hpp"
 #include "real.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
 
-// ---- The part of OMPT's interface that is used, after the specification.
-union Data {
-  std::uint64_t value;
-  void* ptr;
-};
-using AnyFunction = void (*)();
-using Lookup = AnyFunction (*)(const char* name);
-struct StartToolResult {
-  int (*initialize)(Lookup lookup, int initial_device, Data* tool);
-  void (*finalize)(Data* tool);
-  Data tool;
-};
-using StartTool = StartToolResult* (*)(unsigned version, const char* runtime);
-using SetCallback = int (*)(int event, AnyFunction callback);
-using TaskInfo = int (*)(int ancestor, int* flags, Data** task, void** frame, Data** parallel, int* thread);
-using ParallelInfo = int (*)(int ancestor, Data** parallel, int* size);
-constexpr int kParallelBegin = 3;
-constexpr int kParallelEnd = 4;
-constexpr int kImplicitTask = 7;
-constexpr int kNever = 1;           // ompt_set_never; smaller is an error
-constexpr int kAvailable = 2;       // of task and parallel information
-constexpr int kLeague = 0x40000000; // ompt_parallel_league: a teams construct's
-constexpr int kImplicit = 2;        // ompt_task_implicit
+using Microtask = void();  // in truth of (std::int32_t* thread, std::int32_t* rank, and as many pointers as there are arguments)
 
-// Written while the run-time starts, before any region.
-struct Tool {
-  TaskInfo task = nullptr;
-  ParallelInfo parallel = nullptr;
-  int (*cancellation)() = nullptr;
-  int (*level)() = nullptr;
-};
-Tool tool;
+Real<void(void*, std::int32_t)> barrier("__kmpc_barrier");
+Real<void(void*, std::int32_t, Microtask*, ...)> fork_call("__kmpc_fork_call");
 
-// Where this thread is; a null region: not known.
-struct Here {
-  Region* region;
-  std::uint32_t rank;
-  int level;
-};
-__thread Here here __attribute__((tls_model("initial-exec"))) = {};
+std::atomic<Found> found{Found::kUnknown};
 
-// The regions that this thread has begun and not ended, innermost first: they end in turn. The parallel data that comes with an end
-// is not looked at: libomp (19) has given its team back by then, and another region's data may be there. What does come with both is
-// the encountering task; an end that fits none is passed over, and its region ends with the one around it.
-struct Begun {
+bool is_known() {
+  Found known = found.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees the questions. Pairs with the store below
+  if (known == Found::kUnknown) [[unlikely]] {
+    known = find_library(reinterpret_cast<const void*>(fork_call.get()));
+    // order: release, as kMove: hands them on. Pairs with the load above
+    if (known != Found::kUnknown) found.store(known, std::memory_order_release);
+  }
+  return known == Found::kLibomp;
+}
+
+// As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and up to N arguments, the
+// rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the caller removes what it passed, so that
+// the task may be given more than it takes. All of it goes by way of libomp's own copies, not by a line of ours that each thread would
+// have to get: that took 50 ns of a region's 400.
+template <std::size_t>
+using Argument = void*;
+
+void run(Microtask* task, std::int32_t* thread, std::int32_t* rank, auto... arguments) {
+  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, decltype(arguments)...)>(task)(thread, rank, arguments...);
+}
+
+template <std::size_t... I>
+void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* region, std::intptr_t level, Argument<I>... arguments) {
+  if (region == nullptr) return run(task, thread, rank, arguments...);
+  const Stay stay(RunTime::kLibomp, {region, static_cast<std::uint32_t>(*rank), static_cast<int>(level)});
+  run(task, thread, rank, arguments...);
+}
+
+template <std::size_t... I>
+void fork(void* location, std::int32_t count, Microtask* task, va_list& list, std::index_sequence<I...>) {
+  void* arguments[sizeof...(I)] = {};
+  for (std::int32_t i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   Region region;
-  Begun* outer;
-  const Data* task;
-};
-__thread Begun* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
-// The outermost one's place, which a thread that ends takes along; those within it are allocated.
-alignas(Begun) __thread unsigned char outermost[sizeof(Begun)] __attribute__((tls_model("initial-exec")));
-__thread std::uint32_t without __attribute__((tls_model("initial-exec"))) = 0;  // innermost ones that there was no memory for
-
-void begin_parallel(Data* task, const void*, Data* parallel, unsigned, int flags, const void*) {
-  void* memory = without > 0 ? nullptr : innermost == nullptr ? outermost : aligned_alloc(alignof(Begun), sizeof(Begun));
-  parallel->ptr = nullptr;
-  if (memory == nullptr) {
-    ++without;
-    return;
-  }
-  innermost = new (memory) Begun{{}, innermost, task};
-  if ((flags & kLeague) == 0) parallel->ptr = &innermost->region;
+  const bool noted = !disabled() && is_known();
+  const std::intptr_t level = noted ? ask(RunTime::kLibomp).level() + 1 : 0;
+  fork_call.get()(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,
+                  noted ? &region : nullptr, level, arguments[I]...);
+  if (noted) end(region);
 }
-
-void end_parallel(Data*, Data* task, int, const void*) {
-  here.region = nullptr;
-  if (without > 0) {
-    --without;
-    return;
-  }
-  const Begun* fits = innermost;
-  while (fits != nullptr && fits->task != task) fits = fits->outer;
-  for (bool last = fits == nullptr; !last;) {
-    Begun* ended = innermost;
-    last = ended == fits;
-    innermost = ended->outer;
-    end(ended->region);
-    if (innermost != nullptr) free(ended);
-  }
-}
-
-void change_task(int, Data*, Data*, unsigned, unsigned, int) { here.region = nullptr; }
-
-int initialize(Lookup lookup, int, Data*) {
-  const auto set = reinterpret_cast<SetCallback>(lookup("ompt_set_callback"));
-  const auto task = reinterpret_cast<TaskInfo>(lookup("ompt_get_task_info"));
-  const auto parallel = reinterpret_cast<ParallelInfo>(lookup("ompt_get_parallel_info"));
-  const void* some = reinterpret_cast<const void*>(set);
-  tool.cancellation = reinterpret_cast<int (*)()>(find_beside(some, "omp_get_cancellation"));
-  tool.level = reinterpret_cast<int (*)()>(find_beside(some, "omp_get_level"));
-  if (set == nullptr || task == nullptr || parallel == nullptr || tool.cancellation == nullptr || tool.level == nullptr ||
-      set(kImplicitTask, reinterpret_cast<AnyFunction>(change_task)) <= kNever ||
-      set(kParallelBegin, reinterpret_cast<AnyFunction>(begin_parallel)) <= kNever ||
-      set(kParallelEnd, reinterpret_cast<AnyFunction>(end_parallel)) <= kNever) {
-    leave_libomp(Fallback::kNoTool);
-    return 0;
-  }
-  tool.parallel = parallel;
-  tool.task = task;
-  return 1;
-}
-
-void finalize(Data*) { tool.task = nullptr; }
-
-StartToolResult our_tool{initialize, finalize, {0}};
-
-Facts facts() {
-  Data* ignored = nullptr;
-  int size = 0;
-  if (tool.parallel(0, &ignored, &size) != kAvailable || size < 0) size = 0;
-  return {static_cast<std::uint32_t>(size), tool.cancellation() != 0};
-}
-
-Real<void(void*, std::int32_t)> kmpc_barrier("__kmpc_barrier");
 
 }  // namespace
-
-Place place_in_kmp() {
-  if (tool.task == nullptr) {
-    libomp_has_no_tool();
-    return {};
-  }
-  if (here.region == nullptr || here.level != tool.level()) [[unlikely]] {
-    Data* parallel = nullptr;
-    int flags = 0;
-    int thread = 0;
-    here.region = nullptr;
-    if (tool.task(0, &flags, nullptr, nullptr, &parallel, &thread) != kAvailable || parallel == nullptr) return {};
-    if (parallel->ptr == nullptr || (flags & kImplicit) == 0) return {};
-    here = {static_cast<Region*>(parallel->ptr), static_cast<std::uint32_t>(thread), tool.level()};
-  }
-  return {here.region, here.rank, team_of(*here.region, facts) != nullptr};
-}
-
 }  // namespace fermata::preload
 
 using namespace fermata::preload;
 
-FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
-  at_barrier(place_in_kmp(), __builtin_return_address(0), [=] { kmpc_barrier.get()(location, thread); });
+FERMATA_EXPORT void __kmpc_fork_call(void* location, std::int32_t count, Microtask* task, ...) {
+  va_list list;
+  va_start(list, task);
+  if (count <= 4) {
+    fork(location, count, task, list, std::make_index_sequence<4>());
+  } else if (count <= 12) {
+    fork(location, count, task, list, std::make_index_sequence<12>());
+  } else if (count <= 64) {
+    fork(location, count, task, list, std::make_index_sequence<64>());
+  } else if (count <= 1024) {
+    fork(location, count, task, list, std::make_index_sequence<1024>());
+  } else {
+    no_such_function("__kmpc_fork_call with more than 1024 arguments");
+  }
+  va_end(list);
 }
 
-// libomp asks for it when it starts. Another tool in this process has precedence.
-FERMATA_EXPORT StartToolResult* ompt_start_tool(unsigned version, const char* runtime) {
-  const auto next = reinterpret_cast<StartTool>(find_next("ompt_start_tool"));
-  StartToolResult* other = next != nullptr ? next(version, runtime) : nullptr;
-  if (other != nullptr) {
-    leave_libomp(Fallback::kTool);
-    return other;
-  }
-  return disabled() ? nullptr : &our_tool;
+FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
+  at_barrier(place_in<RunTime::kLibomp>(), __builtin_return_address(0), [=] { barrier.get()(location, thread); });
 }

@@ -55,8 +55,6 @@ const char* text_of(Fallback kind) {
     case Fallback::kTasks: return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay its own";
     case Fallback::kCancellation: return "cancellation is on: all barriers stay the run-time's";
     case Fallback::kMemory: return "no memory for a team: its barriers stay the run-time's";
-    case Fallback::kTool: return "another OpenMP tool is loaded: libomp's barriers stay its own";
-    case Fallback::kNoTool: return "this libomp offers no OMPT, or OMP_TOOL=disabled: its barriers stay its own";
     case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
     case Fallback::kSize: return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
     case Fallback::kUnnoted: return "a barrier outside of the regions that are watched, or in one that was entered in another way";

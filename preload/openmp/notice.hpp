@@ -6,7 +6,7 @@
 
 namespace fermata::preload {
 
-enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kTool, kNoTool, kBroken, kSize, kUnnoted };
+enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kBroken, kSize, kUnnoted };
 
 // Is the variable set to something other than nothing and 0?
 bool environment_says(const char* name);

@@ -44,12 +44,6 @@ void* find_beside(const void* function, const char* name) {
   return found;
 }
 
-bool same_library(const void* one, const void* other) {
-  Dl_info a;
-  Dl_info b;
-  return one != nullptr && other != nullptr && dladdr(one, &a) != 0 && dladdr(other, &b) != 0 && a.dli_fbase == b.dli_fbase;
-}
-
 void no_such_function(const char* name) {
   say_always("this function was called, and no OpenMP run-time library has it", name);
   abort();

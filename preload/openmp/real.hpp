@@ -13,7 +13,6 @@ namespace fermata::preload {
 void* find_next(const char* name);
 // In the library that `function` is from.
 void* find_beside(const void* function, const char* name);
-bool same_library(const void* one, const void* other);
 // For a call that has nowhere to go: says so and aborts.
 [[noreturn]] void no_such_function(const char* name);
 

@@ -89,7 +89,6 @@ fermata_ranked* find_team(const Facts& facts, Fallback* why) {
 }
 
 std::atomic<std::uint64_t> serials{0};
-std::atomic<Fallback> libomp_left{Fallback::kUnnoted};
 
 }  // namespace
 
@@ -130,18 +129,7 @@ void failed_to_meet(Place place) {
 
 Fallback why_left(Place place) {
   if (place.planned) return Fallback::kBroken;
-  // order: relaxed: written before any region
-  return place.region != nullptr ? place.region->why : libomp_left.load(std::memory_order_relaxed);
-}
-
-void leave_libomp(Fallback why) {
-  say_fallback(why);
-  libomp_left.store(why, std::memory_order_relaxed);  // order: relaxed: before any region
-}
-
-void libomp_has_no_tool() {
-  // order: relaxed: the same whoever says it
-  if (!disabled() && libomp_left.load(std::memory_order_relaxed) == Fallback::kUnnoted) leave_libomp(Fallback::kNoTool);
+  return place.region != nullptr ? place.region->why : Fallback::kUnnoted;
 }
 
 void end(Region& region) {

@@ -78,10 +78,6 @@ inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold f
 // Why a barrier with this place is the run-time's.
 Fallback why_left(Place place);
 
-// No barrier of libomp's is planned, and why.
-void leave_libomp(Fallback why);
-void libomp_has_no_tool();  // nothing has been said, and it has not asked for one
-
 // All its threads have left the region. Its team is kept for the next one of its size.
 void end(Region& region);
 

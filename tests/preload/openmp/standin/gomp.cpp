@@ -7,11 +7,6 @@ STANDIN_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned thre
   standin::run(team, [&](standin::Team&) { body(data); });
 }
 
-void standin_parallel(void (*body)(void*), void* data, unsigned threads) {
-  standin::Team team(static_cast<int>(threads));
-  standin::run(team, [&](standin::Team&) { body(data); });
-}
-
 STANDIN_EXPORT void GOMP_barrier() { standin::meet(); }
 STANDIN_EXPORT void GOMP_loop_end() { standin::meet(); }
 STANDIN_EXPORT void GOMP_loop_end_nowait() {}

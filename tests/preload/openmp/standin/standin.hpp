@@ -1,6 +1,6 @@
 // A small OpenMP run-time for tests of the preload's own code under sanitizers: the run-times that compilers bring are not
 // instrumented, so that ThreadSanitizer sees neither their locks nor what they order. Its threads are its own and new in each
-// region, its barriers are std::barrier. gomp.cpp gives it libgomp's entry points, kmp.cpp libomp's with OMPT.
+// region, its barriers are std::barrier. gomp.cpp gives it libgomp's entry points, kmp.cpp libomp's.
 #ifndef FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 #define FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 
@@ -10,7 +10,7 @@
 STANDIN_EXPORT int standin_rank();
 STANDIN_EXPORT int standin_size();
 STANDIN_EXPORT long standin_barriers();  // how often a thread was in the run-time's own barrier
-// A region by a way that the preload does not know, or the only one there is (kmp.cpp).
+// A region by a way that the preload does not know.
 STANDIN_EXPORT void standin_parallel(void (*body)(void*), void* data, unsigned threads);
 
 #ifdef STANDIN_RUN_TIME
@@ -25,17 +25,22 @@ struct Team {
   explicit Team(int threads) : size(threads), meeting(threads) {}
   int size;
   std::barrier<> meeting;
-  void* tool = nullptr;  // the tool's pointer of this region
 };
 
 struct Where {
   Team* team = nullptr;
   int rank = 0;
   int level = 0;
-  void* tool = nullptr;  // the tool's pointer of this implicit task
 };
 inline thread_local Where where;
 inline std::atomic<long> barriers{0};
+inline thread_local int next_threads = 1;  // of this thread's next region
+
+inline int take_threads() {
+  const int threads = next_threads;
+  next_threads = 1;
+  return threads;
+}
 
 inline void meet() {
   barriers.fetch_add(1, std::memory_order_relaxed);  // order: a statistic
@@ -47,7 +52,7 @@ template <class Work>
 void run(Team& team, Work&& work) {
   const Where outer = where;
   const auto part = [&](int rank) {
-    where = {&team, rank, outer.level + 1, nullptr};
+    where = {&team, rank, outer.level + 1};
     work(team);
   };
   std::vector<std::thread> others;
@@ -62,6 +67,11 @@ void run(Team& team, Work&& work) {
 int standin_rank() { return standin::where.rank; }
 int standin_size() { return standin::where.team != nullptr ? standin::where.team->size : 1; }
 long standin_barriers() { return standin::barriers.load(std::memory_order_relaxed); }  // order: a statistic
+
+void standin_parallel(void (*body)(void*), void* data, unsigned threads) {
+  standin::Team team(static_cast<int>(threads));
+  standin::run(team, [&](standin::Team&) { body(data); });
+}
 
 STANDIN_EXPORT int omp_get_level() { return standin::where.level; }
 STANDIN_EXPORT int omp_get_thread_num() { return standin_rank(); }
