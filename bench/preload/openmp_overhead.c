@@ -1,5 +1,6 @@
 /* What OpenMP constructs cost beyond the work in them, after the EPCC microbenchmarks' definition: the time of many constructs around
- * a fixed delay, less the time of the delays alone, per construct. A barrier's property is checked while it is timed.
+ * a fixed delay, less the time of the delays alone, per construct. A barrier's property is checked as often behind each sample: what the
+ * check reads is a line more from thread to thread.
  *
  *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns */
 #include <omp.h>
@@ -28,14 +29,17 @@ static double barrier(void) {
     const int me = omp_get_thread_num(), other = (me + 1) % omp_get_num_threads();
 #pragma omp barrier
     const double start = omp_get_wtime();
-    for (int i = 1; i <= kRepeats; ++i) {
+    for (int i = 0; i < kRepeats; ++i) {
       delay();
+#pragma omp barrier
+    }
+#pragma omp master
+    time = omp_get_wtime() - start;
+    for (int i = 1; i <= kRepeats; ++i) {
       seen[me].episode = i;
 #pragma omp barrier
       if (seen[other].episode < i) wrong = 1;
     }
-#pragma omp master
-    time = omp_get_wtime() - start;
 #pragma omp barrier
     seen[me].episode = 0;
   }

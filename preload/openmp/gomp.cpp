@@ -173,11 +173,15 @@ FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, vo
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
-  return in_planned(place, __builtin_return_address(0), [=] { return meet(place); }) ? 1 : 0;
+  const void* site = __builtin_return_address(0);
+  if (watched) [[unlikely]] return in_planned_watched(place, site, [=] { return meet(place); }) ? 1 : 0;
+  return meet(place) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
   const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
-  return in_planned(place, __builtin_return_address(0), [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
+  const void* site = __builtin_return_address(0);
+  if (watched) [[unlikely]] return in_planned_watched(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
+  return allreduce(place, data, bytes, fold, context) ? 1 : 0;
 }

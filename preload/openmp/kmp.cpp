@@ -73,8 +73,8 @@ using namespace fermata::preload;
 FERMATA_EXPORT void __kmpc_fork_call(void* location, std::int32_t count, Microtask* task, ...) {
   va_list list;
   va_start(list, task);
-  if (count <= 4) {
-    fork(location, count, task, list, std::make_index_sequence<4>());
+  if (count <= 2) {
+    fork(location, count, task, list, std::make_index_sequence<2>());
   } else if (count <= 12) {
     fork(location, count, task, list, std::make_index_sequence<12>());
   } else if (count <= 64) {

@@ -61,23 +61,31 @@ template <class Meet>
   return met;
 }
 
-// A planned one: meet() says whether it has been done.
+// With statistics, a planned one: meet() says whether it has been done.
 template <class Meet>
-inline bool in_planned(Place place, const void* site, Meet&& meet) {
-  if (watched && !count_untimed(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
+[[gnu::noinline]] bool in_planned_watched(Place place, const void* site, Meet meet) {
+  if (!count_untimed(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
   return meet();  // if it fails, the team's last call has been counted
 }
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real&& real) {
+[[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
   if (!watched) return real();
   const LeftWait observed(place, site);
   real();
 }
 
 template <class Real>
-inline void at_barrier(Place place, const void* site, Real&& real) {
-  if (!place.planned || !in_planned(place, site, [=] { return meet(place); })) [[unlikely]] at_barrier_left(place, site, real);
+[[gnu::noinline]] void at_barrier_watched(Place place, const void* site, Real real) {
+  if (!place.planned || !in_planned_watched(place, site, [=] { return meet(place); })) at_barrier_left(place, site, real);
+}
+
+// What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for others stands between one
+// barrier's last look and the next one's signal.
+template <class Real>
+inline void at_barrier(Place place, const void* site, Real real) {
+  if (watched || !place.planned) [[unlikely]] return at_barrier_watched(place, site, real);
+  if (!meet(place)) [[unlikely]] at_barrier_left(place, site, real);
 }
 
 }  // namespace fermata::preload

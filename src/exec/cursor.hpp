@@ -111,7 +111,7 @@ class Cursor {
         }
         case Code::kAwait: {
           const std::uint32_t slot = slot_of(*step, episode);
-          const std::uint64_t seen = watch(memory.header(slot), header, step->pauses, spins);
+          const std::uint64_t seen = watch(memory.header(slot), header, pauses_at(*step), spins);
           if (!header.has_come(seen)) return pend(step);
           if (meets_another_call<L>(header, seen)) [[unlikely]] return fail(step, Status::kMismatch);
           if constexpr (L != Load::kNothing) take<L>(memory, carried, *step, slot, regs);
@@ -207,7 +207,7 @@ class Cursor {
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
-    const std::uint64_t seen = watch(*awaited_, header_, step_->pauses, spins);
+    const std::uint64_t seen = watch(*awaited_, header_, pauses_at(*step_), spins);
     // Read anew, so that the wait keeps few registers, and its function needs no frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
@@ -229,6 +229,8 @@ class Cursor {
 
   // The signal before the await that a round stands at.
   const Step& sent() const { return step_[-1]; }
+  // Pauses between two looks at a signal that is awaited; 0: as the program says.
+  void set_pauses(std::uint32_t pauses) { pauses_ = pauses; }
   // The step that this cursor waits at, for parking and reports.
   const Step& at() const { return *step_; }
   std::uint64_t episode() const { return episode_; }
@@ -261,6 +263,7 @@ class Cursor {
   static std::uint32_t slot_of(const Step& s, std::uint64_t episode) {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
   }
+  std::uint32_t pauses_at(const Step& s) const { return pauses_ != 0 ? pauses_ : s.pauses; }
   // The last look at a slot's header: `wanted` may not have come within `spins` pauses.
   [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted, std::uint32_t pauses,
                                                     std::uint32_t spins) {
@@ -342,6 +345,7 @@ class Cursor {
   const typename M::Counter* awaited_ = nullptr;
   const Payload* awaited_payload_ = nullptr;
   std::uint32_t next_slot_ = 0;  // and where it sends then
+  std::uint32_t pauses_ = 0;     // 0: as the program says
   std::uint64_t episode_ = 0;
   Header header_;
   Status status_ = Status::kOk;

@@ -200,8 +200,9 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// Behind the first signal. True: somebody is parked for it. What is done here is in few steps and without a frame: in the rhythm that a
-// pair of far cores has at its best each sends two signals while it has the line, and all of a call lies between them.
+// Behind the first signal. True: somebody is parked for it, or the spacing has its turn. What is done here is in few steps and without a
+// frame: in the rhythm that a pair of far cores has at its best each sends two signals while it has the line, and all of a call lies
+// between them.
 [[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   const Step* const steps = plan.steps;
@@ -211,18 +212,24 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   cursor_.follow(memory_, steps, episode, opening.header);
   opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
   say_call<RealAtomics>(*status_, ++sequence_, call);
-  return memory_.must_wake(*steps);
+  return memory_.must_wake(*steps) || sequence_ >= spacing_.next();
+}
+
+void Member::turn_spacing() {
+  spacing_.turn(sequence_, os::now_ns());
+  cursor_.set_pauses(spacing_.pauses());
 }
 
 template <Load L, class Folds>
-[[gnu::always_inline]] inline Status Member::go(bool awaited, std::uint64_t value, void* out, Folds fold) {
-  if (awaited) [[unlikely]] return wake_and_go<L>(value, out, fold);
+[[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, Folds fold) {
+  if (attend) [[unlikely]] return attend_and_go<L>(value, out, fold);
   return go_round<L>(value, out, fold);
 }
 
 template <Load L, class Folds>
-[[gnu::noinline, gnu::cold]] Status Member::wake_and_go(std::uint64_t value, void* out, Folds fold) {
-  memory_.wake(cursor_.sent());
+[[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
+  memory_.ring(cursor_.sent());
+  if (sequence_ >= spacing_.next()) turn_spacing();
   return go_round<L>(value, out, fold);
 }
 
@@ -263,16 +270,16 @@ template <Load L, class Folds>
 }
 
 Status Member::rest_of_barrier() {
-  const bool awaited = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
-  return go<Load::kNothing>(awaited, 0, nullptr, nullptr);
+  const bool attend = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
+  return go<Load::kNothing>(attend, 0, nullptr, nullptr);
 }
 
 // The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   openings_->whole.forget();
-  const bool awaited = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
-  if (!repeat_.sums_doubles) return go<Load::kOneWord>(awaited, value, out, repeat_.fold);
-  return go<Load::kOneWord>(awaited, value, out, [](std::uint64_t left, std::uint64_t right) {
+  const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+  if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
+  return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
     return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
   });
 }
@@ -353,8 +360,8 @@ Status Member::resume() {
 Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
   openings_->word.forget();
   const Call call = whole_call(8);
-  const bool awaited = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
-  return go<Load::kOneWord>(awaited, value, data, WholeWord{fold, context});
+  const bool attend = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
+  return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
 }
 
 Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {

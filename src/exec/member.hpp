@@ -9,59 +9,14 @@
 #include "exec/block_request.hpp"
 #include "exec/call.hpp"
 #include "exec/crew.hpp"
-#include "exec/cursor.hpp"
 #include "exec/fold.hpp"
 #include "exec/patience.hpp"
+#include "exec/spacing.hpp"
 #include "exec/team.hpp"
+#include "exec/team_memory.hpp"
 #include "sync/status_line.hpp"
 
 namespace fermata::exec {
-
-// The memory that a program's offsets refer to: one region of a team's segment, and its doors.
-struct TeamMemory {
-  std::byte* region = nullptr;
-  DoorLine* doors = nullptr;                            // of the members
-  const std::atomic<std::uint32_t>* fence = nullptr;    // the team's full_fence
-  std::uint32_t root = 0;
-  OsCalls calls;
-
-  using Counter = std::atomic<std::uint64_t>;
-  Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
-  Counter& word(std::uint32_t offset) const { return header(offset); }
-  Counter& credit(std::uint32_t offset) const { return header(offset); }
-  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
-    return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
-  }
-  // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
-  std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
-  Door<RealAtomics>& door(const Step& step) const {
-    if (step.rings == 1) return doors[swapped(step.door)].door;
-    return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
-  }
-  bool full_fence() const {
-    return fence->load(std::memory_order_relaxed) != 0;  // order: see Member::join
-  }
-  [[gnu::always_inline]] bool must_wake(const Step& step) const {
-    return step.rings != 0 && is_armed<RealAtomics>(door(step), full_fence());
-  }
-  void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
-  void ring(const Step& step) {
-    if (must_wake(step)) [[unlikely]] wake(step);
-  }
-};
-
-using TeamCursor = Cursor<RealAtomics, TeamMemory>;
-
-// The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
-struct Openings {
-  TeamCursor::Opening barrier;
-  TeamCursor::Opening word;
-  TeamCursor::Opening whole;  // of one word with a fold of the caller's own
-  // The call that `word` is for: arguments that make sense.
-  std::size_t count = 0;
-  std::uint32_t type = 0;
-  std::uint32_t op = 0;
-};
 
 class Member;
 using IdleHook = int (*)(void* context);
@@ -184,6 +139,9 @@ class Member {
   }
   std::uint64_t calls() const { return sequence_; }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
+  // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
+  void find_spacing() { spacing_.start(sequence_); }
+  std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs'
   // The call from which on the owner of this member wants to look at its placement again.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
@@ -224,6 +182,7 @@ class Member {
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
+    if (sequence_ >= spacing_.next()) [[unlikely]] turn_spacing();
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
   }
@@ -238,6 +197,7 @@ class Member {
     openings_->word.forget();
     openings_->whole.forget();
   }
+  [[gnu::noinline, gnu::cold]] void turn_spacing();
   Status refusal() const;
 
   static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
@@ -288,9 +248,9 @@ class Member {
   static Call whole_call(std::uint32_t bytes) { return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes}; }
   bool follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
   template <Load L, class Folds>
-  Status go(bool awaited, std::uint64_t value, void* out, Folds fold);
+  Status go(bool attend, std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
-  Status wake_and_go(std::uint64_t value, void* out, Folds fold);
+  Status attend_and_go(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
   Status go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
@@ -421,6 +381,7 @@ class Member {
   std::atomic<const void*> holder_{nullptr};  // the thread that has it
   CrewPlace place_;
   Patience patience_;
+  Spacing spacing_;
   std::uint64_t ended_ = 0;            // requests
   std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set
   std::int64_t pending_ns_ = 0;        // since when none has ended

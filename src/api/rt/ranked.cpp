@@ -119,6 +119,7 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
 [[gnu::noinline, gnu::cold]] Entry* settle(Entry* entry) {
   const os::ErrnoKept kept;
   entry->reserved->settle();
+  entry->reserved->find_spacing();
   entry->reserved->keep_openings_in(&entry->openings);
   entry->settled = entry->reserved;
   return entry;

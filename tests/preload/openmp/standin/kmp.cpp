@@ -41,7 +41,7 @@ STANDIN_EXPORT void __kmpc_fork_call(void*, std::int32_t count, Task* task, ...)
   standin::run(team, [&](standin::Team&) {
     std::int32_t thread = 0;
     std::int32_t rank = standin::where.rank;
-    call_with(static_cast<std::size_t>(count), task, &thread, &rank, arguments, std::index_sequence<7, 15, 67, 1027>());
+    call_with(static_cast<std::size_t>(count), task, &thread, &rank, arguments, std::index_sequence<5, 15, 67, 1027>());
   });
 }
 

@@ -1,0 +1,64 @@
+// What a team's cursors walk: its memory, and the first signals of a member's next calls.
+#ifndef FERMATA_EXEC_TEAM_MEMORY_HPP
+#define FERMATA_EXEC_TEAM_MEMORY_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "exec/cursor.hpp"
+#include "exec/program.hpp"
+#include "exec/team.hpp"
+#include "sync/atomics.hpp"
+#include "sync/doorbell.hpp"
+
+namespace fermata::exec {
+
+// The memory that a program's offsets refer to: one region of a team's segment, and its doors.
+struct TeamMemory {
+  std::byte* region = nullptr;
+  DoorLine* doors = nullptr;                            // of the members
+  const std::atomic<std::uint32_t>* fence = nullptr;    // the team's full_fence
+  std::uint32_t root = 0;
+  OsCalls calls;
+
+  using Counter = std::atomic<std::uint64_t>;
+  Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
+  Counter& word(std::uint32_t offset) const { return header(offset); }
+  Counter& credit(std::uint32_t offset) const { return header(offset); }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
+    return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
+  }
+  // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
+  std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
+  Door<RealAtomics>& door(const Step& step) const {
+    if (step.rings == 1) return doors[swapped(step.door)].door;
+    return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
+  }
+  bool full_fence() const {
+    return fence->load(std::memory_order_relaxed) != 0;  // order: see Member::join
+  }
+  [[gnu::always_inline]] bool must_wake(const Step& step) const {
+    return step.rings != 0 && is_armed<RealAtomics>(door(step), full_fence());
+  }
+  void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
+  void ring(const Step& step) {
+    if (must_wake(step)) [[unlikely]] wake(step);
+  }
+};
+
+using TeamCursor = Cursor<RealAtomics, TeamMemory>;
+
+// The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
+struct Openings {
+  TeamCursor::Opening barrier;
+  TeamCursor::Opening word;
+  TeamCursor::Opening whole;  // of one word with a fold of the caller's own
+  // The call that `word` is for: arguments that make sense.
+  std::size_t count = 0;
+  std::uint32_t type = 0;
+  std::uint32_t op = 0;
+};
+
+}  // namespace fermata::exec
+#endif
