@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "commands.hpp"
@@ -63,7 +64,7 @@ Choice choose(const Arguments& a) {
   std::vector<std::string> wanted;
   if (a.preloads == "auto") {
     const auto objects = loaded_objects(a.command[0]);
-    if (!objects) throw CommandError(objects.error().message);
+    if (!objects) return {{}, objects.error().message};  // whoever executes it says what is wrong
     const auto program = elf_symbols(objects->front());
     if (!program || !program->dynamic) return {{}, objects->front() + " is not dynamically linked: preloads cannot reach it"};
     for (const Preload& p : kPreloads) {
@@ -135,9 +136,46 @@ void place(const Arguments& a) {
 }
 
 pid_t child = -1;
-void forward(int signal) {
-  if (child > 0) kill(child, signal);
+
+// What a process sends to us alone is passed on. What the terminal sends reaches the whole foreground group by itself: it comes from the
+// kernel.
+void forward(int signal, siginfo_t* from, void*) {
+  if (child > 0 && from->si_code <= 0) kill(child, signal);
 }
+
+// Around a child's life: our signals are its own, none comes between, and what was ignored stays ignored at both.
+class SignalsPassed {
+ public:
+  SignalsPassed() {
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int s : kPassed) sigaddset(&all, s);
+    sigprocmask(SIG_BLOCK, &all, &mask_);
+    for (std::size_t i = 0; i < std::size(kPassed); ++i) sigaction(kPassed[i], nullptr, &before_[i]);
+  }
+  ~SignalsPassed() { restore(); }
+  SignalsPassed(const SignalsPassed&) = delete;
+  SignalsPassed& operator=(const SignalsPassed&) = delete;
+
+  // In the parent, once `child` is known.
+  void pass() {
+    struct sigaction passing = {};
+    passing.sa_sigaction = forward;
+    passing.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (std::size_t i = 0; i < std::size(kPassed); ++i)
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kPassed[i], &passing, nullptr);
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  void restore() {
+    for (std::size_t i = 0; i < std::size(kPassed); ++i) sigaction(kPassed[i], &before_[i], nullptr);
+    sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+
+ private:
+  static constexpr int kPassed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  sigset_t mask_;
+  struct sigaction before_[std::size(kPassed)] = {};
+};
 
 struct Ended {
   int status = 0;
@@ -147,17 +185,16 @@ struct Ended {
 // Runs it as a child that gets our signals. `silent`: its standard output goes nowhere.
 Ended run_child(const Arguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory, bool silent) {
   const auto begin = std::chrono::steady_clock::now();
+  SignalsPassed signals;
   child = fork();
   if (child < 0) throw CommandError(fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) {
-    for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) signal(s, SIG_DFL);
+    signals.restore();
     if (silent && freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
     set_environment(a, libraries, stats_directory);
     execute(a.command);
   }
-  // Ctrl-C reaches the whole foreground group by itself; what is sent to us alone is passed on.
-  for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) signal(s, forward);
-  for (const int s : {SIGINT, SIGQUIT}) signal(s, SIG_IGN);
+  signals.pass();
   Ended ended;
   rusage usage{};
   while (wait4(child, &ended.status, 0, &usage) < 0 && errno == EINTR) {
@@ -181,6 +218,13 @@ Ended run_child(const Arguments& a, const std::vector<std::string>& libraries, c
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 125);
 }
 
+// By whoever wants no further run either.
+bool is_interrupted(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int by = WTERMSIG(status);
+  return by == SIGINT || by == SIGQUIT || by == SIGTERM || by == SIGHUP;
+}
+
 void write_json(const std::string& path, const nlohmann::ordered_json& out) {
   const auto written = write_file_atomically(path, out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   if (!written) throw CommandError(written.error().message);
@@ -192,8 +236,10 @@ void compare(const Arguments& a, const Choice& choice) {
   for (int i = 0; i < a.compare; ++i) {
     // Who goes first changes: what a first run warms up must not favour one side.
     Ended sides[2];
-    for (const int side : {i % 2, 1 - i % 2})
+    for (const int side : {i % 2, 1 - i % 2}) {
       sides[side] = run_child(a, side == 1 ? choice.libraries : std::vector<std::string>{}, "", i > 0 || side == 0);
+      if (is_interrupted(sides[side].status)) end_like(sides[side].status);
+    }
     status = sides[1].status;
     wall.push_back(sides[0].wall_s / std::max(1e-9, sides[1].wall_s));
     cpu.push_back(sides[0].cpu_s / std::max(1e-9, sides[1].cpu_s));

@@ -1,5 +1,5 @@
 /* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The first one comes so many microseconds late. */
+ * The first one comes so many microseconds late. A fifth argument: the barrier is PTHREAD_PROCESS_SHARED. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +30,10 @@ int main(int argc, char** argv) {
   const int status = argc > 3 ? atoi(argv[3]) : 0;
   late = argc > 4 ? (useconds_t)atoi(argv[4]) : 0;
   pthread_t threads[64];
-  if (n < 1 || n > 64 || pthread_barrier_init(&barrier, NULL, (unsigned)n) != 0) return 99;
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  if (argc > 5) pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  if (n < 1 || n > 64 || pthread_barrier_init(&barrier, &attributes, (unsigned)n) != 0) return 99;
   for (int i = 1; i < n; ++i)
     if (pthread_create(&threads[i], NULL, meet, NULL) != 0) return 98;
   meet(&late);
