@@ -1,0 +1,37 @@
+/* Does a thread that waits at a barrier sleep? Counted in the times that it gave its CPU up since it had nothing to do; a yield is none. */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <time.h>
+
+#include "crew.h"
+
+static pthread_barrier_t barrier;
+static long slept;
+
+static long sleeps(void) {
+  struct rusage usage;
+  CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+  return usage.ru_nvcsw;
+}
+
+static void* waiter(void* argument) {
+  (void)argument;
+  pthread_barrier_wait(&barrier); /* whatever the first one looks up is no wait */
+  const long before = sleeps();
+  pthread_barrier_wait(&barrier);
+  slept = sleeps() - before;
+  return NULL;
+}
+
+int main(void) {
+  const struct timespec while_ago = {0, 200000000};
+  struct crew crew;
+  CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
+  crew_start(&crew, 1, waiter);
+  pthread_barrier_wait(&barrier);
+  nanosleep(&while_ago, NULL);
+  pthread_barrier_wait(&barrier);
+  crew_join(&crew);
+  puts(slept > 0 ? "slept" : "awake");
+  return 0;
+}
