@@ -26,17 +26,16 @@ constinit Pool Pools::all[kMaxLeaves + 1] = {};
 
 // One word for few members, or for all of one domain; a leaf has at least kLeaf. Chosen by the papers' fan-in, not by measurements:
 // no machine with several domains was at hand.
-static std::uint32_t leaves_for(std::uint32_t count) {
+std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
   constexpr std::uint32_t kLeaf = 4;
   if (count <= kFanIn) return 1;
-  const std::uint32_t known = domains();
-  const std::uint32_t wanted = known < count / kLeaf ? known : count / kLeaf;
+  const std::uint32_t wanted = domains < count / kLeaf ? domains : count / kLeaf;
   return wanted < kMaxLeaves ? wanted : kMaxLeaves;
 }
 
 Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   const int saved = errno;  // what is asked of the system on the way may not exist
-  std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count);
+  std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count, count <= kFanIn ? 1 : domains());
   if (leaves == 1 && !shape.completion) leaves = 0;
   std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));
   if (memory == nullptr) return Status::kMemory;

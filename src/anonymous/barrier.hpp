@@ -29,6 +29,9 @@ class OsCalls {
   std::uint32_t times_ = 0;
 };
 
+// The leaves of a barrier of `count` where CPUs are in so many localities.
+std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
+
 // How a barrier is made, beyond its count. Tests force what a machine would not ask for.
 struct Shape {
   bool completion = false;

@@ -65,12 +65,12 @@ struct ModelTree {
   using Barrier = anonymous::Tree<ModelAtomics, ModelTree, AnonymousOs<N>>;
 
   anonymous::Domain<ModelAtomics> domains[Leaves];
-  anonymous::Node<ModelAtomics> root;
+  anonymous::Node<ModelAtomics> nodes[Leaves <= anonymous::kFanIn ? 1 : anonymous::kInnerNodes];
   anonymous::Members<ModelAtomics> all;
   AnonymousOs<N> os;
 
   anonymous::Domain<ModelAtomics>& domain(std::uint32_t d) { return domains[d]; }
-  anonymous::Node<ModelAtomics>& inner(std::uint32_t) { return root; }
+  anonymous::Node<ModelAtomics>& inner(std::uint32_t i) { return nodes[Leaves <= anonymous::kFanIn ? 0 : i]; }
   anonymous::Members<ModelAtomics>& members() { return all; }
   std::uint32_t leaves() const { return Leaves; }
 
@@ -86,9 +86,9 @@ struct ModelTree {
   std::uint32_t entry(unsigned member) const { return Crowd ? 0 : member % Leaves; }
   // `step` is what a completer does before the others go on.
   template <class Step>
-  Arrival arrive(unsigned member, Step&& step) {
+  Arrival arrive(unsigned member, Step&& step, std::uint32_t arrivals = 1) {
     return barrier().arrive(
-        entry(member), 1,
+        entry(member), arrivals,
         [&](std::uint64_t token) {
           step();
           barrier().release(token);
@@ -183,6 +183,31 @@ struct StepSuite : rl::test_suite<StepSuite<Memory>, 2> {
       RL_ASSERT(steps(RL_INFO) == episode);
     }
   }
+};
+
+// Two members, each with half of the arrivals of a tree whose leaves need more than one group, meet twice.
+template <class Memory, std::uint32_t Each>
+struct HalvesSuite : rl::test_suite<HalvesSuite<Memory, Each>, 2> {
+  Memory memory;
+  std::array<std::array<rl::var<std::uint64_t>, 2>, 2> written;
+  ModelAtomics::Atomic<std::uint32_t> filled{0};
+
+  void before() {
+    memory.prepare();
+    for (auto& pair : written)
+      for (auto& word : pair) word(RL_INFO) = 0;
+  }
+  void thread(unsigned member) {
+    memory.os.enter(member);
+    for (std::uint64_t episode = 1; episode <= 2; ++episode) {
+      written[member][episode % 2](RL_INFO) = episode;
+      const Arrival arrival = memory.arrive(member, [] {}, Each);
+      if (arrival.last) ModelAtomics::add_relaxed(filled, std::uint32_t{1});
+      await<false>(memory.of(member), arrival.token, memory.os);
+      for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
+    }
+  }
+  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
 };
 
 // The last member drops in the second episode (the first, if it is alone with another); the others go on.

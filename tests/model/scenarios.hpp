@@ -54,6 +54,7 @@ inline std::vector<Scenario> anonymous_scenarios() {
       beside("anonymous_tree_alone", "one arrival a phase, two leaves", bounded(3), run<AloneSuite<ModelTree<2, 1, 2>>>),
       beside("anonymous_tree_strangers", "three threads, two arrivals a phase", bounded(3), run<StrangerSuite<ModelTree<3, 2, 2>, false>>),
       beside("anonymous_tree_drop3", "one of three drops", bounded(2), run<DropSuite<ModelTree<3, 3, 2>, 3>>),
+      beside("anonymous_tree_levels", "nine leaves in two groups under a root", bounded(3), run<HalvesSuite<ModelTree<2, 10, 9>, 5>>),
       beside("anonymous_tree_recycle", "memory used again before all have left", bounded(2), run<RecycleSuite<ModelTree<3, 3, 2>>>),
       beside("anonymous_pool", "entries of a pool taken and given back", bounded(6), run<FreeListSuite>),
   };

@@ -6,9 +6,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
+#include "../../own_folder.hpp"
 #include "crew.hpp"
 #include "os/os.hpp"
 
@@ -26,6 +28,64 @@ TEST(Machine, EveryCpuHasALocality) {
   }
   for (const bool used : seen) EXPECT_TRUE(used);
   EXPECT_LT(current_domain(), domains());
+}
+
+// Localities as a machine with such files has them.
+class OtherMachine : public ::testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& content) {
+    const std::filesystem::path path = folder_.path() / "sys/devices/system/cpu" / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << content;
+  }
+  void share_cache(int cpu, const std::string& with) { write("cpu" + std::to_string(cpu) + "/cache/index3/shared_cpu_list", with + "\n"); }
+  std::vector<int> localities(std::int32_t cpus) {
+    std::vector<std::uint8_t> of(static_cast<std::size_t>(cpus), 77);
+    count_ = os::locality_domains(of.data(), cpus, folder_.path().c_str());
+    return {of.begin(), of.end()};
+  }
+
+  const test::OwnFolder folder_;
+  std::int32_t count_ = 0;
+};
+
+// A thread that may run on one CPU says nothing about the others: what is online counts.
+TEST_F(OtherMachine, CpusThatShareACacheAreALocality) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  std::int32_t first = 0;
+  os::affinity_list(&first, 1);
+  ASSERT_EQ(os::pin_thread(first), Status::kOk);
+  write("online", "0-5\n");
+  share_cache(0, "0,3-4");
+  share_cache(1, "1-2");
+  share_cache(5, "5");
+  EXPECT_EQ(localities(8), (std::vector<int>{0, 1, 1, 0, 0, 2, 0, 0}));  // those that are not there are in the first one
+  EXPECT_EQ(count_, 3);
+  write("online", "0-6\n");  // one of which nothing is known: no locality can be trusted
+  EXPECT_EQ(localities(8), std::vector<int>(8, 0));
+  EXPECT_EQ(count_, 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST_F(OtherMachine, LocalitiesAreThoseOfTheCpusThatThisThreadMayUse) {
+  std::vector<std::int32_t> cpus(1024);
+  const std::int32_t count = os::affinity_list(cpus.data(), 1024);
+  if (count < 2) GTEST_SKIP() << "one CPU";
+  cpus.resize(static_cast<std::size_t>(std::min(count, 1024)));
+  for (const std::int32_t cpu : cpus) share_cache(cpu, std::to_string(cpu));
+  const std::vector<int> of = localities(4096);
+  EXPECT_EQ(count_, count <= 64 ? count : 1);  // more are one: a barrier has no more leaves
+  EXPECT_EQ(of[static_cast<std::size_t>(cpus[1])], count <= 64 ? 1 : 0);
+}
+
+TEST(Machine, ALeafForEachLocalityThatHasAShare) {
+  for (const std::uint32_t domains : {1U, 2U, 64U}) EXPECT_EQ(leaves_for(8, domains), 1U);  // few threads: one word
+  EXPECT_EQ(leaves_for(64, 1), 1U);
+  EXPECT_EQ(leaves_for(64, 2), 2U);
+  EXPECT_EQ(leaves_for(64, 12), 12U);
+  EXPECT_EQ(leaves_for(9, 12), 2U);  // at least four to a leaf
+  EXPECT_EQ(leaves_for(1U << 30, 1000), kMaxLeaves);
 }
 
 TEST(Machine, TheCurrentCpuIsTheOneThatTheThreadIsPinnedTo) {

@@ -45,6 +45,14 @@ TEST(Meet, EveryCountInATree) {
   }
 }
 
+// All come from one domain: what its leaf does not take goes to the neighbours', or the phase would never end.
+TEST(Meet, EveryCountAtOneLeaf) {
+  for (const std::uint32_t leaves : {2U, 3U, 9U}) {
+    for (const int n : {2, 3, 8, 9, 20, 33})
+      check_meetings(n, 60 / kScale + 3, {.completion = n % 2 == 0, .leaves = leaves, .entry = [] { return 0U; }});
+  }
+}
+
 TEST(Meet, WithRandomDelays) {
   for (const int n : {2, 5, 16}) {
     check_meetings(n, 1000 / kScale, {}, 100);
