@@ -5,6 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define FERMATA_KNOWS_SINGLE 1
+#endif
+
 #include <cerrno>
 #include <climits>
 
@@ -33,6 +38,14 @@ bool register_fence(bool shared) {
       shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
   return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
+
+// While it has one thread, the process is registered in 4 us; later the kernel waits until every CPU has been elsewhere: 11 ms. So it is
+// done when the library is loaded, by whoever may need it: the thread that makes the first team of an OpenMP program is not alone any more.
+#ifdef FERMATA_KNOWS_SINGLE
+__attribute__((constructor)) static void register_early() {
+  if (__libc_single_threaded) register_fence(false);
+}
+#endif
 
 void heavy_fence(bool shared) {
   const ErrnoKept kept;
