@@ -1,9 +1,12 @@
 /* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The first one comes so many microseconds late. A fifth argument: the barrier is PTHREAD_PROCESS_SHARED. */
+ * The first one comes so many microseconds late. A fifth argument: shared, the
+ * barrier is PTHREAD_PROCESS_SHARED; fork, a child does the same beside us. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static pthread_barrier_t barrier;
@@ -32,13 +35,16 @@ int main(int argc, char** argv) {
   pthread_t threads[64];
   pthread_barrierattr_t attributes;
   pthread_barrierattr_init(&attributes);
-  if (argc > 5) pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  const char* const how = argc > 5 ? argv[5] : "";
+  if (strcmp(how, "shared") == 0) pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  const pid_t child = strcmp(how, "fork") == 0 ? fork() : -1;
   if (n < 1 || n > 64 || pthread_barrier_init(&barrier, &attributes, (unsigned)n) != 0) return 99;
   for (int i = 1; i < n; ++i)
     if (pthread_create(&threads[i], NULL, meet, NULL) != 0) return 98;
   meet(&late);
   for (int i = 1; i < n; ++i) pthread_join(threads[i], NULL);
   pthread_barrier_destroy(&barrier);
+  if (child > 0 && waitpid(child, NULL, 0) != child) return 97;
   int seen = 0;
   if (scanf("%d", &seen) == 1) printf("read %d\n", seen);
   fflush(stdout);
