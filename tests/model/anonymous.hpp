@@ -242,8 +242,8 @@ struct DropSuite : rl::test_suite<DropSuite<Memory, N>, static_cast<rl::thread_i
 
 // A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, which it uses alone; others
 // still leave the first.
-template <class Memory>
-struct RecycleSuite : rl::test_suite<RecycleSuite<Memory>, 3> {
+template <class Memory, bool Parks = false>
+struct RecycleSuite : rl::test_suite<RecycleSuite<Memory, Parks>, 3> {
   Memory memory;
   std::array<rl::var<std::uint64_t>, 3> written;
 
@@ -255,7 +255,7 @@ struct RecycleSuite : rl::test_suite<RecycleSuite<Memory>, 3> {
     memory.os.enter(member);
     written[member](RL_INFO) = 1;
     const Arrival arrival = memory.arrive(member);
-    await<false>(memory.of(member), arrival.token, memory.os);
+    await<Parks>(memory.of(member), arrival.token, memory.os);
     for (auto& word : written) RL_ASSERT(word(RL_INFO) == 1);
     if (member != 0 || arrival.last) return;
     memory.finished();
