@@ -9,7 +9,6 @@
 
 #include "noted.hpp"
 #include "real.hpp"
-#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -174,7 +173,7 @@ FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
   const void* site = __builtin_return_address(0);
-  if (watched) [[unlikely]] return in_planned_watched(place, site, [=] { return meet(place); }) ? 1 : 0;
+  if (is_timed(place, site)) [[unlikely]] return in_planned_timed(place, site, [=] { return meet(place); }) ? 1 : 0;
   return meet(place) ? 1 : 0;
 }
 
@@ -182,6 +181,7 @@ FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t 
   const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
   if (!place.planned) return 0;
   const void* site = __builtin_return_address(0);
-  if (watched) [[unlikely]] return in_planned_watched(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
+  if (is_timed(place, site)) [[unlikely]]
+    return in_planned_timed(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
   return allreduce(place, data, bytes, fold, context) ? 1 : 0;
 }

@@ -13,7 +13,6 @@
 
 #include "noted.hpp"
 #include "real.hpp"
-#include "watch.hpp"
 
 namespace fermata::preload {
 namespace {

@@ -6,6 +6,7 @@
 #define FERMATA_PRELOAD_OPENMP_NOTED_HPP
 
 #include "region.hpp"
+#include "watch.hpp"
 
 namespace fermata::preload {
 
@@ -39,8 +40,14 @@ extern __thread Here here[2] __attribute__((tls_model("initial-exec"), visibilit
 // While it lives the calling thread is there. Regions nest.
 class Stay {
  public:
-  Stay(RunTime library, Here now) : here_(here[static_cast<int>(library)]), before_(here_) { here_ = now; }
-  ~Stay() { here_ = before_; }
+  Stay(RunTime library, Here now) : here_(here[static_cast<int>(library)]), before_(here_) {
+    here_ = now;
+    count_anew();
+  }
+  ~Stay() {
+    here_ = before_;
+    count_anew();
+  }
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
 

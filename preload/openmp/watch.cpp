@@ -24,15 +24,17 @@ __thread Own own = {};
 
 stats::Wait planned_wait(Place place, const void* site) {
   const std::uint64_t serial = place.region->serial;
-  if (own.serial != serial) {  // of this region, or so long ago that others came between
+  if (own.serial != serial) {
     own = {};
     own.serial = serial;
-    own.calls = fermata_ranked_calls(place.team(), place.rank);
+    own.next = fermata_ranked_calls(place.team(), place.rank);
   }
-  stats::Wait wait({nullptr, site, place.region->size, nullptr}, place.region->arrivals, own.calls++,
+  const std::uint64_t number = own.next - own.left;
+  stats::Wait wait({nullptr, site, place.region->size, nullptr}, place.region->arrivals, number,
                    [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team(), text, capacity); });
-  own.next = stats::next_sampled(own.calls);
-  if (wait.record() != nullptr) own.seen[place_of(site)] = {site, serial, wait.record()};
+  own.next = stats::next_sampled(number + 1);
+  own.left = own.next - number - 1;
+  if (wait.record() != nullptr) own.seen[place_of(site)] = {site, wait.record()};
   return wait;
 }
 

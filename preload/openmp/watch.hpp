@@ -9,19 +9,22 @@ namespace fermata::preload {
 
 extern bool watched;  // written at load
 
-// What a thread counts with. Numbers are the team's calls of this rank so far, which all its threads have made alike, whatever
-// regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this rank.
+// What a thread counts with, in one region. Numbers are the team's calls of this rank so far, which all its threads have made alike,
+// whatever regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this
+// rank.
 struct Own {
-  std::uint64_t serial;  // of the region that the rest is of
-  std::uint64_t calls;
+  std::uint64_t serial;  // of the region that the rest is of; 0: none
   std::uint64_t next;    // the number of the next call that is timed
+  std::uint64_t left;    // calls before that one
   struct Seen {
     const void* site;
-    std::uint64_t serial;
     stats::Record* record;
   } seen[8];
 };
 extern __thread Own own __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// The calling thread goes into a region, or out of one.
+inline void count_anew() { own.serial = own.left = 0; }
 
 inline std::size_t place_of(const void* site) {
   const auto address = reinterpret_cast<std::uintptr_t>(site);
@@ -43,30 +46,29 @@ class LeftWait {
   bool counts_;
 };
 
-// True: counted, since nothing is timed and the record is at hand. As few instructions as can be, and no frame: all members pay for each.
+// True: counted, since it is not to be timed and the record is at hand. As few instructions as can be, and no frame: all members pay for
+// each.
 inline bool count_untimed(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
-  if (seen.serial != place.region->serial || seen.site != site || own.calls == own.next) [[unlikely]] return false;
-  ++own.calls;
+  if (own.left == 0 || seen.site != site) [[unlikely]] return false;
+  --own.left;
   ++seen.record->calls;
   if (place.rank == 0) ++seen.record->episodes;
   return true;
 }
 
+// meet() says whether it has been done.
 template <class Meet>
-[[gnu::noinline]] bool in_planned_timed(Place place, const void* site, Meet&& meet) {
+[[gnu::noinline]] bool in_planned_timed(Place place, const void* site, Meet meet) {
   stats::Wait wait = planned_wait(place, site);
   const bool met = meet();
   met ? wait.end_untold(place.rank == 0) : wait.cancel();
   return met;
 }
 
-// With statistics, a planned one: meet() says whether it has been done.
-template <class Meet>
-[[gnu::noinline]] bool in_planned_watched(Place place, const void* site, Meet meet) {
-  if (!count_untimed(place, site)) [[unlikely]] return in_planned_timed(place, site, meet);
-  return meet();  // if it fails, the team's last call has been counted
-}
+// Is this planned one to be timed, by in_planned_timed()? Else it is counted, if anything is; if it then fails, the team's last call has
+// been.
+inline bool is_timed(Place place, const void* site) { return watched && !count_untimed(place, site); }
 
 template <class Real>
 [[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
@@ -76,15 +78,16 @@ template <class Real>
 }
 
 template <class Real>
-[[gnu::noinline]] void at_barrier_watched(Place place, const void* site, Real real) {
-  if (!place.planned || !in_planned_watched(place, site, [=] { return meet(place); })) at_barrier_left(place, site, real);
+[[gnu::noinline]] void at_barrier_timed(Place place, const void* site, Real real) {
+  if (!in_planned_timed(place, site, [place] { return meet(place); })) at_barrier_left(place, site, real);
 }
 
 // What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for others stands between one
 // barrier's last look and the next one's signal.
 template <class Real>
 inline void at_barrier(Place place, const void* site, Real real) {
-  if (watched || !place.planned) [[unlikely]] return at_barrier_watched(place, site, real);
+  if (!place.planned) [[unlikely]] return at_barrier_left(place, site, real);
+  if (is_timed(place, site)) [[unlikely]] return at_barrier_timed(place, site, real);
   if (!meet(place)) [[unlikely]] at_barrier_left(place, site, real);
 }
 
