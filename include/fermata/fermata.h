@@ -158,6 +158,9 @@ FERMATA_API int fermata_member_count(const fermata_member* member); /* members o
 FERMATA_API int fermata_member_set_timeout(fermata_member* member, double seconds);
 /* What to call while this member waits, with `user`; NULL: nothing. */
 FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user);
+/* How long this member may sleep between two calls of its idle hook: an eighth of the time that it has waited so far, at least 50 us and
+ * at most `seconds`; <= 0: up to 20 ms (the default). For hooks that drive something which others wait for. */
+FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 /* Goes on with the operation that a timeout or an idle hook left outstanding. */
 FERMATA_API int fermata_resume(fermata_member* member);
 /* Who is in which call: text, one line per member. *length as in fermata_plan_text. */

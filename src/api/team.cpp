@@ -279,6 +279,13 @@ int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook,
   return FERMATA_OK;
 }
 
+int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
+  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
+  member->member->set_idle_sleep(to_ns(seconds));
+  return FERMATA_OK;
+}
+
 int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) {
   if (length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;

@@ -137,6 +137,8 @@ class Member {
     hook_ = hook;
     hook_context_ = context;
   }
+  // While the hook is set: the longest sleep between two of its calls.
+  void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
@@ -150,6 +152,7 @@ class Member {
     timeout_ns_ = other.timeout_ns_;
     hook_ = other.hook_;
     hook_context_ = other.hook_context_;
+    idle_sleep_ns_ = other.idle_sleep_ns_;
   }
   Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
   // Ranks that this member's wait may be for: text for errors and reports.
@@ -395,6 +398,7 @@ class Member {
   std::int64_t timeout_ns_ = 0;
   IdleHook hook_ = nullptr;
   void* hook_context_ = nullptr;
+  std::int64_t idle_sleep_ns_ = 0;  // 0: as long as may be
   char detail_[240] = {};
 };
 

@@ -238,6 +238,12 @@ Status Member::wait_with(Policy& policy, What what) {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
         if (others && limit > kWithRequestsNs) limit = kWithRequestsNs;
+        // What the hook serves is served soon at first, and costs an eighth of a long wait's time to answer.
+        if (hook_ != nullptr && idle_sleep_ns_ > 0) {
+          const std::int64_t soon = view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
+          const std::int64_t most = soon < idle_sleep_ns_ ? soon : idle_sleep_ns_;
+          if (limit > most) limit = most;
+        }
         what.park(limit < 1000 ? 1000 : limit);
         break;
       }

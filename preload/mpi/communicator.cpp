@@ -1,0 +1,220 @@
+#include "communicator.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "pool.hpp"
+#include "real.hpp"
+#include "types.hpp"
+
+namespace fermata::preload {
+
+std::atomic<State*> cache[kCached];
+bool several_threads = false;
+
+namespace {
+
+constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
+
+int keyval = MPI_KEYVAL_INVALID;
+int* host_of = nullptr;  // of each rank of MPI_COMM_WORLD: the first rank of its host
+int world_size = 0;
+MPI_Group world_group = MPI_GROUP_NULL;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+State* states = nullptr;  // all, freed ones for the next communicator; under lock
+std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
+
+State* new_state() {
+  pthread_mutex_lock(&lock);
+  State* s = states;
+  // order: relaxed: under lock
+  while (s != nullptr && (s->users != 0 || s->comm.load(std::memory_order_relaxed) != MPI_COMM_NULL)) s = s->next;
+  if (s == nullptr) {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, alignof(State), sizeof(State)) == 0) {
+      s = new (memory) State;
+      s->next = states;
+      states = s;
+    }
+  }
+  if (s != nullptr) ++s->users;  // until it is published
+  pthread_mutex_unlock(&lock);
+  return s;
+}
+
+void publish(State& s, MPI_Comm comm) {
+  pthread_mutex_lock(&lock);
+  --s.users;
+  ++(s.member != nullptr ? accelerated : not_accelerated);
+  s.comm.store(comm, std::memory_order_relaxed);  // order: relaxed: the store below publishes it
+  pthread_mutex_unlock(&lock);
+  cache[cache_slot(comm)].store(&s, std::memory_order_release);  // order: release: what it holds is there; pairs with find()
+}
+
+// Nobody will use it any more: the team goes back.
+void let_go(State& s) {
+  if (s.pooled != nullptr) give_back(s.pooled, s.reason != nullptr);
+  s.pooled = nullptr;
+  s.member = nullptr;
+}
+
+int freed(MPI_Comm comm, int, void* value, void*) {
+  auto* s = static_cast<State*>(value);
+  std::atomic<State*>& slot = cache[cache_slot(comm)];
+  State* expected = s;
+  slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);  // order: relaxed: who frees it is the last user
+  s->kinds = 0;
+  pthread_mutex_lock(&lock);
+  const bool last = s->users == 0;
+  if (last) let_go(*s);
+  s->comm.store(MPI_COMM_NULL, std::memory_order_relaxed);  // order: relaxed: under lock
+  pthread_mutex_unlock(&lock);
+  return MPI_SUCCESS;
+}
+
+// The ranks in MPI_COMM_WORLD; false: some are of another world.
+bool world_ranks(MPI_Comm comm, int size, int* ranks, int* own) {
+  MPI_Group group = MPI_GROUP_NULL;
+  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
+  for (int r = 0; r < size; ++r) own[r] = r;
+  const int rc = PMPI_Group_translate_ranks(group, size, own, world_group, ranks);
+  PMPI_Group_free(&group);
+  for (int r = 0; rc == MPI_SUCCESS && r < size; ++r)
+    if (ranks[r] == MPI_UNDEFINED) return false;
+  return rc == MPI_SUCCESS;
+}
+
+// Why the library is to do it, as all ranks know without a word; null: nothing speaks against it. `ranks`: to be freed.
+const char* unfit(MPI_Comm comm, State& s, int** ranks) {
+  int inter = 0;
+  if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return "an intercommunicator";
+  PMPI_Comm_size(comm, &s.size);
+  PMPI_Comm_rank(comm, &s.rank);
+  if (s.size == 1) return "one rank";
+  if (s.size > kMostMembers) return "more than 1024 ranks";
+  if (settings.kinds == 0) return "FERMATA_MPI_COLLECTIVES selects none";
+  *ranks = static_cast<int*>(malloc(2 * static_cast<std::size_t>(s.size) * sizeof(int)));
+  if (*ranks == nullptr) abort();
+  if (!world_ranks(comm, s.size, *ranks, *ranks + s.size)) return "ranks of another MPI_COMM_WORLD";
+  for (int r = 0; r < s.size; ++r)
+    if (host_of[(*ranks)[r]] != host_of[(*ranks)[0]]) return "its ranks are on several hosts";
+  return nullptr;
+}
+
+// Each rank's host by the first rank on it. Collective.
+bool find_hosts() {
+  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  host_of = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
+  MPI_Comm host = MPI_COMM_NULL;
+  if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS) return false;
+  int first = rank;
+  real.Bcast(&first, 1, MPI_INT, 0, host);
+  PMPI_Comm_free(&host);
+  if (settings.fake_hosts > 0) {
+    const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
+    const int pretended = rank / each * each;
+    if (pretended > first) first = pretended;
+  }
+  return real.Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
+}  // namespace
+
+State* find_slowly(MPI_Comm comm) {
+  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return nullptr;
+  void* value = nullptr;
+  int there = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS || there == 0) return nullptr;
+  auto* s = static_cast<State*>(value);
+  cache[cache_slot(comm)].store(s, std::memory_order_release);  // order: release: as publish(); pairs with find()
+  return s;
+}
+
+void set_up(MPI_Comm comm) {
+  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
+  State* const s = new_state();
+  if (s == nullptr) abort();
+  s->kinds = 0;
+  s->ours = s->left = 0;
+  s->size = s->rank = 0;
+  s->pooled = nullptr;
+  int* ranks = nullptr;
+  s->reason = unfit(comm, *s, &ranks);
+  if (s->reason == nullptr) s->pooled = take_team(comm, ranks, s->size, s->rank, &s->reason);
+  free(ranks);
+  s->member = s->pooled != nullptr ? s->pooled->member : nullptr;
+  if (s->member != nullptr) {
+    s->kinds = settings.kinds;
+    if (s->size > kMostAlltoall) s->kinds &= ~(1u << kAlltoall);
+  }
+  publish(*s, comm);
+  PMPI_Comm_set_attr(comm, keyval, s);
+  if (!settings.verbose || s->rank != 0 || s->size < 2) return;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  say("communicator %s of %d ranks: %s", name[0] != '\0' ? name : "without a name", s->size,
+      s->member != nullptr ? "a team of this host" : s->reason);
+}
+
+void start_up() {
+  fill_type_table();
+  if (PMPI_Comm_dup(MPI_COMM_SELF, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
+  if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+  if (!find_hosts() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
+    say("this MPI library cannot be asked for its hosts: everything stays its own");
+    keyval = MPI_KEYVAL_INVALID;
+    return;
+  }
+  set_up(MPI_COMM_WORLD);
+  set_up(MPI_COMM_SELF);
+}
+
+// Everybody is here, so nobody needs anybody's part any more.
+void shut_down() {
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  real.Barrier(MPI_COMM_WORLD);
+  std::uint64_t ours = 0, left = 0;
+  for (State* s = states; s != nullptr; s = s->next) {
+    ours += s->ours;
+    left += s->left;
+    s->kinds = 0;
+    s->pooled = nullptr;
+    s->member = nullptr;
+    // order: relaxed: behind the last collective
+    const MPI_Comm comm = s->comm.exchange(MPI_COMM_NULL, std::memory_order_relaxed);
+    if (comm == MPI_COMM_NULL) continue;
+    cache[cache_slot(comm)].store(nullptr, std::memory_order_relaxed);  // order: likewise
+    PMPI_Comm_delete_attr(comm, keyval);
+  }
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    say("rank 0: %llu communicators with a team, %llu without; collectives: %llu by Fermata, %llu by the library",
+        static_cast<unsigned long long>(accelerated), static_cast<unsigned long long>(not_accelerated),
+        static_cast<unsigned long long>(ours), static_cast<unsigned long long>(left));
+  drop_teams();
+  PMPI_Comm_free_keyval(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+  PMPI_Group_free(&world_group);
+  if (private_comm != MPI_COMM_NULL) PMPI_Comm_free(&private_comm);
+  free(host_of);
+  host_of = nullptr;
+}
+
+int failed(State& s, int status) {
+  // order: relaxed: this call's own communicator
+  const MPI_Comm comm = s.comm.load(std::memory_order_relaxed);
+  say("rank %d of %d: %s: %s", s.rank, s.size, fermata_status_string(status), fermata_error_detail());
+  if (s.reason == nullptr && status != FERMATA_ERR_ARGUMENT) s.reason = "its team is broken";
+  const int code = status == FERMATA_ERR_MEMORY ? MPI_ERR_NO_MEM : status == FERMATA_ERR_ARGUMENT ? MPI_ERR_ARG : MPI_ERR_OTHER;
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+}  // namespace fermata::preload

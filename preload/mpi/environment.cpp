@@ -1,0 +1,103 @@
+// MPI_Init and MPI_Finalize, and everything that makes communicators.
+#include <string.h>
+
+#include "communicator.hpp"
+#include "real.hpp"
+
+namespace fermata::preload {
+namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* kLibrary = "Open MPI";
+#else
+constexpr const char* kLibrary = "MPICH";
+#endif
+
+// The program may be linked to another library than this copy was built for: then its handles are not ours.
+bool is_ours() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(version, &length);
+  if (strstr(version, kLibrary) != nullptr) return true;
+  say_always("this program's MPI library is not %s: preload the other libfermata-mpi", kLibrary);
+  return false;
+}
+
+void initialized(int rc) {
+  if (rc != MPI_SUCCESS || settings.disabled || !is_ours()) return;
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  several_threads = level == MPI_THREAD_MULTIPLE;
+  start_up();
+}
+
+int made(int rc, const MPI_Comm* comm) {
+  if (rc == MPI_SUCCESS) set_up(*comm);
+  return rc;
+}
+
+}  // namespace
+}  // namespace fermata::preload
+
+using namespace fermata::preload;
+
+FERMATA_MPI_MAKERS(FERMATA_INTERCEPT)
+FERMATA_MPI_ENVIRONMENT(FERMATA_INTERCEPT)
+
+extern "C" {
+
+int MPI_Init(int* argc, char*** argv) {
+  const int rc = real.Init(argc, argv);
+  initialized(rc);
+  return rc;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int rc = real.Init_thread(argc, argv, required, provided);
+  initialized(rc);
+  return rc;
+}
+
+int MPI_Finalize() {
+  shut_down();
+  return real.Finalize();
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) { return made(real.Comm_dup(comm, out), out); }
+
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* out) { return made(real.Comm_dup_with_info(comm, info, out), out); }
+
+int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) { return made(real.Comm_split(comm, colour, key, out), out); }
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
+  return made(real.Comm_split_type(comm, type, key, info, out), out);
+}
+
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) { return made(real.Comm_create(comm, group, out), out); }
+
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
+  return made(real.Comm_create_group(comm, group, tag, out), out);
+}
+
+int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int reorder, MPI_Comm* out) {
+  return made(real.Cart_create(comm, dimensions, sizes, periods, reorder, out), out);
+}
+
+int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) { return made(real.Cart_sub(comm, remains, out), out); }
+
+int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* out) {
+  return made(real.Graph_create(comm, nodes, index, edges, reorder, out), out);
+}
+
+int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations, const int* weights,
+                          MPI_Info info, int reorder, MPI_Comm* out) {
+  return made(real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out), out);
+}
+
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights, int out_degree,
+                                   const int* destinations, const int* out_weights, MPI_Info info, int reorder, MPI_Comm* out) {
+  return made(real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations, out_weights, info, reorder,
+                                              out), out);
+}
+
+}  // extern "C"

@@ -1,0 +1,24 @@
+// The MPI library that this copy is built for. All of preload/mpi is compiled once for each.
+#ifndef FERMATA_PRELOAD_MPI_MPI_HPP
+#define FERMATA_PRELOAD_MPI_MPI_HPP
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+// FERMATA_INTERCEPT(Barrier), before its definition: our MPI_Barrier is the program's. Open MPI's Fortran bindings call the PMPI functions, so these are ours, too;
+// MPICH's call the MPI ones. The library's own is real.Barrier (real.hpp).
+#define FERMATA_VISIBLE(name) extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) MPI_##name;
+#ifdef OPEN_MPI
+#define FERMATA_INTERCEPT(name) \
+  FERMATA_VISIBLE(name)         \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(PMPI_##name) PMPI_##name;
+#else
+#define FERMATA_INTERCEPT(name) FERMATA_VISIBLE(name)
+#endif
+
+#if defined(MPICH) && MPI_VERSION >= 4
+#define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c, and persistent collectives
+#endif
+
+#endif

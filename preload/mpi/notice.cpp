@@ -1,0 +1,83 @@
+#include "notice.hpp"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace fermata::preload {
+
+Settings settings;
+
+namespace {
+
+constexpr const char* kNames[kKinds] = {"barrier", "bcast",     "reduce",   "allreduce",      "gather", "scatter",
+                                        "allgather", "alltoall", "reduce_scatter", "scan", "exscan"};
+
+bool environment_says(const char* name) {
+  const char* value = getenv(name);
+  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
+}
+
+// One write, so that lines of several processes do not mix. errno is the program's.
+void write_line(const char* format, va_list arguments) {
+  constexpr char kBegin[] = "fermata-mpi: ";
+  char line[500];
+  const int saved = errno;
+  memcpy(line, kBegin, sizeof kBegin);
+  constexpr std::size_t kAt = sizeof kBegin - 1;
+  const int length = vsnprintf(line + kAt, sizeof line - kAt - 1, format, arguments);
+  if (length > 0) {
+    std::size_t end = kAt + static_cast<std::size_t>(length);
+    if (end > sizeof line - 2) end = sizeof line - 2;
+    line[end] = '\n';
+    if (write(STDERR_FILENO, line, end + 1) < 0) {
+      // Nowhere to say it.
+    }
+  }
+  errno = saved;
+}
+
+std::uint32_t kinds_in(const char* list) {
+  std::uint32_t kinds = 0;
+  while (*list != '\0') {
+    const std::size_t length = strcspn(list, ",");
+    std::uint32_t found = strncmp(list, "all", length) == 0 && length == 3 ? (1u << kKinds) - 1 : 0;
+    for (std::uint32_t k = 0; k < kKinds; ++k)
+      if (strlen(kNames[k]) == length && strncmp(list, kNames[k], length) == 0) found = 1u << k;
+    if (found == 0 && length != 0 && !(length == 4 && strncmp(list, "none", 4) == 0))
+      say_always("FERMATA_MPI_COLLECTIVES: '%.*s' is none of barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, "
+                 "reduce_scatter, scan, exscan, all, none", static_cast<int>(length), list);
+    kinds |= found;
+    list += length + (list[length] == ',' ? 1 : 0);
+  }
+  return kinds;
+}
+
+__attribute__((constructor(102))) void read_environment() {
+  settings.disabled = environment_says("FERMATA_DISABLE");
+  settings.verbose = environment_says("FERMATA_VERBOSE");
+  if (const char* list = getenv("FERMATA_MPI_COLLECTIVES"); list != nullptr && !settings.disabled) settings.kinds = kinds_in(list);
+  if (const char* hosts = getenv("FERMATA_FAKE_HOSTS")) settings.fake_hosts = atoi(hosts);
+}
+
+}  // namespace
+
+void say(const char* format, ...) {
+  if (!settings.verbose) return;
+  va_list arguments;
+  va_start(arguments, format);
+  write_line(format, arguments);
+  va_end(arguments);
+}
+
+void say_always(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  write_line(format, arguments);
+  va_end(arguments);
+}
+
+}  // namespace fermata::preload

@@ -1,0 +1,27 @@
+// What FERMATA_VERBOSE=1 says on stderr, and the settings of the environment.
+#ifndef FERMATA_PRELOAD_MPI_NOTICE_HPP
+#define FERMATA_PRELOAD_MPI_NOTICE_HPP
+
+#include <cstdint>
+
+namespace fermata::preload {
+
+// In the order of FERMATA_MPI_COLLECTIVES; those on blocks of different sizes go with their plain ones.
+enum Kind : std::uint32_t {
+  kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kAlltoall, kReduceScatter, kScan, kExscan, kKinds
+};
+
+struct Settings {
+  bool disabled = false;
+  bool verbose = false;
+  std::uint32_t kinds = (1u << kKinds) - 1;  // a bit for each that may be Fermata's
+  int fake_hosts = 0;                        // > 0: the ranks are taken for those of so many hosts, in blocks; for tests
+};
+extern Settings settings;  // written at load
+
+// One line, where FERMATA_VERBOSE=1; say_always: in any case.
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void say_always(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace fermata::preload
+#endif

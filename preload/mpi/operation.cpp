@@ -1,0 +1,296 @@
+#include "operation.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "notice.hpp"
+
+namespace fermata::preload {
+namespace {
+
+constexpr int kNone = -1;
+constexpr int kAll = -2;
+
+bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
+
+// Where blocks of a side begin and end, as addresses.
+struct Range {
+  std::uintptr_t begin = 0, end = 0;
+};
+Range range_of(const Side& side, int blocks) {
+  Layout layout;
+  if (is_in_place(side) || !layout_of(side.type, &layout)) return {};
+  Range range{UINTPTR_MAX, 0};
+  const auto at = reinterpret_cast<std::uintptr_t>(side.at);
+  if (!side.counts.given()) return {at, at + static_cast<std::uintptr_t>(side.count * blocks * layout.extent)};
+  for (int b = 0; b < blocks; ++b) {
+    if (side.counts[b] == 0) continue;
+    const auto begin = at + static_cast<std::uintptr_t>(side.displacements[b] * layout.extent);
+    const auto end = begin + static_cast<std::uintptr_t>(side.counts[b] * layout.extent);
+    if (begin < range.begin) range.begin = begin;
+    if (end > range.end) range.end = end;
+  }
+  return range;
+}
+bool meet(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
+
+}  // namespace
+
+char* Operation::take(std::size_t bytes) {
+  void* memory = malloc(bytes != 0 ? bytes : 1);
+  if (memory == nullptr) {
+    say_always("no memory for %zu bytes", bytes);
+    abort();
+  }
+  taken_[taken_count_++] = memory;
+  return static_cast<char*>(memory);
+}
+
+void Operation::release() {
+  for (int i = 0; i < taken_count_; ++i) free(taken_[i]);
+  taken_count_ = 0;
+}
+
+// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
+Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes,
+                                       MPI_Aint* lowest) {
+  const bool fits = sizes_used_ + 2 * blocks <= 4 * kInline;
+  Blocks out;
+  out.counts = fits ? sizes_ + sizes_used_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  out.displacements = out.counts + blocks;
+  if (fits) sizes_used_ += 2 * blocks;
+  *lowest = 0;
+  if (!together)
+    for (int b = 0; b < blocks; ++b)
+      if (side.counts[b] != 0 && side.displacements[b] < *lowest) *lowest = static_cast<MPI_Aint>(side.displacements[b]);
+  *bytes = 0;
+  for (int b = 0; b < blocks; ++b) {
+    out.counts[b] = static_cast<std::size_t>(side.counts[b]) * layout.size;
+    const MPI_Count from_lowest = side.counts[b] != 0 && !together ? side.displacements[b] - *lowest : 0;
+    out.displacements[b] = together ? *bytes : static_cast<std::size_t>(from_lowest) * layout.size;
+    *bytes += out.counts[b];
+  }
+  return out;
+}
+
+bool Operation::set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy) {
+  std::size_t bytes = 0;
+  MPI_Aint lowest = 0;
+  const bool together = copy || !layout.dense;
+  const Blocks b = blocks_of(side, layout, blocks, together, &bytes, &lowest);
+  op_.in_counts = b.counts;
+  op_.in_displacements = b.displacements;
+  op_.in = static_cast<const char*>(side.at) + lowest * layout.extent;
+  if (!together) return side.at != nullptr || bytes == 0;
+  char* const packed = take(bytes);
+  op_.in = packed;
+  for (int i = 0; i < blocks; ++i)
+    check(pack(static_cast<const char*>(side.at) + side.displacements[i] * layout.extent, side.counts[i], side.type, layout,
+               packed + b.displacements[i]));
+  return true;
+}
+
+// `blocks` blocks of side.count elements each, or irregular ones. False: a mistake.
+bool Operation::set_in(const Side& side, int blocks, bool copy) {
+  Layout layout;
+  if (!layout_of(side.type, &layout)) return false;
+  if (side.counts.given()) {
+    for (int b = 0; b < blocks; ++b)
+      if (side.counts[b] < 0) return false;
+    return side.displacements.given() && set_irregular_in(side, layout, blocks, copy);
+  }
+  if (side.count < 0) return false;
+  op_.in = side.at;
+  if (layout.dense && !copy) return side.at != nullptr || side.count == 0 || layout.size == 0;
+  char* const packed = take(static_cast<std::size_t>(side.count * blocks) * layout.size);
+  op_.in = packed;
+  check(pack(side.at, side.count * blocks, side.type, layout, packed));
+  return true;
+}
+
+bool Operation::set_irregular_out(const Side& side, const Layout& layout, int blocks, int own) {
+  std::size_t bytes = 0;
+  MPI_Aint lowest = 0;
+  const Blocks b = blocks_of(side, layout, blocks, !layout.dense, &bytes, &lowest);
+  op_.out_counts = b.counts;
+  op_.out_displacements = b.displacements;
+  op_.out = static_cast<char*>(const_cast<void*>(side.at)) + lowest * layout.extent;
+  if (layout.dense) return side.at != nullptr || bytes == 0;
+  packed_ = take(bytes);
+  op_.out = packed_;
+  blocks_ = blocks;
+  for (int i = 0; i < blocks; ++i)
+    if (own == kAll || own == i)
+      check(pack(static_cast<const char*>(side.at) + side.displacements[i] * layout.extent, side.counts[i], side.type, layout,
+                 packed_ + b.displacements[i]));
+  return true;
+}
+
+// own: the block that is input as well, kNone or kAll.
+bool Operation::set_out(const Side& side, int blocks, int own) {
+  if (!layout_of(side.type, &layout_)) return false;
+  to_ = side;
+  if (side.counts.given()) {
+    for (int b = 0; b < blocks; ++b)
+      if (side.counts[b] < 0) return false;
+    return side.displacements.given() && set_irregular_out(side, layout_, blocks, own);
+  }
+  if (side.count < 0) return false;
+  op_.out = const_cast<void*>(side.at);
+  if (layout_.dense) return side.at != nullptr || side.count == 0 || layout_.size == 0;
+  const std::size_t each = static_cast<std::size_t>(side.count) * layout_.size;
+  packed_ = take(each * static_cast<std::size_t>(blocks));
+  op_.out = packed_;
+  blocks_ = blocks;
+  if (own == kAll) check(pack(side.at, side.count * blocks, side.type, layout_, packed_));
+  if (own >= 0)
+    check(pack(static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type, layout_,
+               packed_ + each * static_cast<std::size_t>(own)));
+  return true;
+}
+
+bool Operation::prepare_data(const State& s, const Arguments& a) {
+  const bool root = s.rank == a.root;
+  op_.type = FERMATA_UINT8;
+  op_.irregular = a.irregular;
+  const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
+  const bool counts_out = a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
+  if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
+  switch (a.collective) {
+    case FERMATA_DO_BROADCAST:
+      if (!set_out(a.out, 1, root ? kAll : kNone)) return false;
+      if (root) blocks_ = 0;
+      op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
+      return true;
+    case FERMATA_DO_GATHER: {
+      Layout layout;
+      const bool own = root && is_in_place(a.in);
+      if (root && !set_out(a.out, s.size, own ? s.rank : kNone)) return false;
+      if (own) {
+        op_.in = FERMATA_IN_PLACE;
+        op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
+        return true;
+      }
+      const bool copy = root && op_.irregular && meet(range_of(a.in, 1), range_of(a.out, s.size));
+      if (!layout_of(a.in.type, &layout) || !set_in(a.in, 1, copy)) return false;
+      op_.count = static_cast<std::size_t>(a.in.count) * layout.size;
+      return true;
+    }
+    case FERMATA_DO_SCATTER: {
+      const bool own = root && is_in_place(a.out);
+      if (!own && !set_out(a.out, 1, kNone)) return false;
+      const bool copy = root && !own && op_.irregular && meet(range_of(a.out, 1), range_of(a.in, s.size));
+      if (root && !set_in(a.in, s.size, copy)) return false;
+      op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
+      if (!own) return true;
+      Layout layout;
+      layout_of(a.in.type, &layout);
+      op_.out = FERMATA_IN_PLACE;
+      op_.count = op_.irregular ? op_.in_counts[s.rank] : static_cast<std::size_t>(a.in.count) * layout.size;
+      return true;
+    }
+    case FERMATA_DO_ALLGATHER: {
+      const bool own = is_in_place(a.in);
+      if (!set_out(a.out, s.size, own ? s.rank : kNone)) return false;
+      op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
+      op_.in = FERMATA_IN_PLACE;
+      return own || set_in(a.in, 1, op_.irregular && meet(range_of(a.in, 1), range_of(a.out, s.size)));
+    }
+    case FERMATA_DO_ALLTOALL: {
+      const bool own = is_in_place(a.in);
+      if (!set_out(a.out, s.size, own ? kAll : kNone)) return false;
+      if (!op_.irregular) op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
+      if (!own) return set_in(a.in, s.size, op_.irregular && meet(range_of(a.in, s.size), range_of(a.out, s.size)));
+      op_.in = FERMATA_IN_PLACE;
+      op_.in_counts = op_.out_counts;
+      op_.in_displacements = op_.out_displacements;
+      return true;
+    }
+    default: return false;
+  }
+}
+
+bool Operation::prepare_reduction(const State& s, const Arguments& a) {
+  if (!reduction_of(a.out.type, a.op, &reduction_) || a.out.count < 0) return false;
+  const bool at_root = a.collective == FERMATA_DO_REDUCE;
+  const bool gets = !at_root || s.rank == a.root;
+  const int blocks_in = a.collective == FERMATA_DO_REDUCE_SCATTER ? s.size : 1;
+  op_.count = static_cast<std::size_t>(a.out.count) * reduction_.parts;
+  if (reduction_.type >= 0) {
+    op_.type = reduction_.type;
+    op_.op = reduction_.op;
+  } else {
+    op_.element = reduction_.element;
+    op_.fold = fold_by_library;
+    op_.user = &reduction_;
+    op_.ordered = reduction_.commutes ? FERMATA_ANY_ORDER : FERMATA_RANK_ORDER;
+  }
+  Side in = a.in;
+  in.type = a.out.type;
+  in.count = a.out.count;
+  const bool in_place = is_in_place(a.in) && gets;
+  if (is_in_place(a.in) && !gets) return false;
+  if (a.out.count == 0) {
+    op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
+    op_.out = const_cast<void*>(a.out.at);
+    return true;
+  }
+  if (!reduction_.packed) {
+    op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
+    op_.out = gets ? const_cast<void*>(a.out.at) : nullptr;
+    return op_.in != nullptr && (!gets || op_.out != nullptr);
+  }
+  if (gets && !set_out(a.out, 1, kNone)) return false;
+  // An exclusive scan leaves the first rank's memory as it is.
+  if (a.collective == FERMATA_DO_EXSCAN && s.rank == 0) blocks_ = 0;
+  if (in_place) in.at = a.out.at;
+  return set_in(in, blocks_in, false);
+}
+
+bool Operation::prepare(const State& s, const Arguments& a) {
+  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE || a.collective == FERMATA_DO_GATHER ||
+                      a.collective == FERMATA_DO_SCATTER;
+  if (rooted && (a.root < 0 || a.root >= s.size)) return false;
+  op_.collective = a.collective;
+  op_.root = a.root;
+  switch (a.collective) {
+    case FERMATA_DO_REDUCE:
+    case FERMATA_DO_ALLREDUCE:
+    case FERMATA_DO_REDUCE_SCATTER:
+    case FERMATA_DO_SCAN:
+    case FERMATA_DO_EXSCAN: return prepare_reduction(s, a);
+    default: return prepare_data(s, a);
+  }
+}
+
+int Operation::execute(State& s) const {
+  const fermata_operation& o = op_;
+  fermata_member* const m = s.member;
+  if (o.irregular != 0 || o.fold != nullptr) return fermata_execute(m, &o);
+  switch (o.collective) {  // these ride on lines where they are small
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_GATHER: return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_SCATTER: return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
+    default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
+  }
+}
+
+int Operation::finish() {
+  if (blocks_ == 0) return error_;
+  char* const at = static_cast<char*>(const_cast<void*>(to_.at));
+  if (!to_.counts.given()) {
+    check(unpack(packed_, at, to_.count * blocks_, to_.type, layout_));
+    return error_;
+  }
+  for (int i = 0; i < blocks_; ++i)
+    check(unpack(packed_ + op_.out_displacements[i], at + to_.displacements[i] * layout_.extent, to_.counts[i], to_.type, layout_));
+  return error_;
+}
+
+}  // namespace fermata::preload

@@ -1,0 +1,89 @@
+// A collective's arguments made into one of Fermata's operations: elements without gaps where they lie, all others packed.
+#ifndef FERMATA_PRELOAD_MPI_OPERATION_HPP
+#define FERMATA_PRELOAD_MPI_OPERATION_HPP
+
+#include <fermata/fermata.h>
+
+#include "communicator.hpp"
+#include "reduction.hpp"
+#include "types.hpp"
+
+namespace fermata::preload {
+
+// Counts or displacements as MPI has them, of either width. (MPI_Count and MPI_Aint are the same on 64-bit machines.)
+struct Numbers {
+  const int* narrow = nullptr;
+  const MPI_Count* wide = nullptr;
+  bool given() const { return narrow != nullptr || wide != nullptr; }
+  MPI_Count operator[](int i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
+};
+
+// `count` elements, or blocks by `counts` and `displacements`.
+struct Side {
+  const void* at = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Numbers counts = {}, displacements = {};
+};
+
+// Broadcast: the data are in `out`. Reductions: type and count are those of `out`.
+struct Arguments {
+  int collective = 0;  // enum fermata_collective
+  Side in = {}, out = {};
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+  bool irregular = false;  // one of the v functions
+};
+
+// An operation that is ready to run, with everything that it points to.
+class Operation {
+ public:
+  Operation() = default;
+  ~Operation() { release(); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from mistakes.
+  bool prepare(const State& state, const Arguments& arguments);
+  // What went wrong after prepare() had decided: MPI's error; 0: nothing.
+  int error() const { return error_; }
+  const fermata_operation& get() const { return op_; }
+  int execute(State& state) const;  // and wait
+  // Unpacks what came. MPI's error.
+  int finish();
+
+ private:
+  struct Blocks {
+    std::size_t* counts;
+    std::size_t* displacements;
+  };
+  bool prepare_data(const State& state, const Arguments& a);
+  bool prepare_reduction(const State& state, const Arguments& a);
+  bool set_in(const Side& side, int blocks, bool copy);
+  bool set_out(const Side& side, int blocks, int own);
+  bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
+  bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
+  Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest);
+  char* take(std::size_t bytes);
+  void release();
+  void check(int rc) {
+    if (error_ == 0) error_ = rc;
+  }
+
+  static constexpr int kInline = 16;  // ranks whose counts need no memory
+  fermata_operation op_ = FERMATA_OPERATION_INIT;
+  Reduction reduction_;
+  // What finish() unpacks, and from where.
+  Side to_;
+  Layout layout_ = {};
+  char* packed_ = nullptr;
+  int blocks_ = 0;
+  int error_ = 0;
+  void* taken_[6];
+  int taken_count_ = 0;
+  std::size_t sizes_[4 * kInline];
+  int sizes_used_ = 0;
+};
+
+}  // namespace fermata::preload
+#endif

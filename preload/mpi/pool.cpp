@@ -1,0 +1,283 @@
+// How a team comes about. The first rank has an unused team of just these ranks, and proposes it by its number; if all have it unused, it
+// is theirs. Else the first rank makes a new one and a thread of it hands out its descriptor, so that nobody who waits for a
+// message of the library waits in vain: all ranks look after the library's progress meanwhile.
+#include "pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "notice.hpp"
+#include "real.hpp"
+
+namespace fermata::preload {
+
+MPI_Comm private_comm = MPI_COMM_NULL;
+
+namespace {
+
+constexpr double kSeconds = 20;       // to hand out a descriptor
+constexpr double kSlice = 0.02;       // of waiting for it, between looks at the library
+constexpr double kHookEvery = 1e-3;   // longest sleep of who waits, beside a library that wants to be driven
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+Pooled* pool = nullptr;  // all, taken or not; under lock
+int teams = 0;           // likewise
+
+struct Offer {
+  enum How : std::int32_t { kNone, kUsed, kNew } how;
+  std::int32_t padding;
+  std::uint64_t id;
+};
+
+struct Serving {
+  fermata_team* team;
+  char name[64];
+  int others;
+  int status;
+  std::atomic<bool> over{false};
+};
+
+void name_of(std::uint64_t id, char (&name)[64]) { snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id)); }
+
+// Of this process, unlike those of all others that may be alive.
+std::uint64_t new_id() {
+  static std::atomic<std::uint32_t> counter{0};
+  const auto process = static_cast<std::uint64_t>(getpid());
+  return process << 32 | (counter.fetch_add(1, std::memory_order_relaxed) + 1);  // order: relaxed: a number, and no more
+}
+
+int most_teams() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return 256;
+  return files.rlim_cur / 4 < 256 ? static_cast<int>(files.rlim_cur / 4) : 256;
+}
+
+bool is_of(const Pooled& p, const int* ranks, int size) {
+  return p.size == size && memcmp(p.ranks, ranks, static_cast<std::size_t>(size) * sizeof *ranks) == 0;
+}
+
+// id 0: any.
+Pooled* take_unused(const int* ranks, int size, std::uint64_t id) {
+  pthread_mutex_lock(&lock);
+  Pooled* p = pool;
+  while (p != nullptr && (p->taken || (id != 0 && p->id != id) || !is_of(*p, ranks, size))) p = p->next;
+  if (p != nullptr) p->taken = true;
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+
+void destroy(Pooled* p) {
+  fermata_member_leave(p->member);
+  fermata_team_destroy(p->team);
+  free(p->ranks);
+  free(p);
+}
+
+// Under lock.
+void unlink(Pooled* p) {
+  Pooled** at = &pool;
+  while (*at != p) at = &(*at)->next;
+  *at = p->next;
+  --teams;
+}
+
+// Room for one more: of those that nobody uses the one that was made first goes. False: there is none.
+bool make_room() {
+  static const int most = most_teams();
+  pthread_mutex_lock(&lock);
+  Pooled* oldest = nullptr;
+  if (teams >= most)
+    for (Pooled* p = pool; p != nullptr; p = p->next)
+      if (!p->taken) oldest = p;
+  if (oldest != nullptr) unlink(oldest);
+  const bool room = teams < most;
+  if (room) ++teams;
+  pthread_mutex_unlock(&lock);
+  if (oldest != nullptr) destroy(oldest);
+  return room;
+}
+
+int idle(fermata_member*, void*) {
+  drive_library();
+  return 0;
+}
+
+void* serve(void* argument) {
+  auto* s = static_cast<Serving*>(argument);
+  s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
+  s->over.store(true, std::memory_order_release);  // order: release: the status is there; pairs with finish_serving()
+  return nullptr;
+}
+
+fermata_team* fetch(const char* name) {
+  fermata_team* team = nullptr;
+  for (double waited = 0; waited < kSeconds; waited += kSlice) {
+    const int status = fermata_team_attach(name, kSlice, &team);
+    if (status == FERMATA_OK) return team;
+    if (status != FERMATA_ERR_TIMEOUT) return nullptr;
+    drive_library();
+  }
+  return nullptr;
+}
+
+Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank) {
+  auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
+  int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
+  fermata_member* member = nullptr;
+  if (made == nullptr || copy == nullptr || fermata_team_join(team, rank, &member) != FERMATA_OK) {
+    say("a team cannot be joined: %s", fermata_error_detail());
+    free(made);
+    free(copy);
+    return nullptr;
+  }
+  memcpy(copy, ranks, static_cast<std::size_t>(size) * sizeof *ranks);
+  fermata_member_set_idle_hook(member, idle, nullptr);
+  fermata_member_set_idle_sleep(member, kHookEvery);
+  *made = {nullptr, id, team, member, size, copy, true};
+  return made;
+}
+
+// The CPU of each rank, where each is bound to one. Collective.
+bool bound_cpus(MPI_Comm comm, int size, int* cpus) {
+  cpu_set_t set;
+  int mine = -1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1)
+    for (int c = 0; c < CPU_SETSIZE; ++c)
+      if (CPU_ISSET(c, &set)) mine = c;
+  real.Allgather(&mine, 1, MPI_INT, cpus, 1, MPI_INT, comm);
+  for (int r = 0; r < size; ++r)
+    if (cpus[r] < 0) return false;
+  return true;
+}
+
+fermata_team* make(int size, const int* cpus) {
+  fermata_team* team = nullptr;
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = size;
+  config.engine = FERMATA_PROCESSES;
+  config.cpus = cpus;
+  if (fermata_team_create(&config, &team) != FERMATA_OK) say("no team of %d: %s", size, fermata_error_detail());
+  return team;
+}
+
+// The leader's part of a new team: made, handed out to all others, joined.
+Pooled* lead(MPI_Comm comm, fermata_team* team, Offer& offer, const int* ranks, int size) {
+  Serving serving;
+  serving.team = team;
+  serving.others = size - 1;
+  name_of(offer.id, serving.name);
+  pthread_t thread;
+  const bool serves = team != nullptr && pthread_create(&thread, nullptr, serve, &serving) == 0;
+  if (!serves) offer.how = Offer::kNone;
+  real.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm);
+  if (!serves) {
+    fermata_team_destroy(team);
+    return nullptr;
+  }
+  // order: acquire: its status; pairs with serve()
+  while (!serving.over.load(std::memory_order_acquire)) {
+    drive_library();
+    usleep(20);
+  }
+  pthread_join(thread, nullptr);
+  if (serving.status != FERMATA_OK) say("the team of %d could not be handed out: %s", size, fermata_status_string(serving.status));
+  Pooled* mine = serving.status == FERMATA_OK ? enter(team, offer.id, ranks, size, 0) : nullptr;
+  if (mine == nullptr) fermata_team_destroy(team);
+  return mine;
+}
+
+Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
+  if (offer.how != Offer::kNew) return nullptr;
+  char name[64];
+  name_of(offer.id, name);
+  fermata_team* team = fetch(name);
+  if (team == nullptr) return nullptr;
+  Pooled* mine = enter(team, offer.id, ranks, size, rank);
+  if (mine == nullptr) fermata_team_destroy(team);
+  return mine;
+}
+
+bool all_have(MPI_Comm comm, bool mine) {
+  int have = mine ? 1 : 0, all = 0;
+  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
+}
+
+Pooled* new_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why) {
+  int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
+  const bool room = make_room();
+  if (!all_have(comm, room && cpus != nullptr)) {
+    *why = "too many communicators with teams are in use";
+    pthread_mutex_lock(&lock);
+    teams -= room;
+    pthread_mutex_unlock(&lock);
+    free(cpus);
+    return nullptr;
+  }
+  const bool bound = bound_cpus(comm, size, cpus);
+  Offer offer{Offer::kNew, 0, rank == 0 ? new_id() : 0};
+  Pooled* mine = nullptr;
+  if (rank == 0) {
+    mine = lead(comm, make(size, bound ? cpus : nullptr), offer, ranks, size);
+  } else {
+    real.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm);
+    mine = follow(offer, ranks, size, rank);
+  }
+  free(cpus);
+  const bool all = all_have(comm, mine != nullptr);
+  pthread_mutex_lock(&lock);
+  if (all) {
+    mine->next = pool;
+    pool = mine;
+  } else {
+    --teams;
+  }
+  pthread_mutex_unlock(&lock);
+  if (all) return mine;
+  if (mine != nullptr) destroy(mine);
+  *why = "a team could not be made";
+  return nullptr;
+}
+
+}  // namespace
+
+Pooled* take_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why) {
+  Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
+  std::uint64_t id = mine != nullptr ? mine->id : 0;
+  real.Bcast(&id, 1, MPI_UINT64_T, 0, comm);
+  if (id != 0) {
+    if (rank != 0) mine = take_unused(ranks, size, id);
+    if (all_have(comm, mine != nullptr)) return mine;
+    if (mine != nullptr) give_back(mine, false);
+  }
+  return new_team(comm, ranks, size, rank, why);
+}
+
+void give_back(Pooled* p, bool broken) {
+  pthread_mutex_lock(&lock);
+  p->taken = false;
+  if (broken) unlink(p);
+  pthread_mutex_unlock(&lock);
+  if (broken) destroy(p);
+}
+
+void drop_teams() {
+  while (pool != nullptr) {
+    Pooled* const p = pool;
+    unlink(p);
+    destroy(p);
+  }
+}
+
+void drive_library() {
+  int there = 0;
+  if (private_comm != MPI_COMM_NULL) PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm, &there, MPI_STATUS_IGNORE);
+}
+
+}  // namespace fermata::preload

@@ -1,0 +1,35 @@
+// Teams of this process: made for communicators, kept for the next one of the same ranks.
+#ifndef FERMATA_PRELOAD_MPI_POOL_HPP
+#define FERMATA_PRELOAD_MPI_POOL_HPP
+
+#include <fermata/fermata.h>
+
+#include <cstdint>
+
+#include "mpi.hpp"
+
+namespace fermata::preload {
+
+struct Pooled {
+  Pooled* next = nullptr;
+  std::uint64_t id = 0;     // the same at all of its members
+  fermata_team* team = nullptr;
+  fermata_member* member = nullptr;
+  int size = 0;
+  int* ranks = nullptr;     // of MPI_COMM_WORLD, in the order of the team's
+  bool taken = false;
+};
+
+// Collective, by all of comm: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why` is set then.
+Pooled* take_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why);
+// By whoever has no outstanding calls in it. `broken`: it will not be used again.
+void give_back(Pooled* pooled, bool broken);
+// All of them.
+void drop_teams();
+// MPI's own communicator for looking after the library's progress; MPI_COMM_NULL: MPI is not initialized.
+extern MPI_Comm private_comm;
+// The library gets on with what it has to do.
+void drive_library();
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,104 @@
+#include "reduction.hpp"
+
+#include <fermata/fermata.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "notice.hpp"
+
+namespace fermata::preload {
+
+PredefinedOp predefined_ops[kPredefinedOps] = {
+    {MPI_SUM, FERMATA_SUM, kInteger | kFloating | kComplex}, {MPI_PROD, FERMATA_PROD, kInteger | kFloating | kComplex},
+    {MPI_MIN, FERMATA_MIN, kInteger | kFloating},            {MPI_MAX, FERMATA_MAX, kInteger | kFloating},
+    {MPI_LAND, FERMATA_LAND, kInteger | kLogical},           {MPI_LOR, FERMATA_LOR, kInteger | kLogical},
+    {MPI_LXOR, -1, kInteger | kLogical},                     {MPI_BAND, FERMATA_AND, kInteger | kBytes},
+    {MPI_BOR, FERMATA_OR, kInteger | kBytes},                {MPI_BXOR, FERMATA_XOR, kInteger | kBytes},
+    {MPI_MINLOC, FERMATA_MINLOC, kPair},                     {MPI_MAXLOC, FERMATA_MAXLOC, kPair},
+};
+
+namespace {
+
+void reduce_local(const void* from, void* onto, std::size_t count, const Reduction& r) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 30;
+  for (std::size_t done = 0; done < count; done += kAtOnce) {
+    const std::size_t some = count - done < kAtOnce ? count - done : kAtOnce;
+    const auto offset = static_cast<MPI_Aint>(done) * r.layout.extent;
+    PMPI_Reduce_local(static_cast<const char*>(from) + offset, static_cast<char*>(onto) + offset, static_cast<int>(some), r.datatype,
+                      r.operation);
+  }
+}
+
+// Elements with gaps, or in another order than they are packed in: unpacked into memory of their own, where the operator may look for
+// everything that lies between them.
+void fold_packed(void* out, const void* left, const void* right, std::size_t count, const Reduction& r) {
+  MPI_Aint low = 0, true_extent = 0;
+  PMPI_Type_get_true_extent(r.datatype, &low, &true_extent);
+  const MPI_Aint extent = r.layout.extent < 0 ? -r.layout.extent : r.layout.extent;
+  const MPI_Aint bytes = extent * static_cast<MPI_Aint>(count) + true_extent;
+  auto* memory = static_cast<char*>(calloc(2, static_cast<std::size_t>(bytes)));
+  if (memory == nullptr) {
+    say_always("no memory to fold %zu elements", count);
+    abort();
+  }
+  const MPI_Aint begin = (r.layout.extent < 0 ? bytes - true_extent : 0) - low;
+  char* const a = memory + begin;
+  char* const b = memory + bytes + begin;
+  const auto elements = static_cast<MPI_Count>(count);
+  unpack(left, a, elements, r.datatype, r.layout);
+  unpack(right, b, elements, r.datatype, r.layout);
+  reduce_local(a, b, count, r);
+  pack(b, elements, r.datatype, r.layout, out);
+  free(memory);
+}
+
+}  // namespace
+
+bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
+  if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
+  out->datatype = type;
+  out->operation = op;
+  if (const PredefinedOp* known = predefined_op(op)) {
+    const Predefined* t = predefined(type);
+    if (t == nullptr || (known->families & t->family) == 0) return false;
+    if (is_plain(*t, *known)) {
+      out->type = t->number;
+      out->op = known->op;
+      out->parts = t->parts;
+    }
+    // Gaps of a predefined pair travel as well: all ranks have the same ones.
+    out->element = t->extent;
+    out->layout = {t->extent, static_cast<MPI_Aint>(t->extent), true};
+    return true;
+  }
+  int commutes = 0;
+  if (!layout_of(type, &out->layout) || PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS) return false;
+  out->commutes = commutes != 0;
+  out->packed = !out->layout.dense;
+  out->element = out->layout.size;
+  return out->element > 0 && out->element <= kMostElement;
+}
+
+void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user) {
+  const auto& r = *static_cast<const Reduction*>(user);
+  if (r.packed) return fold_packed(out, left, right, count, r);
+  // MPI_Reduce_local has its right operand where the result goes.
+  if (out != left) {
+    if (out != right) memcpy(out, right, count * r.element);
+    return reduce_local(left, out, count, r);
+  }
+  char piece[4096];
+  const std::size_t at_once = sizeof piece / r.element;
+  auto* to = static_cast<char*>(out);
+  auto* from = static_cast<const char*>(right);
+  for (std::size_t done = 0; done < count; done += at_once) {
+    const std::size_t some = count - done < at_once ? count - done : at_once;
+    memcpy(piece, from, some * r.element);
+    reduce_local(to, piece, some, r);
+    memcpy(to, piece, some * r.element);
+    to += some * r.element;
+    from += some * r.element;
+  }
+}
+
+}  // namespace fermata::preload

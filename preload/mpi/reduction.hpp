@@ -1,0 +1,51 @@
+// An operator on a datatype: one of Fermata's, or the library's own by MPI_Reduce_local.
+#ifndef FERMATA_PRELOAD_MPI_REDUCTION_HPP
+#define FERMATA_PRELOAD_MPI_REDUCTION_HPP
+
+#include <fermata/fermata.h>
+
+#include <cstddef>
+
+#include "types.hpp"
+
+namespace fermata::preload {
+
+struct Reduction {
+  int type = -1, op = -1;      // Fermata's; type < 0: folded by MPI_Reduce_local
+  std::size_t parts = 1;       // of Fermata's type in an element
+  std::size_t element = 0;     // bytes of an element as it travels
+  bool commutes = true;
+  bool packed = false;         // elements travel without their gaps, and are unpacked to be folded
+  MPI_Datatype datatype = MPI_DATATYPE_NULL;
+  MPI_Op operation = MPI_OP_NULL;
+  Layout layout = {};
+};
+
+inline constexpr std::size_t kMostElement = 4096;  // bytes that Fermata takes for one
+
+struct PredefinedOp {
+  MPI_Op handle;
+  int op;                  // enum fermata_op; -1: Fermata has none
+  std::uint8_t families;   // bits of TypeClass: what it is defined for
+};
+inline constexpr std::size_t kPredefinedOps = 12;
+extern PredefinedOp predefined_ops[kPredefinedOps];  // handles may be addresses that the loader knows
+inline const PredefinedOp* predefined_op(MPI_Op op) {
+  for (const PredefinedOp& known : predefined_ops)
+    if (known.handle == op) return &known;
+  return nullptr;
+}
+// Fermata has this operator for this type, of which an element may have two parts.
+inline bool is_plain(const Predefined& type, const PredefinedOp& op) {
+  return (op.families & type.family) != 0 && op.op >= 0 && type.number >= 0 && (type.family != kComplex || op.op == FERMATA_SUM);
+}
+
+// What is done depends on nothing but what MPI demands to be the same on all ranks: the operator, and the type that it is applied to.
+// False: the library is to do it, or to say what is wrong.
+bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out);
+
+// fermata_operator; user: a Reduction.
+void fold_by_library(void* out, const void* left, const void* right, std::size_t count, void* user);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,184 @@
+#include "types.hpp"
+
+#include <fermata/fermata.h>
+#include <string.h>
+
+#include <initializer_list>
+
+#include "pool.hpp"
+
+namespace fermata::preload {
+
+TypeTable type_table = {};
+
+namespace {
+
+constexpr std::size_t kMostPacked = std::size_t{1} << 30;  // bytes in one call of the library, which counts in int
+
+struct Listed {
+  MPI_Datatype handle;
+  TypeClass family;
+  bool is_signed;
+};
+
+int number_of(const Listed& type, std::size_t size) {
+  switch (type.family) {
+    case kInteger:
+      switch (size) {
+        case 1: return type.is_signed ? FERMATA_INT8 : FERMATA_UINT8;
+        case 2: return type.is_signed ? FERMATA_INT16 : FERMATA_UINT16;
+        case 4: return type.is_signed ? FERMATA_INT32 : FERMATA_UINT32;
+        case 8: return type.is_signed ? FERMATA_INT64 : FERMATA_UINT64;
+        default: return -1;
+      }
+    case kFloating: return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
+    case kComplex: return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
+    case kBytes: return FERMATA_UINT8;
+    case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
+    default: return -1;
+  }
+}
+
+void add(const Listed& listed) {
+  if (listed.handle == MPI_DATATYPE_NULL || type_table.count == sizeof type_table.types / sizeof type_table.types[0]) return;
+  for (unsigned i = 0; i < type_table.count; ++i)
+    if (type_table.types[i].handle == listed.handle) return;
+  int size = 0;
+  MPI_Aint low = 0, extent = 0;
+  if (PMPI_Type_size(listed.handle, &size) != MPI_SUCCESS || size <= 0) return;  // this library has no such type
+  if (PMPI_Type_get_extent(listed.handle, &low, &extent) != MPI_SUCCESS || low != 0) return;
+  const auto bytes = static_cast<std::size_t>(size);
+  const bool is_pair = listed.family == kPair;
+  type_table.types[type_table.count++] = {listed.handle, bytes, static_cast<std::size_t>(extent),
+                                          static_cast<std::int8_t>(is_pair ? -1 : number_of(listed, bytes)),
+                                          static_cast<std::uint8_t>(listed.family == kComplex ? 2 : 1), listed.family};
+}
+
+void add_pair(MPI_Datatype handle, int number, std::size_t extent) {
+  add({handle, kPair, false});
+  Predefined& last = type_table.types[type_table.count - 1];
+  if (last.handle == handle && last.extent == extent) last.number = static_cast<std::int8_t>(number);
+}
+
+void add_numbers() {
+  for (const MPI_Datatype t : {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
+                               MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
+                               MPI_INTEGER8})
+    add({t, kInteger, true});
+  for (const MPI_Datatype t : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
+                               MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T})
+    add({t, kInteger, false});
+  for (const MPI_Datatype t : {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
+    add({t, kFloating, true});
+  for (const MPI_Datatype t : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX,
+                               MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8,
+                               MPI_COMPLEX16})
+    add({t, kComplex, true});
+  for (const MPI_Datatype t : {MPI_C_BOOL, MPI_CXX_BOOL}) add({t, kLogical, false});
+  add({MPI_LOGICAL, kLogical, true});
+  add({MPI_BYTE, kBytes, false});
+  for (const MPI_Datatype t : {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED}) add({t, kNoClass, false});  // moved, not computed with
+}
+
+void add_pairs() {
+  add_pair(MPI_FLOAT_INT, FERMATA_FLOAT_INT, sizeof(fermata_float_int));
+  add_pair(MPI_DOUBLE_INT, FERMATA_DOUBLE_INT, sizeof(fermata_double_int));
+  add_pair(MPI_2INT, FERMATA_INT32_INT, sizeof(fermata_int32_int));
+  add_pair(MPI_LONG_INT, sizeof(long) == 8 ? FERMATA_INT64_INT : FERMATA_INT32_INT,
+           sizeof(long) == 8 ? sizeof(fermata_int64_int) : sizeof(fermata_int32_int));
+  add_pair(MPI_SHORT_INT, FERMATA_INT16_INT, sizeof(fermata_int16_int));
+  add_pair(MPI_2INTEGER, FERMATA_INT32_INT, sizeof(fermata_int32_int));
+  for (const MPI_Datatype t : {MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION}) add({t, kPair, false});
+}
+
+// The first odd multiplier that leaves no two handles in one slot: of 70 in 4,096 about every second does.
+void place_all() {
+  for (std::uint32_t multiplier = 0x9E37'79B1;; multiplier += 2) {
+    memset(type_table.slot, 0, sizeof type_table.slot);
+    unsigned placed = 0;
+    while (placed < type_table.count) {
+      std::uint8_t& slot = type_table.slot[slot_of(bits_of(type_table.types[placed].handle), multiplier)];
+      if (slot != 0) break;
+      slot = static_cast<std::uint8_t>(++placed);
+    }
+    type_table.multiplier = multiplier;
+    if (placed == type_table.count) return;
+  }
+}
+
+// A derived type is dense where it is made of dense ones without gaps and in order. Others may be without gaps, too, but whoever packs
+// them needs no proof.
+bool is_dense(MPI_Datatype type, int depth) {
+  if (const Predefined* known = predefined(type)) return known->size == known->extent;
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  if (depth == 0 || PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || integers > 1 || addresses > 0 || types != 1) return false;
+  int count = 0;
+  MPI_Aint unused = 0;
+  MPI_Datatype inner = MPI_DATATYPE_NULL;
+  if (PMPI_Type_get_contents(type, integers, addresses, types, &count, &unused, &inner) != MPI_SUCCESS) return false;
+  const bool dense = is_dense(inner, depth - 1);
+  PMPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
+  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&inner);
+  return dense;
+}
+
+}  // namespace
+
+void fill_type_table() {
+  add_numbers();
+  add_pairs();
+  place_all();
+}
+
+bool layout_of(MPI_Datatype type, Layout* out) {
+  if (const Predefined* known = predefined(type)) {
+    *out = {known->size, static_cast<MPI_Aint>(known->extent), known->size == known->extent};
+    return true;
+  }
+  if (type == MPI_DATATYPE_NULL) return false;
+  MPI_Count size = 0;
+  MPI_Aint low = 0;
+  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 || PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS) return false;
+  out->size = static_cast<std::size_t>(size);
+  out->dense = low == 0 && out->extent == size && is_dense(type, 4);
+  return true;
+}
+
+int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to) {
+  if (layout.size == 0) return MPI_SUCCESS;
+  const auto at_once = static_cast<MPI_Count>(kMostPacked / layout.size);
+  if (at_once == 0) return MPI_ERR_COUNT;
+  auto* bytes = static_cast<char*>(to);
+  for (MPI_Count done = 0; done < count;) {
+    const MPI_Count some = count - done < at_once ? count - done : at_once;
+    const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
+    int position = 0;
+    const int rc = PMPI_Pack(static_cast<const char*>(from) + done * layout.extent, static_cast<int>(some), type, bytes, length, &position,
+                             private_comm);
+    if (rc != MPI_SUCCESS) return rc;
+    bytes += length;
+    done += some;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
+  if (layout.size == 0) return MPI_SUCCESS;
+  const auto at_once = static_cast<MPI_Count>(kMostPacked / layout.size);
+  if (at_once == 0) return MPI_ERR_COUNT;
+  const auto* bytes = static_cast<const char*>(from);
+  for (MPI_Count done = 0; done < count;) {
+    const MPI_Count some = count - done < at_once ? count - done : at_once;
+    const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
+    int position = 0;
+    const int rc = PMPI_Unpack(bytes, length, &position, static_cast<char*>(to) + done * layout.extent, static_cast<int>(some), type,
+                               private_comm);
+    if (rc != MPI_SUCCESS) return rc;
+    bytes += length;
+    done += some;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace fermata::preload
