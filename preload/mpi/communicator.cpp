@@ -17,6 +17,7 @@ bool several_threads = false;
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
+constexpr int kSaid = 16;  // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
 int* host_of = nullptr;  // of each rank of MPI_COMM_WORLD: the first rank of its host
@@ -153,7 +154,9 @@ void set_up(MPI_Comm comm) {
   }
   publish(*s, comm);
   PMPI_Comm_set_attr(comm, keyval, s);
-  if (!settings.verbose || s->rank != 0 || s->size < 2) return;
+  static std::atomic<int> said{0};
+  // order: relaxed: a count
+  if (!settings.verbose || s->rank != 0 || s->size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid) return;
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
@@ -163,7 +166,8 @@ void set_up(MPI_Comm comm) {
 
 void start_up() {
   fill_type_table();
-  if (PMPI_Comm_dup(MPI_COMM_SELF, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
+  // Not of MPI_COMM_SELF, whose probes look at nothing but its own messages in MPICH.
+  if (real.Comm_dup(MPI_COMM_WORLD, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
   if (!find_hosts() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
