@@ -287,6 +287,10 @@ typedef struct fermata_operation {
 
 /* Does it, as the function of its name would; all members by this, or all by that. */
 FERMATA_API int fermata_execute(fermata_member* member, const fermata_operation* operation);
+/* Split phase with data: a broadcast, reduce or allreduce of at most 56 bytes of a type and operator above begins, and returns at once.
+ * fermata_test and fermata_depart go on with it as with a barrier; the result is there when fermata_depart has returned. The others may
+ * do it by the function of its name. Errors: ARGUMENT, BUSY (another call of this member is outstanding), UNSUPPORTED (anything else). */
+FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operation* operation);
 
 /* begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this
  * member that waits, and in fermata_progress; it may not be freed before it is over. Everything that the operation points to stays until

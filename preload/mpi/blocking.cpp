@@ -1,7 +1,7 @@
 // The blocking collectives.
 #include "blocking.hpp"
 
-#include "operation.hpp"
+#include "begun.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
@@ -11,6 +11,7 @@ namespace {
 template <class Call>
 int by_library(State* s, Call&& call) {
   if (s != nullptr) ++s->left;
+  const Beside beside;
   return call();
 }
 

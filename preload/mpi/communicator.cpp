@@ -26,6 +26,7 @@ MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 State* states = nullptr;  // all, freed ones for the next communicator; under lock
 std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
+std::uint64_t all_ours = 0, all_left = 0;            // collectives of those that were freed; likewise
 
 State* new_state() {
   pthread_mutex_lock(&lock);
@@ -68,6 +69,9 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);  // order: relaxed: who frees it is the last user
   s->kinds = 0;
   pthread_mutex_lock(&lock);
+  all_ours += s->ours;
+  all_left += s->left;
+  s->ours = s->left = 0;
   const bool last = s->users == 0;
   if (last) let_go(*s);
   s->comm.store(MPI_COMM_NULL, std::memory_order_relaxed);  // order: relaxed: under lock
@@ -104,6 +108,12 @@ const char* unfit(MPI_Comm comm, State& s, int** ranks) {
   return nullptr;
 }
 
+// The team of what it is a duplicate of.
+fermata_member* council_of(MPI_Comm parent) {
+  State* const p = parent != MPI_COMM_NULL && !several_threads ? find(parent) : nullptr;
+  return p != nullptr ? p->member : nullptr;
+}
+
 // Each rank's host by the first rank on it. Collective.
 bool find_hosts() {
   PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
@@ -114,11 +124,10 @@ bool find_hosts() {
   if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS) return false;
   int first = rank;
   real.Bcast(&first, 1, MPI_INT, 0, host);
-  PMPI_Comm_free(&host);
+  real.Comm_free(&host);
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
-    const int pretended = rank / each * each;
-    if (pretended > first) first = pretended;
+    first = rank / each * each;
   }
   return real.Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
@@ -135,7 +144,21 @@ State* find_slowly(MPI_Comm comm) {
   return s;
 }
 
-void set_up(MPI_Comm comm) {
+void hold(State& s) {
+  pthread_mutex_lock(&lock);
+  ++s.users;
+  pthread_mutex_unlock(&lock);
+}
+
+void release(State& s) {
+  pthread_mutex_lock(&lock);
+  // order: relaxed: under lock
+  const bool last = --s.users == 0 && s.comm.load(std::memory_order_relaxed) == MPI_COMM_NULL;
+  if (last) let_go(s);
+  pthread_mutex_unlock(&lock);
+}
+
+void set_up(MPI_Comm comm, MPI_Comm parent) {
   if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
   State* const s = new_state();
   if (s == nullptr) abort();
@@ -145,7 +168,7 @@ void set_up(MPI_Comm comm) {
   s->pooled = nullptr;
   int* ranks = nullptr;
   s->reason = unfit(comm, *s, &ranks);
-  if (s->reason == nullptr) s->pooled = take_team(comm, ranks, s->size, s->rank, &s->reason);
+  if (s->reason == nullptr) s->pooled = take_team({comm, council_of(parent)}, ranks, s->size, s->rank, &s->reason);
   free(ranks);
   s->member = s->pooled != nullptr ? s->pooled->member : nullptr;
   if (s->member != nullptr) {
@@ -175,18 +198,19 @@ void start_up() {
     keyval = MPI_KEYVAL_INVALID;
     return;
   }
-  set_up(MPI_COMM_WORLD);
-  set_up(MPI_COMM_SELF);
+  set_up(MPI_COMM_WORLD, MPI_COMM_NULL);
+  set_up(MPI_COMM_SELF, MPI_COMM_NULL);
 }
 
 // Everybody is here, so nobody needs anybody's part any more.
 void shut_down() {
   if (keyval == MPI_KEYVAL_INVALID) return;
   real.Barrier(MPI_COMM_WORLD);
-  std::uint64_t ours = 0, left = 0;
+  std::uint64_t ours = all_ours, left = all_left;
   for (State* s = states; s != nullptr; s = s->next) {
     ours += s->ours;
     left += s->left;
+    s->ours = s->left = 0;
     s->kinds = 0;
     s->pooled = nullptr;
     s->member = nullptr;
@@ -206,7 +230,7 @@ void shut_down() {
   PMPI_Comm_free_keyval(&keyval);
   keyval = MPI_KEYVAL_INVALID;
   PMPI_Group_free(&world_group);
-  if (private_comm != MPI_COMM_NULL) PMPI_Comm_free(&private_comm);
+  if (private_comm != MPI_COMM_NULL) real.Comm_free(&private_comm);
   free(host_of);
   host_of = nullptr;
 }

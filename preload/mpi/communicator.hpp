@@ -13,6 +13,7 @@
 
 namespace fermata::preload {
 
+struct Begun;
 struct Pooled;
 
 struct alignas(64) State {
@@ -26,6 +27,12 @@ struct alignas(64) State {
   std::uint32_t users = 0;                    // requests that outlive the communicator; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken where several threads may call
   State* next = nullptr;                      // of all that there are
+  // Non-blocking collectives (begun.hpp): on lines, not started yet, on blocks, and all.
+  Begun* line = nullptr;
+  Begun* waiting = nullptr;
+  Begun* last_waiting = nullptr;
+  int in_blocks = 0, begun = 0;
+  State* next_active = nullptr;               // of those with any
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
 };
@@ -48,23 +55,36 @@ inline State* find(MPI_Comm comm) {
 }
 
 // Where several threads may call, one at a time uses a member.
-class Entered {
+class Owned {
  public:
-  explicit Entered(State& state) : state_(state) {
+  explicit Owned(State& state) : state_(state) {
     if (several_threads) [[unlikely]] pthread_mutex_lock(&state_.lock);
   }
-  ~Entered() {
+  ~Owned() {
     if (several_threads) [[unlikely]] pthread_mutex_unlock(&state_.lock);
   }
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
 
  private:
   State& state_;
 };
 
-// Collective, by all of a new communicator.
-void set_up(MPI_Comm comm);
+// What was begun on lines comes first. All ranks have begun it by the time they come to their next collective.
+void drain(State& state);
+class Entered : Owned {
+ public:
+  explicit Entered(State& state) : Owned(state) {
+    if (state.line != nullptr) [[unlikely]] drain(state);
+  }
+};
+
+// A request needs it, and does no more.
+void hold(State& state);
+void release(State& state);
+
+// Collective, by all of a new communicator. `parent`: that it is a duplicate of, or MPI_COMM_NULL.
+void set_up(MPI_Comm comm, MPI_Comm parent);
 // By MPI_Init, behind the library's own, and by MPI_Finalize before it.
 void start_up();
 void shut_down();

@@ -49,6 +49,14 @@ char* Operation::take(std::size_t bytes) {
 void Operation::release() {
   for (int i = 0; i < taken_count_; ++i) free(taken_[i]);
   taken_count_ = 0;
+  for (MPI_Datatype& type : kept_)
+    if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
+}
+
+void Operation::keep_types() {
+  if (blocks_ != 0 && predefined(to_.type) == nullptr && PMPI_Type_dup(to_.type, &kept_[0]) == MPI_SUCCESS) to_.type = kept_[0];
+  const bool by_user = op_.fold != nullptr && predefined(reduction_.datatype) == nullptr;
+  if (by_user && PMPI_Type_dup(reduction_.datatype, &kept_[1]) == MPI_SUCCESS) reduction_.datatype = kept_[1];
 }
 
 // A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
@@ -261,6 +269,12 @@ bool Operation::prepare(const State& s, const Arguments& a) {
     case FERMATA_DO_EXSCAN: return prepare_reduction(s, a);
     default: return prepare_data(s, a);
   }
+}
+
+bool Operation::rides() const {
+  if (op_.collective == FERMATA_DO_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
+  const bool may = op_.collective == FERMATA_DO_ALLREDUCE || op_.collective == FERMATA_DO_REDUCE;
+  return may && reduction_.type >= 0 && op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
 }
 
 int Operation::execute(State& s) const {

@@ -49,6 +49,10 @@ class Operation {
   int error() const { return error_; }
   const fermata_operation& get() const { return op_; }
   int execute(State& state) const;  // and wait
+  // fermata_arrive_with() can do it: as all ranks know.
+  bool rides() const;
+  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free.
+  void keep_types();
   // Unpacks what came. MPI's error.
   int finish();
 
@@ -78,6 +82,7 @@ class Operation {
   Layout layout_ = {};
   char* packed_ = nullptr;
   int blocks_ = 0;
+  MPI_Datatype kept_[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
   int error_ = 0;
   void* taken_[6];
   int taken_count_ = 0;

@@ -13,6 +13,7 @@
 
 #include <atomic>
 
+#include "begun.hpp"
 #include "notice.hpp"
 #include "real.hpp"
 
@@ -104,8 +105,9 @@ bool make_room() {
   return room;
 }
 
-int idle(fermata_member*, void*) {
+int idle(fermata_member* member, void*) {
   drive_library();
+  progress_beside(member);
   return 0;
 }
 
@@ -167,8 +169,27 @@ fermata_team* make(int size, const int* cpus) {
   return team;
 }
 
+bool all_have(const Council& council, bool mine) {
+  std::int32_t have = mine ? 1 : 0, all = 0;
+  if (council.member != nullptr) {
+    fermata_allreduce(council.member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
+  } else {
+    real.Allreduce(&have, &all, 1, MPI_INT32_T, MPI_MIN, council.comm);
+  }
+  return all == 1;
+}
+
+// From the first rank to all.
+void tell(const Council& council, void* data, std::size_t bytes) {
+  if (council.member != nullptr) {
+    fermata_broadcast(council.member, data, bytes, 0);
+  } else {
+    real.Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, council.comm);
+  }
+}
+
 // The leader's part of a new team: made, handed out to all others, joined.
-Pooled* lead(MPI_Comm comm, fermata_team* team, Offer& offer, const int* ranks, int size) {
+Pooled* lead(const Council& council, fermata_team* team, Offer& offer, const int* ranks, int size) {
   Serving serving;
   serving.team = team;
   serving.others = size - 1;
@@ -176,7 +197,7 @@ Pooled* lead(MPI_Comm comm, fermata_team* team, Offer& offer, const int* ranks, 
   pthread_t thread;
   const bool serves = team != nullptr && pthread_create(&thread, nullptr, serve, &serving) == 0;
   if (!serves) offer.how = Offer::kNone;
-  real.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm);
+  tell(council, &offer, sizeof offer);
   if (!serves) {
     fermata_team_destroy(team);
     return nullptr;
@@ -204,15 +225,10 @@ Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
   return mine;
 }
 
-bool all_have(MPI_Comm comm, bool mine) {
-  int have = mine ? 1 : 0, all = 0;
-  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
-}
-
-Pooled* new_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why) {
+Pooled* new_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
   const bool room = make_room();
-  if (!all_have(comm, room && cpus != nullptr)) {
+  if (!all_have(council, room && cpus != nullptr)) {
     *why = "too many communicators with teams are in use";
     pthread_mutex_lock(&lock);
     teams -= room;
@@ -220,17 +236,17 @@ Pooled* new_team(MPI_Comm comm, const int* ranks, int size, int rank, const char
     free(cpus);
     return nullptr;
   }
-  const bool bound = bound_cpus(comm, size, cpus);
+  const bool bound = bound_cpus(council.comm, size, cpus);
   Offer offer{Offer::kNew, 0, rank == 0 ? new_id() : 0};
   Pooled* mine = nullptr;
   if (rank == 0) {
-    mine = lead(comm, make(size, bound ? cpus : nullptr), offer, ranks, size);
+    mine = lead(council, make(size, bound ? cpus : nullptr), offer, ranks, size);
   } else {
-    real.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm);
+    tell(council, &offer, sizeof offer);
     mine = follow(offer, ranks, size, rank);
   }
   free(cpus);
-  const bool all = all_have(comm, mine != nullptr);
+  const bool all = all_have(council, mine != nullptr);
   pthread_mutex_lock(&lock);
   if (all) {
     mine->next = pool;
@@ -247,16 +263,16 @@ Pooled* new_team(MPI_Comm comm, const int* ranks, int size, int rank, const char
 
 }  // namespace
 
-Pooled* take_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why) {
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
   Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
   std::uint64_t id = mine != nullptr ? mine->id : 0;
-  real.Bcast(&id, 1, MPI_UINT64_T, 0, comm);
+  tell(council, &id, sizeof id);
   if (id != 0) {
     if (rank != 0) mine = take_unused(ranks, size, id);
-    if (all_have(comm, mine != nullptr)) return mine;
+    if (all_have(council, mine != nullptr)) return mine;
     if (mine != nullptr) give_back(mine, false);
   }
-  return new_team(comm, ranks, size, rank, why);
+  return new_team(council, ranks, size, rank, why);
 }
 
 void give_back(Pooled* p, bool broken) {
@@ -277,7 +293,7 @@ void drop_teams() {
 
 void drive_library() {
   int there = 0;
-  if (private_comm != MPI_COMM_NULL) PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm, &there, MPI_STATUS_IGNORE);
+  if (private_comm != MPI_COMM_NULL) real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm, &there, MPI_STATUS_IGNORE);
 }
 
 }  // namespace fermata::preload

@@ -20,8 +20,14 @@ struct Pooled {
   bool taken = false;
 };
 
-// Collective, by all of comm: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why` is set then.
-Pooled* take_team(MPI_Comm comm, const int* ranks, int size, int rank, const char** why);
+// By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already, or the library.
+struct Council {
+  MPI_Comm comm;
+  fermata_member* member;
+};
+
+// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why` is set then.
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why);
 // By whoever has no outstanding calls in it. `broken`: it will not be used again.
 void give_back(Pooled* pooled, bool broken);
 // All of them.

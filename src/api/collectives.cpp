@@ -34,7 +34,7 @@ inline int answer_and_review(fermata_member* member, Status status) {
 // or a hook left, the others have looked already, or wait for this member to.
 inline int answer_outstanding(fermata_member* member, Status status) {
   if (!member->arrived) return answer_and_review(member, status);
-  if (status == Status::kOk) member->arrived = false;
+  if (status == Status::kOk && !member->member->outstanding()) member->arrived = false;  // a test leaves it to be departed from
   return answer(member, status);
 }
 
@@ -92,6 +92,39 @@ int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
 int fermata_arrive(fermata_member* member) {
   if (member == nullptr) [[unlikely]] return null_handle();
   const Status status = member->member->arrive();
+  if (status == Status::kOk) member->arrived = true;
+  return answer(member, status);
+}
+
+int fermata_arrive_with(fermata_member* member, const fermata_operation* operation) {
+  if (member == nullptr || operation == nullptr) [[unlikely]] return null_handle();
+  const fermata_operation& o = *operation;
+  if (o.size != sizeof o) return api::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
+  const bool broadcast = o.collective == FERMATA_DO_BROADCAST;
+  const bool reduce = o.collective == FERMATA_DO_REDUCE;
+  if (!broadcast && !reduce && o.collective != FERMATA_DO_ALLREDUCE)
+    return api::fail(Status::kUnsupported, "only a broadcast, reduce or allreduce rides on lines");
+  if ((broadcast || reduce) && !root_ok(member, o.root)) return bad_root(member, o.root);
+  const bool at_root = !reduce && !broadcast ? true : static_cast<unsigned>(o.root) == member->member->rank();
+  const bool fits = broadcast ? static_cast<unsigned>(o.type) < fermata::kTypeCount &&
+                                    o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
+                              : data_ok(o.count, o.type, o.op);
+  if (!fits || o.element != 0 || o.fold != nullptr || o.irregular != 0)
+    return api::fail(Status::kUnsupported, "what rides on lines has at most %d bytes of a type and operator of the library's", FERMATA_MAX_PAYLOAD);
+  const void* in = broadcast ? (at_root ? o.out : nullptr) : o.in == FERMATA_IN_PLACE ? o.out : o.in;
+  void* out = broadcast == at_root && broadcast ? nullptr : at_root || broadcast ? o.out : nullptr;
+  if (o.count != 0 && ((!broadcast && in == nullptr) || (at_root && !broadcast && out == nullptr) || (broadcast && o.out == nullptr)))
+    return null_handle();
+  const auto bytes = static_cast<std::uint32_t>(o.count * fermata::size_of(static_cast<Type>(o.type)));
+  fermata::exec::Call call;
+  call.kind = broadcast ? fermata::Kind::kBroadcast : reduce ? fermata::Kind::kReduce : fermata::Kind::kAllreduce;
+  if (!broadcast) {
+    call.type = static_cast<std::uint8_t>(o.type);
+    call.op = static_cast<std::uint8_t>(o.op);
+  }
+  if (broadcast || reduce) call.root = static_cast<std::uint32_t>(o.root);
+  call.bytes = bytes;
+  const Status status = member->member->arrive_with(call, in, out);
   if (status == Status::kOk) member->arrived = true;
   return answer(member, status);
 }

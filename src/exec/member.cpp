@@ -334,6 +334,21 @@ Status Member::arrive() {
   return Status::kOk;
 }
 
+Status Member::arrive_with(const Call& call, const void* in, void* out) {
+  const bool one = call.bytes <= 8;
+  PlanSlot slot = one ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
+  if (call.kind == Kind::kBroadcast) slot = one ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
+  if (call.kind == Kind::kReduce) slot = one ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+  Carried carried;
+  const Status ready = one ? start_with<Load::kOneWord>(slot, call, in, carried) : start_with<Load::kWords>(slot, call, in, carried);
+  if (ready != Status::kOk) return ready;
+  load_ = one ? Load::kOneWord : Load::kWords;
+  taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
+  carried_ = carried;
+  advance(0);
+  return Status::kOk;
+}
+
 Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;

@@ -47,6 +47,9 @@ class Member {
   }
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
+  // The same with data: a broadcast, reduce or allreduce of at most 56 bytes, from this member's contribution to its result; either may be
+  // null where it has none. The result is there behind depart().
+  Status arrive_with(const Call& call, const void* in, void* out);
   Status depart();
   Status test();
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
@@ -205,19 +208,27 @@ class Member {
 
   static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
 
-  // A call with data, from this member's contribution to its result; either may be null where it has none.
+  // A call with data begins, from this member's contribution; null: it has none.
   template <Load L>
-  [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
+  [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in, Carried& carried) {
     const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
     const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
     const Status ready = start<L>(slot, call, words, word);
     if (ready != Status::kOk) [[unlikely]] return ready;
     const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
-    Carried carried{words, fold};
+    carried = {words, fold};
     if constexpr (L == Load::kWords)
       if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]] carry_wide(carried, call);
     if (in != nullptr)
       for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
+    return Status::kOk;
+  }
+  // And goes on to its result; null: it has none.
+  template <Load L>
+  [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
+    Carried carried;
+    const Status ready = start_with<L>(slot, call, in, carried);
+    if (ready != Status::kOk) [[unlikely]] return ready;
     if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
       if (out != nullptr) copy_bytes(out, regs_[0], call.bytes);
       over();

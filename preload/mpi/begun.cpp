@@ -1,0 +1,373 @@
+#include "begun.hpp"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "pool.hpp"
+#include "real.hpp"
+
+namespace fermata::preload {
+
+std::atomic<int> outstanding{0};
+
+namespace {
+
+constexpr unsigned kChains = 64;
+constexpr int kMostDeferred = 64;
+constexpr int kMostVisited = 64;  // communicators with something outstanding that one round looks at
+
+// `lock` is taken where several threads may call, and never held in a call of Fermata's or the library's.
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+Begun* chains[kChains];      // outstanding ones by their handles
+Begun* ended = nullptr;      // over, and not yet freed
+struct Free {
+  Free* next;
+};
+Free* unused = nullptr;
+Begun* later = nullptr;      // over, and not yet told the library
+State* active = nullptr;     // states with something outstanding
+MPI_Op deferred[kMostDeferred];
+int deferred_count = 0;
+
+// The thread beside a call that waits in the library.
+pthread_mutex_t helper_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t helper_wakes = PTHREAD_COND_INITIALIZER;
+pthread_cond_t helper_rests = PTHREAD_COND_INITIALIZER;
+bool helper_exists = false;
+int helped = 0;              // calls; under helper_lock
+bool helping = false;        // likewise: the helper is at work
+std::atomic<bool> help_wanted{false};
+thread_local bool is_helper = false;
+
+class Locked {
+ public:
+  Locked() {
+    if (several_threads) pthread_mutex_lock(&lock);
+  }
+  ~Locked() {
+    if (several_threads) pthread_mutex_unlock(&lock);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+};
+
+Begun*& chain_of(MPI_Request handle) {
+  const auto bits = static_cast<std::uint64_t>((std::uintptr_t)handle);
+  return chains[(bits * 0x9E37'79B9'7F4A'7C15u) >> 58];
+}
+
+void push(Begun*& list, Begun* b) {
+  b->previous = nullptr;
+  b->next = list;
+  if (list != nullptr) list->previous = b;
+  list = b;
+}
+void take_out(Begun*& list, Begun* b) {
+  (b->previous != nullptr ? b->previous->next : list) = b->next;
+  if (b->next != nullptr) b->next->previous = b->previous;
+}
+
+void count_in(State& s) {
+  const Locked locked;
+  if (s.begun++ != 0) return;
+  s.next_active = active;
+  active = &s;
+}
+void count_out(State& s) {  // with the lock
+  if (--s.begun != 0) return;
+  State** at = &active;
+  while (*at != &s) at = &(*at)->next_active;
+  *at = s.next_active;
+}
+
+int query(void* extra, MPI_Status* status) {
+  const auto* b = static_cast<const Begun*>(extra);
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  return b->error;
+}
+int released(void* extra) {
+  const Locked locked;
+  static_cast<Begun*>(extra)->released = true;
+  return MPI_SUCCESS;
+}
+int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be
+
+void complete(Begun* b) {
+  b->error = b->status == FERMATA_OK ? b->operation.finish() : MPI_ERR_OTHER;
+  const MPI_Request handle = b->handle;
+  {
+    const Locked locked;
+    take_out(chain_of(handle), b);
+    count_out(*b->state);
+    b->over = true;
+    push(ended, b);
+  }
+  outstanding.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+  PMPI_Grequest_complete(handle);
+}
+
+// The helper may not call the library unless several threads may: the thread that it helps does that.
+void end(Begun* b, int status) {
+  b->status = status;
+  b->told = true;
+  if (status != FERMATA_OK) say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
+  if (!is_helper || several_threads) return complete(b);
+  b->behind = later;
+  later = b;
+}
+
+void blocks_over(fermata_request*, int status, void* user) {
+  auto* b = static_cast<Begun*>(user);
+  --b->state->in_blocks;
+  end(b, status);
+}
+
+void start(State& s, Begun* b) {
+  if (b->is_barrier || b->operation.rides()) {
+    const int status = b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get());
+    if (status != FERMATA_OK) return end(b, status);
+    s.line = b;
+    return;
+  }
+  const int status = fermata_begin(s.member, &b->operation.get(), &b->request);
+  if (status != FERMATA_OK) return end(b, status);
+  ++s.in_blocks;
+  fermata_request_set_callback(b->request, blocks_over, b);
+  // What was over at once has had no callback.
+  const int now = fermata_request_test(b->request);
+  if (now != FERMATA_PENDING && !b->told) blocks_over(b->request, now, b);
+}
+
+void depart(State& s) {
+  Begun* const b = s.line;
+  const int status = fermata_depart(s.member);
+  s.line = nullptr;
+  end(b, status);
+}
+
+// By who has the state.
+void advance(State& s) {
+  for (;;) {
+    if (s.line != nullptr) {
+      if (fermata_test(s.member) == FERMATA_PENDING) break;
+      depart(s);
+      continue;
+    }
+    Begun* const b = s.waiting;
+    if (b == nullptr) break;
+    s.waiting = b->behind;
+    start(s, b);
+  }
+  if (s.in_blocks != 0) fermata_progress(s.member, 0);
+}
+
+// Of all communicators but `waiting`'s.
+void advance_all(const fermata_member* waiting) {
+  State* visited[kMostVisited];
+  int n = 0;
+  {
+    const Locked locked;
+    for (State* s = active; s != nullptr && n < kMostVisited; s = s->next_active)
+      if (s->member != waiting) visited[n++] = s;
+  }
+  for (int i = 0; i < n; ++i) {
+    State& s = *visited[i];
+    if (several_threads && pthread_mutex_trylock(&s.lock) != 0) continue;  // who has it makes progress itself
+    if (s.member != nullptr && s.begun != 0) advance(s);
+    if (several_threads) pthread_mutex_unlock(&s.lock);
+  }
+}
+
+void* help(void*) {
+  is_helper = true;
+  for (;;) {
+    pthread_mutex_lock(&helper_lock);
+    helping = false;
+    pthread_cond_broadcast(&helper_rests);
+    while (helped == 0) pthread_cond_wait(&helper_wakes, &helper_lock);
+    helping = true;
+    pthread_mutex_unlock(&helper_lock);
+    // order: relaxed: how long to go on; what is done is ordered by the lock
+    for (unsigned rounds = 0; help_wanted.load(std::memory_order_relaxed); ++rounds) {
+      advance_all(nullptr);
+      rounds < 256 ? give_way() : static_cast<void>(usleep(rounds < 4096 ? 20 : 500));
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Begun* new_begun() {
+  {
+    const Locked locked;
+    if (Free* f = unused; f != nullptr) {
+      unused = f->next;
+      return new (f) Begun;
+    }
+  }
+  void* memory = malloc(sizeof(Begun));
+  return memory != nullptr ? new (memory) Begun : nullptr;
+}
+
+void drop(Begun* b) {
+  b->~Begun();
+  const Locked locked;
+  unused = new (b) Free{unused};
+}
+
+int begin(Begun* b, State& s, MPI_Request* out) {
+  int rc = b->operation.error();
+  if (rc == MPI_SUCCESS) rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle);
+  if (rc != MPI_SUCCESS) {
+    drop(b);
+    // order: relaxed: this call's own communicator
+    PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
+    return rc;
+  }
+  b->operation.keep_types();
+  b->state = &s;
+  *out = b->handle;
+  {
+    const Owned owned(s);
+    ++s.ours;
+    hold(s);
+    count_in(s);
+    {
+      const Locked locked;
+      push(chain_of(b->handle), b);
+    }
+    outstanding.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+    (s.waiting != nullptr ? s.last_waiting->behind : s.waiting) = b;
+    s.last_waiting = b;
+    if (s.line == nullptr) advance(s);
+  }
+  reap();
+  return MPI_SUCCESS;
+}
+
+Begun* outstanding_of(MPI_Request handle) {
+  const Locked locked;
+  Begun* b = chain_of(handle);
+  while (b != nullptr && b->handle != handle) b = b->next;
+  return b;
+}
+
+void drain(State& s) {
+  while (s.line != nullptr) {
+    depart(s);
+    advance(s);
+  }
+}
+
+void wait_for(Begun* b) {
+  State& s = *b->state;
+  while (!b->over) {
+    if (s.line != nullptr) {
+      depart(s);
+    } else if (b->request != nullptr) {
+      fermata_request_wait(b->request);
+    }
+    if (s.waiting != nullptr) advance(s);
+  }
+}
+
+void progress_beside(const fermata_member* waiting) {
+  if (any_begun()) advance_all(waiting);
+}
+
+void progress() {
+  advance_all(nullptr);
+  reap();
+}
+
+void reap() {
+  if (ended == nullptr) return;
+  Begun* list = nullptr;
+  {
+    const Locked locked;
+    for (Begun* b = ended; b != nullptr;) {
+      Begun* const next = b->next;
+      if (b->released) {
+        take_out(ended, b);
+        b->next = list;
+        list = b;
+      }
+      b = next;
+    }
+  }
+  while (list != nullptr) {
+    Begun* const b = list;
+    list = b->next;
+    if (b->request != nullptr) {
+      const Owned owned(*b->state);
+      fermata_request_free(b->request);
+    }
+    release(*b->state);
+    drop(b);
+  }
+  if (deferred_count == 0 || any_begun()) return;
+  const Locked locked;
+  while (deferred_count != 0) real.Op_free(&deferred[--deferred_count]);
+}
+
+// At the end, of what the program has forgotten.
+void finish_all() {
+  constexpr int kRounds = 1'000'000;
+  for (int i = 0; any_begun() && i < kRounds; ++i) {
+    progress();
+    drive_library();
+  }
+  reap();
+}
+
+int free_later(MPI_Op* op) {
+  {
+    const Locked locked;
+    if (any_begun() && deferred_count < kMostDeferred && *op != MPI_OP_NULL && predefined_op(*op) == nullptr) {
+      deferred[deferred_count++] = *op;
+      *op = MPI_OP_NULL;
+      return MPI_SUCCESS;
+    }
+  }
+  return real.Op_free(op);
+}
+
+void give_way() { sched_yield(); }
+
+void Beside::begin_helping() {
+  pthread_mutex_lock(&helper_lock);
+  if (!helper_exists) {
+    pthread_t thread;
+    helper_exists = pthread_create(&thread, nullptr, help, nullptr) == 0;
+    if (helper_exists) pthread_detach(thread);
+  }
+  if (helped++ == 0) {
+    help_wanted.store(true, std::memory_order_relaxed);  // order: relaxed: see help()
+    pthread_cond_signal(&helper_wakes);
+  }
+  pthread_mutex_unlock(&helper_lock);
+}
+
+void Beside::end_helping() {
+  pthread_mutex_lock(&helper_lock);
+  if (--helped == 0) {
+    help_wanted.store(false, std::memory_order_relaxed);  // order: relaxed: see help()
+    while (helping) pthread_cond_wait(&helper_rests, &helper_lock);
+  }
+  pthread_mutex_unlock(&helper_lock);
+  while (later != nullptr) {  // of a helper that rests
+    Begun* const b = later;
+    later = b->behind;
+    complete(b);
+  }
+  progress();
+}
+
+}  // namespace fermata::preload

@@ -1,0 +1,90 @@
+// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library (MPI 3.1, section 12.2) that the program
+// holds: so it may stand beside the library's own in whatever completes requests.
+//
+// Those of a communicator start in the order in which they were begun. What is small rides on lines, one at a time, and what is behind
+// it waits; all ranks put the same ones on lines. Blocks are requests of Fermata's. Both get on in every MPI call that waits or asks: while
+// any is outstanding, whoever would wait in the library polls both, or has a thread beside it.
+#ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
+#define FERMATA_PRELOAD_MPI_BEGUN_HPP
+
+#include <atomic>
+
+#include "communicator.hpp"
+#include "operation.hpp"
+
+namespace fermata::preload {
+
+struct Begun {
+  Operation operation;
+  bool is_barrier = false;
+  bool told = false;      // that it is over
+  bool over = false;      // and the library knows
+  bool released = false;  // the library needs nothing of it any more
+  int error = MPI_SUCCESS;
+  int status = FERMATA_OK;
+  MPI_Request handle = MPI_REQUEST_NULL;
+  State* state = nullptr;
+  fermata_request* request = nullptr;  // of blocks, once it has started
+  Begun* behind = nullptr;             // in its communicator, not started either
+  Begun* next = nullptr;               // of a list
+  Begun* previous = nullptr;
+};
+
+extern std::atomic<int> outstanding;  // of this process
+inline bool any_begun() {
+  return outstanding.load(std::memory_order_relaxed) != 0;  // order: relaxed: the thread's own are counted, others' are its own business
+}
+
+// Ready to be prepared; null: no memory.
+Begun* new_begun();
+void drop(Begun* begun);  // that did not begin
+// Begins what begun->operation holds. What the MPI function returns.
+int begin(Begun* begun, State& state, MPI_Request* out);
+// The one with this handle, if it is outstanding.
+Begun* outstanding_of(MPI_Request handle);
+// Waits for it alone. Not where several threads may call.
+void wait_for(Begun* begun);
+// All that are outstanding get on.
+void progress();
+// The same while that member waits.
+void progress_beside(const fermata_member* waiting);
+// Behind calls that may have ended some: their memory.
+void reap();
+// Until nothing is outstanding, or nothing comes any more.
+void finish_all();
+// An operator is freed once nobody needs it.
+int free_later(MPI_Op* op);
+void give_way();
+
+// test(&flag) until it says so, with progress of both between.
+template <class Test>
+int poll(Test&& test) {
+  for (std::uint32_t rounds = 0;; ++rounds) {
+    int flag = 0;
+    const int rc = test(&flag);
+    if (rc != MPI_SUCCESS || flag != 0) return rc;
+    progress();
+    if (rounds > 256) give_way();
+  }
+}
+
+// A call that waits in the library and cannot be polled. A thread moves what is outstanding meanwhile.
+class Beside {
+ public:
+  Beside() : runs_(any_begun()) {
+    if (runs_) begin_helping();
+  }
+  ~Beside() {
+    if (runs_) end_helping();
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+ private:
+  static void begin_helping();
+  static void end_helping();
+  bool runs_;
+};
+
+}  // namespace fermata::preload
+#endif
