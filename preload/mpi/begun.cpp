@@ -132,7 +132,7 @@ void start(State& s, Begun* b) {
   if (b->is_barrier || b->operation.rides()) {
     const int status = b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get());
     if (status != FERMATA_OK) return end(b, status);
-    s.line = b;
+    s.line = b;  // a look so soon would mostly be in vain
     return;
   }
   const int status = fermata_begin(s.member, &b->operation.get(), &b->request);
@@ -163,6 +163,7 @@ void advance(State& s) {
     if (b == nullptr) break;
     s.waiting = b->behind;
     start(s, b);
+    if (s.line == b) break;
   }
   if (s.in_blocks != 0) fermata_progress(s.member, 0);
 }
@@ -306,8 +307,14 @@ void reap() {
     Begun* const b = list;
     list = b->next;
     if (b->request != nullptr) {
-      const Owned owned(*b->state);
+      // Another thread may wait in a call of that communicator, and for this one: then it is for a later time.
+      if (several_threads && pthread_mutex_trylock(&b->state->lock) != 0) {
+        const Locked locked;
+        push(ended, b);
+        continue;
+      }
       fermata_request_free(b->request);
+      if (several_threads) pthread_mutex_unlock(&b->state->lock);
     }
     release(*b->state);
     drop(b);

@@ -109,9 +109,9 @@ const char* unfit(MPI_Comm comm, State& s, int** ranks) {
 }
 
 // The team of what it is a duplicate of.
-fermata_member* council_of(MPI_Comm parent) {
-  State* const p = parent != MPI_COMM_NULL && !several_threads ? find(parent) : nullptr;
-  return p != nullptr ? p->member : nullptr;
+State* council_of(MPI_Comm parent) {
+  State* const p = parent != MPI_COMM_NULL ? find(parent) : nullptr;
+  return p != nullptr && p->member != nullptr ? p : nullptr;
 }
 
 // Each rank's host by the first rank on it. Collective.
@@ -145,17 +145,17 @@ State* find_slowly(MPI_Comm comm) {
 }
 
 void hold(State& s) {
-  pthread_mutex_lock(&lock);
+  if (several_threads) pthread_mutex_lock(&lock);
   ++s.users;
-  pthread_mutex_unlock(&lock);
+  if (several_threads) pthread_mutex_unlock(&lock);
 }
 
 void release(State& s) {
-  pthread_mutex_lock(&lock);
+  if (several_threads) pthread_mutex_lock(&lock);
   // order: relaxed: under lock
   const bool last = --s.users == 0 && s.comm.load(std::memory_order_relaxed) == MPI_COMM_NULL;
   if (last) let_go(s);
-  pthread_mutex_unlock(&lock);
+  if (several_threads) pthread_mutex_unlock(&lock);
 }
 
 void set_up(MPI_Comm comm, MPI_Comm parent) {

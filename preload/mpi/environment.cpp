@@ -35,8 +35,11 @@ void initialized(int rc) {
 // `parent`: of which it is a duplicate.
 template <class Make>
 int made(Make&& make, const MPI_Comm* comm, MPI_Comm parent = MPI_COMM_NULL) {
-  const Beside beside;
-  const int rc = make();
+  int rc = MPI_SUCCESS;
+  {
+    const Beside beside;
+    rc = make();
+  }
   if (rc == MPI_SUCCESS) set_up(*comm, parent);
   return rc;
 }

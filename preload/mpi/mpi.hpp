@@ -6,16 +6,11 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-// FERMATA_INTERCEPT(Barrier), before its definition: our MPI_Barrier is the program's. Open MPI's Fortran bindings call the PMPI functions, so these are ours, too;
-// MPICH's call the MPI ones. The library's own is real.Barrier (real.hpp).
-#define FERMATA_VISIBLE(name) extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) MPI_##name;
-#ifdef OPEN_MPI
-#define FERMATA_INTERCEPT(name) \
-  FERMATA_VISIBLE(name)         \
+// FERMATA_INTERCEPT(Barrier), before its definition: MPI_Barrier is ours, and PMPI_Barrier, too, which the Fortran bindings call (Open MPI's all,
+// MPICH's those of mpi_f08). The library's own is real.Barrier (real.hpp).
+#define FERMATA_INTERCEPT(name)                                                              \
+  extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) MPI_##name;        \
   extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(PMPI_##name) PMPI_##name;
-#else
-#define FERMATA_INTERCEPT(name) FERMATA_VISIBLE(name)
-#endif
 
 #if defined(MPICH) && MPI_VERSION >= 4
 #define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c, and persistent collectives

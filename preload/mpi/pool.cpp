@@ -125,6 +125,7 @@ fermata_team* fetch(const char* name) {
     if (status == FERMATA_OK) return team;
     if (status != FERMATA_ERR_TIMEOUT) return nullptr;
     drive_library();
+    progress();
   }
   return nullptr;
 }
@@ -153,6 +154,7 @@ bool bound_cpus(MPI_Comm comm, int size, int* cpus) {
   if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1)
     for (int c = 0; c < CPU_SETSIZE; ++c)
       if (CPU_ISSET(c, &set)) mine = c;
+  const Beside beside;
   real.Allgather(&mine, 1, MPI_INT, cpus, 1, MPI_INT, comm);
   for (int r = 0; r < size; ++r)
     if (cpus[r] < 0) return false;
@@ -171,9 +173,11 @@ fermata_team* make(int size, const int* cpus) {
 
 bool all_have(const Council& council, bool mine) {
   std::int32_t have = mine ? 1 : 0, all = 0;
-  if (council.member != nullptr) {
-    fermata_allreduce(council.member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
+  if (council.team != nullptr) {
+    const Entered entered(*council.team);
+    fermata_allreduce(council.team->member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
   } else {
+    const Beside beside;
     real.Allreduce(&have, &all, 1, MPI_INT32_T, MPI_MIN, council.comm);
   }
   return all == 1;
@@ -181,9 +185,11 @@ bool all_have(const Council& council, bool mine) {
 
 // From the first rank to all.
 void tell(const Council& council, void* data, std::size_t bytes) {
-  if (council.member != nullptr) {
-    fermata_broadcast(council.member, data, bytes, 0);
+  if (council.team != nullptr) {
+    const Entered entered(*council.team);
+    fermata_broadcast(council.team->member, data, bytes, 0);
   } else {
+    const Beside beside;
     real.Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, council.comm);
   }
 }
@@ -205,6 +211,7 @@ Pooled* lead(const Council& council, fermata_team* team, Offer& offer, const int
   // order: acquire: its status; pairs with serve()
   while (!serving.over.load(std::memory_order_acquire)) {
     drive_library();
+    progress();
     usleep(20);
   }
   pthread_join(thread, nullptr);

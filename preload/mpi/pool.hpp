@@ -10,6 +10,8 @@
 
 namespace fermata::preload {
 
+struct State;
+
 struct Pooled {
   Pooled* next = nullptr;
   std::uint64_t id = 0;     // the same at all of its members
@@ -23,7 +25,7 @@ struct Pooled {
 // By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already, or the library.
 struct Council {
   MPI_Comm comm;
-  fermata_member* member;
+  State* team;  // null: the library
 };
 
 // Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why` is set then.

@@ -20,6 +20,12 @@ int poll_request(Start&& start, MPI_Status* status) {
   return rc != MPI_SUCCESS ? rc : poll([&](int* flag) { return real.Test(&request, flag, status); });
 }
 
+bool wait_for_one(MPI_Request request) {
+  Begun* const b = several_threads || request == MPI_REQUEST_NULL ? nullptr : outstanding_of(request);
+  if (b != nullptr) wait_for(b);
+  return b != nullptr;
+}
+
 // Those among them that are ours, alone with their threads, are waited for as such.
 bool wait_for_own(int count, MPI_Request* requests) {
   if (several_threads) return false;
@@ -40,7 +46,7 @@ FERMATA_MPI_WAITS(FERMATA_INTERCEPT)
 extern "C" {
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!any_begun() || request == nullptr || wait_for_own(1, request)) {
+  if (!any_begun() || request == nullptr || wait_for_one(*request)) {
     const int rc = real.Wait(request, status);
     reap();
     return rc;

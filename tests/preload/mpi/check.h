@@ -41,7 +41,7 @@ static void report(const char* group) {
   }
 }
 
-static void begin(int* argc, char*** argv) {
+static inline void begin(int* argc, char*** argv) {
   MPI_Init(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

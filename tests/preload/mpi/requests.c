@@ -1,0 +1,214 @@
+/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that wait in the library while others
+ * need what they began. */
+#include "check.h"
+
+enum { kLong = 200000 };
+static int one[kLong], sum[kLong], big[kLong], got[kLong];
+
+static long total(void) { return (long)size * (size + 1) / 2; }
+
+/* One round: two messages, a small sum, a long one and a broadcast, begun together. */
+static void start(MPI_Request* r, MPI_Comm comm, int round) {
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  for (int i = 0; i < kLong; ++i) {
+    one[i] = rank + 1;
+    sum[i] = got[i] = 0;
+    big[i] = rank == round % size ? i + round : -1;
+  }
+  MPI_Irecv(got, kLong, MPI_INT, last, round, comm, &r[0]);
+  MPI_Iallreduce(one, sum, 1, MPI_INT, MPI_SUM, comm, &r[1]);
+  MPI_Isend(one, kLong, MPI_INT, next, round, comm, &r[2]);
+  MPI_Iallreduce(one + 1, sum + 1, 50000, MPI_INT, MPI_SUM, comm, &r[3]);
+  MPI_Ibcast(big, kLong, MPI_INT, round % size, comm, &r[4]);
+  MPI_Ibarrier(comm, &r[5]);
+}
+static void finish(int round, const char* what) {
+  const int last = (rank + size - 1) % size;
+  expect(got[0] == last + 1 && got[kLong - 1] == last + 1, what);
+  expect(sum[0] == total() && sum[1] == total() && sum[50000] == total() && sum[50001] == 0, what);
+  expect(big[0] == round && big[kLong - 1] == kLong - 1 + round, what);
+}
+
+static void mixed(MPI_Comm comm) {
+  MPI_Request r[6];
+  MPI_Status statuses[6];
+  int flag, index, count, indices[6];
+  start(r, comm, 0);
+  MPI_Waitall(6, r, statuses);
+  MPI_Get_count(&statuses[0], MPI_INT, &count);
+  expect(count == kLong && statuses[0].MPI_TAG == 0, "status of the message");
+  finish(0, "Waitall");
+  start(r, comm, 1);
+  for (int done = 0; done < 6; ++done) {
+    MPI_Waitany(6, r, &index, MPI_STATUS_IGNORE);
+    expect(index >= 0 && index < 6 && r[index] == MPI_REQUEST_NULL, "Waitany");
+  }
+  MPI_Waitany(6, r, &index, MPI_STATUS_IGNORE);
+  expect(index == MPI_UNDEFINED, "Waitany of nothing");
+  finish(1, "Waitany");
+  start(r, comm, 2);
+  for (int done = 0; done < 6; done += count) MPI_Waitsome(6, r, &count, indices, statuses);
+  finish(2, "Waitsome");
+  start(r, comm, 3);
+  do MPI_Testall(6, r, &flag, MPI_STATUSES_IGNORE);
+  while (!flag);
+  finish(3, "Testall");
+  start(r, comm, 4);
+  for (int done = 0; done < 6; done += flag) MPI_Testany(6, r, &index, &flag, MPI_STATUS_IGNORE);
+  finish(4, "Testany");
+  start(r, comm, 5);
+  for (int done = 0; done < 6; done += count) MPI_Testsome(6, r, &count, indices, MPI_STATUSES_IGNORE);
+  finish(5, "Testsome");
+  start(r, comm, 6);
+  for (int i = 5; i >= 0; --i) {
+    do MPI_Request_get_status(r[i], &flag, MPI_STATUS_IGNORE);
+    while (!flag);
+    MPI_Wait(&r[i], MPI_STATUS_IGNORE);
+  }
+  finish(6, "Request_get_status");
+  start(r, comm, 7);
+  for (int i = 0; i < 6; ++i) MPI_Wait(&r[(i + rank) % 6], MPI_STATUS_IGNORE);
+  finish(7, "Wait in different orders");
+}
+
+static void two_communicators(void) {
+  MPI_Comm comm[2];
+  MPI_Request r[2][8];
+  int value[2][8];
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm[0]);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm[1]);
+  for (int round = 0; round < 20; ++round) {
+    for (int k = 0; k < 2; ++k) {
+      const int c = (k + rank) % 2;  /* neighbours begin in different orders */
+      for (int i = 0; i < 8; ++i) {
+        value[c][i] = rank == i % size ? 100 * c + i + round : -1;
+        if (i % 4 == 3) MPI_Ibarrier(comm[c], &r[c][i]);
+        else MPI_Ibcast(&value[c][i], 1, MPI_INT, i % size, comm[c], &r[c][i]);
+      }
+    }
+    for (int i = 7; i >= 0; --i) MPI_Wait(&r[round % 2][i], MPI_STATUS_IGNORE);
+    MPI_Waitall(8, r[1 - round % 2], MPI_STATUSES_IGNORE);
+    for (int c = 0; c < 2; ++c)
+      for (int i = 0; i < 8; ++i) expect(i % 4 == 3 || value[c][i] == 100 * c + i + round, "two communicators");
+  }
+  MPI_Comm_free(&comm[0]);
+  MPI_Comm_free(&comm[1]);
+}
+
+/* Rank 0 waits in the library, by each of these, for a message or a call that the others do behind their wait for what all have begun. */
+enum { kWaysToWait = 13 };
+static void in_library(int way, MPI_Comm other, MPI_Win window) {
+  MPI_Request r, barrier, message_request;
+  MPI_Status status;
+  MPI_Message message;
+  MPI_Comm made;
+  int word = 0, theirs = 0, word_of = 0;
+  MPI_Iallreduce(&(int){rank + 1}, &word, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+  MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+  const int waits = rank == 0, from = size - 1;
+  if (!waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (!waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+  const int sends = rank == from;
+  if (way < 7 && sends) MPI_Ssend(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  if (way == 7 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (way == 8 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  switch (way) {
+    case 0: if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status); break;
+    case 1:
+      if (waits) MPI_Probe(from, 7, MPI_COMM_WORLD, &status);
+      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
+      break;
+    case 2:
+      if (waits) MPI_Mprobe(from, 7, MPI_COMM_WORLD, &message, &status);
+      if (waits) MPI_Mrecv(&theirs, 1, MPI_INT, &message, &status);
+      break;
+    case 3:
+      if (waits) MPI_Sendrecv(&rank, 1, MPI_INT, 0, 8, &theirs, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &status);
+      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
+      break;
+    case 4:
+      if (waits) MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &message_request);
+      if (waits) MPI_Wait(&message_request, MPI_STATUS_IGNORE);
+      break;
+    case 5:
+      if (waits) MPI_Irecv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &message_request);
+      if (waits) MPI_Waitany(1, &message_request, &word_of, MPI_STATUS_IGNORE);
+      break;
+    case 6: {
+      int flag = 0;
+      while (waits && !flag) MPI_Iprobe(from, 7, MPI_COMM_WORLD, &flag, &status);
+      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
+      break;
+    }
+    case 7: if (waits) MPI_Ssend(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD); break;
+    case 8: if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD); break;
+    case 9: MPI_Barrier(other); break;  /* the library's: its communicator was made in a way that is not watched */
+    case 10: MPI_Win_fence(0, window); break;
+    case 11:
+      MPI_Comm_dup(MPI_COMM_WORLD, &made);
+      MPI_Comm_free(&made);
+      break;
+    default: MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
+  }
+  if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+  expect(word == total(), "begun before waiting in the library");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void add(void* in, void* out, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((int*)out)[2 * i] += ((int*)in)[2 * i];
+}
+static void freed_early(void) {
+  MPI_Comm comm;
+  MPI_Datatype spread, type;
+  MPI_Op op;
+  MPI_Request r[2];
+  int in[20], out[20], data[20];
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Type_vector(1, 1, 2, MPI_INT, &spread);
+  MPI_Type_create_resized(spread, 0, 2 * sizeof(int), &type);
+  MPI_Type_commit(&type);
+  MPI_Op_create(add, 1, &op);
+  for (int i = 0; i < 20; ++i) {
+    in[i] = rank + 1;
+    out[i] = -1;
+    data[i] = rank == 0 ? i : -1;
+  }
+  MPI_Iallreduce(in, out, 10, type, op, comm, &r[0]);
+  MPI_Ibcast(data, 10, type, 0, comm, &r[1]);
+  MPI_Type_free(&type);
+  MPI_Type_free(&spread);
+  MPI_Comm_free(&comm);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  MPI_Op_free(&op);
+  for (int i = 0; i < 20; i += 2) expect(out[i] == total() && data[i] == i, "freed early");
+  expect(out[1] == -1 && (rank == 0 || data[1] == -1), "gaps");
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  MPI_Comm comm, other;
+  MPI_Request r;
+  MPI_Win window;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int i = 0; i < 2; ++i) mixed(comm);
+  report("mixed");
+  two_communicators();
+  report("two communicators");
+  MPI_Comm_idup(MPI_COMM_WORLD, &other, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  MPI_Win_create(one, sizeof one, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (int round = 0; round < 3; ++round)
+    for (int way = 0; size > 1 && way < kWaysToWait; ++way)
+      in_library(way, other, window);
+  MPI_Win_free(&window);
+  report("in the library");
+  for (int i = 0; i < 10; ++i) freed_early();
+  report("freed early");
+  MPI_Comm_free(&comm);
+  MPI_Comm_free(&other);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,64 @@
+/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not; requests are waited for by another
+ * thread than began them. */
+#include <pthread.h>
+
+#include "check.h"
+
+enum { kThreads = 3, kRounds = 60 };
+static MPI_Comm comms[kThreads];
+static int wrong[kThreads];
+static MPI_Request begun[kThreads];
+static int values[kThreads], sums[kThreads];
+
+static void* work(void* argument) {
+  const int t = (int)(long)argument;
+  MPI_Comm comm = comms[t], made;
+  for (int i = 0; i < kRounds; ++i) {
+    int sum = 0, word = rank == i % size ? 100 * t + i : -1, in[3000], out[3000];
+    MPI_Request r[2];
+    MPI_Allreduce(&(int){rank + t}, &sum, 1, MPI_INT, MPI_SUM, comm);
+    wrong[t] += sum != size * (size - 1) / 2 + size * t;
+    for (int k = 0; k < 3000; ++k) in[k] = rank + k + t;
+    MPI_Ibcast(&word, 1, MPI_INT, i % size, comm, &r[0]);
+    MPI_Iallreduce(in, out, 3000, MPI_INT, MPI_MAX, comm, &r[1]);
+    MPI_Barrier(comm);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    wrong[t] += word != 100 * t + i || out[7] != size - 1 + 7 + t || out[2999] != size - 1 + 2999 + t;
+    MPI_Sendrecv(&t, 1, MPI_INT, (rank + 1) % size, t, &word, 1, MPI_INT, (rank + size - 1) % size, t, comm, MPI_STATUS_IGNORE);
+    wrong[t] += word != t;
+    if (i % 20 == 7) {
+      MPI_Comm_dup(comm, &made);
+      MPI_Barrier(made);
+      MPI_Comm_free(&made);
+    }
+  }
+  values[t] = rank + 1;
+  MPI_Iallreduce(&values[t], &sums[t], 1, MPI_INT, MPI_SUM, comm, &begun[t]);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  digest = 14695981039346656037ull * (unsigned)(rank + 1);
+  if (provided < MPI_THREAD_MULTIPLE) {
+    if (rank == 0) printf("threads: this library has no MPI_THREAD_MULTIPLE\n");
+    MPI_Finalize();
+    return 0;
+  }
+  for (int t = 0; t < kThreads; ++t) MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
+  for (int round = 0; round < 3; ++round) {
+    pthread_t threads[kThreads];
+    for (long t = 0; t < kThreads; ++t) pthread_create(&threads[t], NULL, work, (void*)t);
+    for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
+    MPI_Waitall(kThreads, begun, MPI_STATUSES_IGNORE);
+    for (int t = 0; t < kThreads; ++t) expect(wrong[t] == 0 && sums[t] == size * (size + 1) / 2, "threads");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int t = 0; t < kThreads; ++t) MPI_Comm_free(&comms[t]);
+  report("threads");
+  MPI_Finalize();
+  return 0;
+}
