@@ -3,13 +3,18 @@
 
 #include "begun.hpp"
 #include "real.hpp"
+#include "watch.hpp"
+
+// Where the program called one of the functions below.
+#define FERMATA_SITE __builtin_return_address(0)
 
 namespace fermata::preload {
 namespace {
 
 // By the library, since find() or Operation::prepare() said so.
 template <class Call>
-int by_library(State* s, Call&& call) {
+int by_library(State* s, Kind kind, const void* site, Call&& call) {
+  const Watched observed(s, kind, site, why_left(s, kind));
   if (s != nullptr) ++s->left;
   const Beside beside;
   return call();
@@ -120,14 +125,15 @@ struct Simple {
 };
 
 template <class Real>
-inline int collective(MPI_Comm comm, Kind kind, const Arguments& arguments, Real&& library) {
+inline int collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, Real&& library) {
   State* const s = find(comm);
   if (serving(s, kind) != nullptr) [[likely]] {
     bool left = false;
+    const Watched observed(s, kind, site, nullptr);
     const int rc = run(*s, arguments, &left);
     if (!left) return rc;
   }
-  return by_library(s, library);
+  return by_library(s, kind, site, library);
 }
 
 Numbers narrow(const int* numbers) { return {numbers, nullptr}; }
@@ -143,8 +149,11 @@ extern "C" {
 
 int MPI_Barrier(MPI_Comm comm) {
   State* const s = find(comm);
-  if (serving(s, kBarrier) != nullptr) [[likely]] return run_barrier(*s);
-  return by_library(s, [=] { return real.Barrier(comm); });
+  if (serving(s, kBarrier) != nullptr) [[likely]] {
+    const Watched observed(s, kBarrier, FERMATA_SITE, nullptr);
+    return run_barrier(*s);
+  }
+  return by_library(s, kBarrier, FERMATA_SITE, [=] { return real.Barrier(comm); });
 }
 
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -152,11 +161,12 @@ int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm)
   const Predefined* const t = predefined(type);
   if (serving(s, kBcast) != nullptr && t != nullptr && t->size == t->extent && count >= 0 && root >= 0 && root < s->size &&
       (data != nullptr || count == 0)) [[likely]] {
+    const Watched observed(s, kBcast, FERMATA_SITE, nullptr);
     const Entered entered(*s);
     ++s->ours;
     return answer(*s, fermata_broadcast(s->member, data, static_cast<std::size_t>(count) * t->size, root));
   }
-  return collective(comm, kBcast, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+  return collective(comm, kBcast, FERMATA_SITE, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                     [=] { return real.Bcast(data, count, type, root, comm); });
 }
 
@@ -164,11 +174,12 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_O
   State* const s = find(comm);
   const Simple simple(s, kAllreduce, in, out, count, type, op);
   if (simple.fits) [[likely]] {
+    const Watched observed(s, kAllreduce, FERMATA_SITE, nullptr);
     const Entered entered(*s);
     ++s->ours;
     return answer(*s, fermata_allreduce(s->member, simple.in, out, simple.count, simple.type, simple.op));
   }
-  return collective(comm, kAllreduce, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
+  return collective(comm, kAllreduce, FERMATA_SITE, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
                     [=] { return real.Allreduce(in, out, count, type, op, comm); });
 }
 
@@ -176,26 +187,27 @@ int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op o
   State* const s = find(comm);
   const Simple simple(s, kReduce, in, out, count, type, op);
   if (simple.fits && root >= 0 && root < s->size && (in != MPI_IN_PLACE || s->rank == root)) [[likely]] {
+    const Watched observed(s, kReduce, FERMATA_SITE, nullptr);
     const Entered entered(*s);
     ++s->ours;
     return answer(*s, fermata_reduce(s->member, simple.in, out, simple.count, simple.type, simple.op, root));
   }
-  return collective(comm, kReduce, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
+  return collective(comm, kReduce, FERMATA_SITE, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
                     [=] { return real.Reduce(in, out, count, type, op, root, comm); });
 }
 
 int MPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kScan, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
+  return collective(comm, kScan, FERMATA_SITE, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
                     [=] { return real.Scan(in, out, count, type, op, comm); });
 }
 
 int MPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kExscan, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
+  return collective(comm, kExscan, FERMATA_SITE, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
                     [=] { return real.Exscan(in, out, count, type, op, comm); });
 }
 
 int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kReduceScatter, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
+  return collective(comm, kReduceScatter, FERMATA_SITE, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
                     [=] { return real.Reduce_scatter_block(in, out, count, type, op, comm); });
 }
 
@@ -203,37 +215,38 @@ int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatyp
   State* const s = find(comm);
   if (serving(s, kReduceScatter) != nullptr && counts != nullptr) {
     bool left = false;
+    const Watched observed(s, kReduceScatter, FERMATA_SITE, nullptr);
     const int rc = run_reduce_scatter(*s, {in}, {out, 0, type, narrow(counts)}, op, &left);
     if (!left) return rc;
   }
-  return by_library(s, [=] { return real.Reduce_scatter(in, out, counts, type, op, comm); });
+  return by_library(s, kReduceScatter, FERMATA_SITE, [=] { return real.Reduce_scatter(in, out, counts, type, op, comm); });
 }
 
 int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                MPI_Comm comm) {
-  return collective(comm, kGather, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+  return collective(comm, kGather, FERMATA_SITE, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return real.Gather(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                 MPI_Comm comm) {
-  return collective(comm, kScatter, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+  return collective(comm, kScatter, FERMATA_SITE, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return real.Scatter(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 int MPI_Allgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAllgather, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+  return collective(comm, kAllgather, FERMATA_SITE, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return real.Allgather(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAlltoall, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
+  return collective(comm, kAlltoall, FERMATA_SITE, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return real.Alltoall(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                 MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(comm, kGather,
+  return collective(comm, kGather, FERMATA_SITE,
                     {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root,
                      true},
                     [=] { return real.Gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
@@ -241,7 +254,7 @@ int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, c
 
 int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out, int out_count,
                  MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(comm, kScatter,
+  return collective(comm, kScatter, FERMATA_SITE,
                     {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL,
                      root, true},
                     [=] { return real.Scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
@@ -249,7 +262,7 @@ int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MP
 
 int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                    MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAllgather,
+  return collective(comm, kAllgather, FERMATA_SITE,
                     {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL,
                      0, true},
                     [=] { return real.Allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm); });
@@ -257,7 +270,7 @@ int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out
 
 int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out,
                   const int* out_counts, const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAlltoall,
+  return collective(comm, kAlltoall, FERMATA_SITE,
                     {FERMATA_DO_ALLTOALL, {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
                      {out, 0, out_type, narrow(out_counts), narrow(out_displacements)}, MPI_OP_NULL, 0, true},
                     [=] {

@@ -65,6 +65,8 @@ __attribute__((constructor(102))) void read_environment() {
 
 }  // namespace
 
+const char* name_of(Kind kind) { return kNames[kind]; }
+
 void say(const char* format, ...) {
   if (!settings.verbose) return;
   va_list arguments;

@@ -11,6 +11,8 @@ enum Kind : std::uint32_t {
   kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kAlltoall, kReduceScatter, kScan, kExscan, kKinds
 };
 
+const char* name_of(Kind kind);
+
 struct Settings {
   bool disabled = false;
   bool verbose = false;

@@ -18,6 +18,7 @@
 #include "elf_symbols.hpp"
 #include "profile/statistics.hpp"
 #include "profile/store.hpp"
+#include "run_mpi.hpp"
 #include "run_stats.hpp"
 #include "topo/topology.hpp"
 
@@ -42,6 +43,8 @@ struct Preload {
 const Preload kPreloads[] = {
     {"pthread", {"pthread_barrier_wait"}},
     {"openmp", {"GOMP_parallel", "GOMP_barrier", "__kmpc_barrier", "__kmpc_fork_call"}},
+    {"mpi-openmpi", {}},  // by the library that is linked or the launcher: see run_mpi.hpp
+    {"mpi-mpich", {}},
 };
 
 // Beside the tool: in the build tree, or installed.
@@ -49,7 +52,8 @@ std::string library_of(const std::string& preload) {
   std::error_code ignored;
   const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   const std::string file = "libfermata-" + preload + ".so";
-  for (const fs::path& where : {tool / ".." / "preload" / preload, tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
+  const std::string folder = preload.substr(0, preload.find('-'));
+  for (const fs::path& where : {tool / ".." / "preload" / folder, tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
     if (fs::exists(where / file, ignored)) return fs::weakly_canonical(where / file, ignored).string();
   return "";
 }
@@ -63,10 +67,15 @@ Choice choose(const Arguments& a) {
   Choice choice;
   std::vector<std::string> wanted;
   if (a.preloads == "auto") {
-    const auto objects = loaded_objects(a.command[0]);
+    const MpiChoice mpi = choose_mpi(a.command);
+    const auto objects = loaded_objects(mpi.program);
     if (!objects) return {{}, objects.error().message};  // whoever executes it says what is wrong
     const auto program = elf_symbols(objects->front());
     if (!program || !program->dynamic) return {{}, objects->front() + " is not dynamically linked: preloads cannot reach it"};
+    if (!mpi.preload.empty()) {
+      wanted.push_back(mpi.preload);
+      choice.why = mpi.why;
+    }
     for (const Preload& p : kPreloads) {
       std::string found;
       for (const std::string& object : *objects) {
@@ -80,7 +89,7 @@ Choice choose(const Arguments& a) {
       choice.why += (choice.why.empty() ? "" : "; ") + found;
     }
     if (wanted.empty())
-      return {{}, "no barrier of pthreads or OpenMP is imported (--preload pthread,openmp helps if it loads them later): left as it is"};
+      return {{}, "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): left as it is"};
   } else if (a.preloads != "none") {
     for (std::size_t at = 0; at <= a.preloads.size();) {
       const auto comma = std::min(a.preloads.find(',', at), a.preloads.size());
@@ -91,7 +100,7 @@ Choice choose(const Arguments& a) {
   }
   for (const std::string& name : wanted) {
     const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
-    if (!known) throw CommandError("--preload takes auto, none, or a list of pthread and openmp, not '" + name + "'");
+    if (!known) throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi and mpi-mpich, not '" + name + "'");
     const std::string library = library_of(name);
     if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
     else choice.libraries.push_back(library);
@@ -269,7 +278,7 @@ void report(const Arguments& a, const fs::path& directory) {
   }
   std::sort(all.begin(), all.end(), [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
   if (a.stats) {
-    if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at\n");
+    if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
     for (const ProcessStats& p : all) fmt::print(stderr, "{}", to_text(p));
   }
   if (!a.trace.empty()) write_json(a.trace, trace_of(all));
@@ -311,7 +320,7 @@ void run(const Arguments& a) {
 void add_run(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
-  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp")
+  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich")
       ->capture_default_str();
   command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
   command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");

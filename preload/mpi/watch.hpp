@@ -1,0 +1,36 @@
+// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call site, ours or the library's and why.
+#ifndef FERMATA_PRELOAD_MPI_WATCH_HPP
+#define FERMATA_PRELOAD_MPI_WATCH_HPP
+
+#include "communicator.hpp"
+#include "preload/common/stats.hpp"
+
+namespace fermata::preload {
+
+extern bool watched;  // written at load
+
+// One call, from construction to its end. reason: why it is the library's, a literal; null: it is ours.
+class Watched {
+ public:
+  Watched(const State* state, Kind kind, const void* site, const char* reason) {
+    if (watched) [[unlikely]] begin(state, kind, site, reason);
+  }
+  ~Watched() {
+    if (counts_) [[unlikely]] end();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  void begin(const State* state, Kind kind, const void* site, const char* reason);
+  void end();
+
+  bool counts_ = false;
+  alignas(stats::Wait) unsigned char wait_[sizeof(stats::Wait)];
+};
+
+// Why a communicator's collectives of this kind are the library's; `arguments` if they are not in general.
+const char* why_left(const State* state, Kind kind);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,73 @@
+#include "run_mpi.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "elf_symbols.hpp"
+
+namespace fermata::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
+
+bool begins_with(const std::string& text, const char* beginning) { return text.rfind(beginning, 0) == 0; }
+
+// By its file name. Both families call a library libmpi, with other numbers behind it.
+std::string family_of(const std::string& object) {
+  const std::string name = name_of(object);
+  if (begins_with(name, "libmpich") || name == "libmpi.so.12") return "mpi-mpich";
+  if (name == "libmpi.so.40" || name == "libmpi.so.20") return "mpi-openmpi";
+  return "";
+}
+
+// "libmpi.so.40" of the program; empty: it is linked to none, or is no program.
+std::string library_of(const std::string& program) {
+  const auto objects = loaded_objects(program);
+  if (!objects) return "";
+  for (const std::string& object : *objects)
+    if (!family_of(object).empty()) return object;
+  return "";
+}
+
+bool is_launcher(const std::string& program) {
+  const std::string name = name_of(program);
+  return begins_with(name, "mpirun") || begins_with(name, "mpiexec") || name == "orterun" || name == "prterun" || name == "srun";
+}
+
+// What it is called is often a link to what it is.
+std::string family_of_launcher(const std::string& program) {
+  std::error_code ignored;
+  const auto objects = loaded_objects(program);
+  if (!objects) return "";
+  const std::string path = fs::canonical(objects->front(), ignored).string();
+  const std::string name = name_of(path);
+  if (begins_with(name, "orterun") || begins_with(name, "prterun") || name.find("openmpi") != std::string::npos) return "mpi-openmpi";
+  if (name.find("hydra") != std::string::npos || name.find("mpich") != std::string::npos) return "mpi-mpich";
+  return "";
+}
+
+// We were started by one.
+std::string family_of_environment() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpi-openmpi";
+  if (std::getenv("PMI_RANK") != nullptr && std::getenv("PMI_FD") != nullptr) return "mpi-mpich";
+  return "";
+}
+
+}  // namespace
+
+MpiChoice choose_mpi(const std::vector<std::string>& command) {
+  const bool launched = is_launcher(command[0]);
+  for (std::size_t i = launched ? 1 : 0; i < (launched ? command.size() : 1); ++i) {
+    const std::string library = library_of(command[i]);
+    if (!library.empty()) return {command[i], family_of(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
+  }
+  const std::string family = launched ? family_of_launcher(command[0]) : family_of_environment();
+  if (family.empty()) return {command[0], "", ""};
+  return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher has started it"};
+}
+
+}  // namespace fermata::tool
