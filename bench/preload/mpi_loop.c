@@ -1,5 +1,5 @@
-/* A collective in a loop, in the manner of the OSU benchmarks: mpi_loop KIND BYTES SECONDS. Rank 0 prints the mean time of a call in ns,
- * over all ranks, of the best of some windows' medians; the time to check the result is not in it. BYTES: what one rank contributes. */
+/* Collectives in a loop, in the manner of the OSU benchmarks: mpi_loop SECONDS KIND:BYTES... For each rank 0 prints KIND:BYTES and the time
+ * of a call in ns: the mean over all ranks and calls of a window, the median over windows. BYTES: what one rank contributes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +11,28 @@ static char *in, *out;
 static void call(const char* kind, int bytes) {
   const int n = bytes / 8;
   MPI_Request request;
-  if (strcmp(kind, "barrier") == 0) MPI_Barrier(MPI_COMM_WORLD);
-  else if (strcmp(kind, "bcast") == 0) MPI_Bcast(in, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "reduce") == 0) MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "allreduce") == 0) MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "gather") == 0) MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "scatter") == 0) MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "allgather") == 0) MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
-  else if (strcmp(kind, "alltoall") == 0) MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
-  else if (strcmp(kind, "reduce_scatter") == 0) MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "scan") == 0) MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "exscan") == 0) MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (strcmp(kind, "barrier") == 0)
+    MPI_Barrier(MPI_COMM_WORLD);
+  else if (strcmp(kind, "bcast") == 0)
+    MPI_Bcast(in, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  else if (strcmp(kind, "reduce") == 0)
+    MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  else if (strcmp(kind, "allreduce") == 0)
+    MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  else if (strcmp(kind, "gather") == 0)
+    MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  else if (strcmp(kind, "scatter") == 0)
+    MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  else if (strcmp(kind, "allgather") == 0)
+    MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
+  else if (strcmp(kind, "alltoall") == 0)
+    MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
+  else if (strcmp(kind, "reduce_scatter") == 0)
+    MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  else if (strcmp(kind, "scan") == 0)
+    MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  else if (strcmp(kind, "exscan") == 0)
+    MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   else if (strcmp(kind, "ibarrier") == 0) {
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -42,28 +53,14 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-int main(int argc, char** argv) {
-  enum { kWindows = 15 };
+static double measure(const char* kind, int bytes, double seconds) {
+  enum { kWindows = 11 };
   double windows[kWindows];
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 4) {
-    if (rank == 0) fprintf(stderr, "mpi_loop KIND BYTES SECONDS\n");
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  const int bytes = atoi(argv[2]);
-  const double seconds = atof(argv[3]);
-  in = malloc((size_t)(bytes > 0 ? bytes : 8) * (size_t)size);
-  out = malloc((size_t)(bytes > 0 ? bytes : 8) * (size_t)size);
-  memset(in, 0, (size_t)(bytes > 0 ? bytes : 8) * (size_t)size);
-  memset(out, 0, (size_t)(bytes > 0 ? bytes : 8) * (size_t)size);
-  /* How many calls fill a window, agreed by all. */
   long calls = 1;
-  for (;;) {
+  for (;;) { /* how many calls fill a window, agreed by all */
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
-    for (long i = 0; i < calls; ++i) call(argv[1], bytes);
+    for (long i = 0; i < calls; ++i) call(kind, bytes);
     double took = MPI_Wtime() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (took > seconds / kWindows / 4 || calls > 100000000) {
@@ -75,16 +72,44 @@ int main(int argc, char** argv) {
   for (int w = 0; w < kWindows; ++w) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
-    for (long i = 0; i < calls; ++i) call(argv[1], bytes);
+    for (long i = 0; i < calls; ++i) call(kind, bytes);
     const double took = (MPI_Wtime() - begin) / (double)calls * 1e9;
     double all = 0;
     MPI_Allreduce(&took, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     windows[w] = all / size;
   }
   qsort(windows, kWindows, sizeof windows[0], by_value);
-  if (rank == 0) printf("%.1f\n", windows[kWindows / 2]);
-  free(in);
-  free(out);
+  return windows[kWindows / 2];
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 3) {
+    if (rank == 0) fprintf(stderr, "mpi_loop SECONDS KIND:BYTES...\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  for (int a = 2; a < argc; ++a) {
+    char kind[32] = "";
+    int bytes = 0;
+    if (sscanf(argv[a], "%31[^:]:%d", kind, &bytes) != 2 || bytes < 8) {
+      fprintf(stderr, "mpi_loop: KIND:BYTES, not '%s'\n", argv[a]);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    const size_t whole = (size_t)bytes * (size_t)size;
+    in = malloc(whole);
+    out = malloc(whole);
+    memset(in, 0, whole);
+    memset(out, 0, whole);
+    const double ns = measure(kind, bytes, atof(argv[1]));
+    if (rank == 0) {
+      printf("%s %.1f\n", argv[a], ns);
+      fflush(stdout);
+    }
+    free(in);
+    free(out);
+  }
   MPI_Finalize();
   return 0;
 }

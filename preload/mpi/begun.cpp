@@ -21,14 +21,14 @@ constexpr int kMostVisited = 64;  // communicators with something outstanding th
 
 // `lock` is taken where several threads may call, and never held in a call of Fermata's or the library's.
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-Begun* chains[kChains];      // outstanding ones by their handles
-Begun* ended = nullptr;      // over, and not yet freed
+Begun* chains[kChains];  // outstanding ones by their handles
+Begun* ended = nullptr;  // over, and not yet freed
 struct Free {
   Free* next;
 };
 Free* unused = nullptr;
-Begun* later = nullptr;      // over, and not yet told the library
-State* active = nullptr;     // states with something outstanding
+Begun* later = nullptr;   // over, and not yet told the library
+State* active = nullptr;  // states with something outstanding
 MPI_Op deferred[kMostDeferred];
 int deferred_count = 0;
 
@@ -37,8 +37,8 @@ pthread_mutex_t helper_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t helper_wakes = PTHREAD_COND_INITIALIZER;
 pthread_cond_t helper_rests = PTHREAD_COND_INITIALIZER;
 bool helper_exists = false;
-int helped = 0;              // calls; under helper_lock
-bool helping = false;        // likewise: the helper is at work
+int helped = 0;        // calls; under helper_lock
+bool helping = false;  // likewise: the helper is at work
 std::atomic<bool> help_wanted{false};
 thread_local bool is_helper = false;
 

@@ -1,5 +1,5 @@
-// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library (MPI 3.1, section 12.2) that the program
-// holds: so it may stand beside the library's own in whatever completes requests.
+// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library (MPI 3.1, section 12.2) that the
+// program holds: so it may stand beside the library's own in whatever completes requests.
 //
 // Those of a communicator start in the order in which they were begun. What is small rides on lines, one at a time, and what is behind
 // it waits; all ranks put the same ones on lines. Blocks are requests of Fermata's. Both get on in every MPI call that waits or asks: while

@@ -224,13 +224,15 @@ int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatyp
 
 int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                MPI_Comm comm) {
-  return collective(comm, kGather, FERMATA_SITE, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+  return collective(comm, kGather, FERMATA_SITE,
+                    {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return real.Gather(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                 MPI_Comm comm) {
-  return collective(comm, kScatter, FERMATA_SITE, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+  return collective(comm, kScatter, FERMATA_SITE,
+                    {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return real.Scatter(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
@@ -246,36 +248,39 @@ int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, 
 
 int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                 MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(comm, kGather, FERMATA_SITE,
-                    {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root,
-                     true},
-                    [=] { return real.Gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
+  return collective(
+      comm, kGather, FERMATA_SITE,
+      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root, true},
+      [=] { return real.Gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
 }
 
 int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out, int out_count,
                  MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(comm, kScatter, FERMATA_SITE,
-                    {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL,
-                     root, true},
-                    [=] { return real.Scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
+  return collective(
+      comm, kScatter, FERMATA_SITE,
+      {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
+      [=] { return real.Scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
 }
 
 int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                    MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAllgather, FERMATA_SITE,
-                    {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL,
-                     0, true},
-                    [=] { return real.Allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm); });
+  return collective(
+      comm, kAllgather, FERMATA_SITE,
+      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, 0, true},
+      [=] { return real.Allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm); });
 }
 
-int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out,
-                  const int* out_counts, const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAlltoall, FERMATA_SITE,
-                    {FERMATA_DO_ALLTOALL, {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
-                     {out, 0, out_type, narrow(out_counts), narrow(out_displacements)}, MPI_OP_NULL, 0, true},
-                    [=] {
-                      return real.Alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm);
-                    });
+int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out, const int* out_counts,
+                  const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm) {
+  return collective(
+      comm, kAlltoall, FERMATA_SITE,
+      {FERMATA_DO_ALLTOALL,
+       {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
+       {out, 0, out_type, narrow(out_counts), narrow(out_displacements)},
+       MPI_OP_NULL,
+       0,
+       true},
+      [=] { return real.Alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm); });
 }
 
 }  // extern "C"

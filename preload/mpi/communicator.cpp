@@ -17,14 +17,14 @@ bool several_threads = false;
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
-constexpr int kSaid = 16;  // communicators that get a line with FERMATA_VERBOSE
+constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
 int* host_of = nullptr;  // of each rank of MPI_COMM_WORLD: the first rank of its host
 int world_size = 0;
 MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-State* states = nullptr;  // all, freed ones for the next communicator; under lock
+State* states = nullptr;                             // all, freed ones for the next communicator; under lock
 std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
 std::uint64_t all_ours = 0, all_left = 0;            // collectives of those that were freed; likewise
 
@@ -121,7 +121,8 @@ bool find_hosts() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   host_of = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
   MPI_Comm host = MPI_COMM_NULL;
-  if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS) return false;
+  if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS)
+    return false;
   int first = rank;
   real.Bcast(&first, 1, MPI_INT, 0, host);
   real.Comm_free(&host);

@@ -21,18 +21,18 @@ struct alignas(64) State {
   fermata_member* member = nullptr;           // null: the library's
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   int size = 0, rank = 0;
-  std::uint64_t ours = 0, left = 0;           // collectives
-  const char* reason = nullptr;               // why it has no member
+  std::uint64_t ours = 0, left = 0;  // collectives
+  const char* reason = nullptr;      // why it has no member
   Pooled* pooled = nullptr;
-  std::uint32_t users = 0;                    // requests that outlive the communicator; under lock
+  std::uint32_t users = 0;                           // requests that outlive the communicator; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken where several threads may call
-  State* next = nullptr;                      // of all that there are
+  State* next = nullptr;                             // of all that there are
   // Non-blocking collectives (begun.hpp): on lines, not started yet, on blocks, and all.
   Begun* line = nullptr;
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  State* next_active = nullptr;               // of those with any
+  State* next_active = nullptr;  // of those with any
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
 };
@@ -58,10 +58,12 @@ inline State* find(MPI_Comm comm) {
 class Owned {
  public:
   explicit Owned(State& state) : state_(state) {
-    if (several_threads) [[unlikely]] pthread_mutex_lock(&state_.lock);
+    if (several_threads) [[unlikely]]
+      pthread_mutex_lock(&state_.lock);
   }
   ~Owned() {
-    if (several_threads) [[unlikely]] pthread_mutex_unlock(&state_.lock);
+    if (several_threads) [[unlikely]]
+      pthread_mutex_unlock(&state_.lock);
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -75,7 +77,8 @@ void drain(State& state);
 class Entered : Owned {
  public:
   explicit Entered(State& state) : Owned(state) {
-    if (state.line != nullptr) [[unlikely]] drain(state);
+    if (state.line != nullptr) [[unlikely]]
+      drain(state);
   }
 };
 

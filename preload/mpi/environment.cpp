@@ -72,17 +72,25 @@ int MPI_Finalize() {
   return real.Finalize();
 }
 
-int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) { return made([=] { return real.Comm_dup(comm, out); }, out, comm); }
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) {
+  return made([=] { return real.Comm_dup(comm, out); }, out, comm);
+}
 
-int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* out) { return made([=] { return real.Comm_dup_with_info(comm, info, out); }, out, comm); }
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* out) {
+  return made([=] { return real.Comm_dup_with_info(comm, info, out); }, out, comm);
+}
 
-int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) { return made([=] { return real.Comm_split(comm, colour, key, out); }, out); }
+int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) {
+  return made([=] { return real.Comm_split(comm, colour, key, out); }, out);
+}
 
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
   return made([=] { return real.Comm_split_type(comm, type, key, info, out); }, out);
 }
 
-int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) { return made([=] { return real.Comm_create(comm, group, out); }, out); }
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) {
+  return made([=] { return real.Comm_create(comm, group, out); }, out);
+}
 
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
   return made([=] { return real.Comm_create_group(comm, group, tag, out); }, out);
@@ -92,7 +100,9 @@ int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* 
   return made([=] { return real.Cart_create(comm, dimensions, sizes, periods, reorder, out); }, out);
 }
 
-int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) { return made([=] { return real.Cart_sub(comm, remains, out); }, out); }
+int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) {
+  return made([=] { return real.Cart_sub(comm, remains, out); }, out);
+}
 
 int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* out) {
   return made([=] { return real.Graph_create(comm, nodes, index, edges, reorder, out); }, out);
@@ -105,8 +115,12 @@ int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* d
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights, int out_degree,
                                    const int* destinations, const int* out_weights, MPI_Info info, int reorder, MPI_Comm* out) {
-  return made([=] { return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations, out_weights, info, reorder,
-                                              out); }, out);
+  return made(
+      [=] {
+        return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations, out_weights, info, reorder,
+                                               out);
+      },
+      out);
 }
 
 }  // extern "C"

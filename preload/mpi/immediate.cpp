@@ -99,62 +99,69 @@ int MPI_Ireduce_scatter(const void* in, void* out, const int* counts, MPI_Dataty
     if (s != nullptr) ++s->left;
     return library();
   }
-  return begin_collective(comm, kReduceScatter, FERMATA_SITE, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0}, request, library);
+  return begin_collective(comm, kReduceScatter, FERMATA_SITE, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0}, request,
+                          library);
 }
 
 int MPI_Igather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                 MPI_Comm comm, MPI_Request* request) {
-  return begin_collective(comm, kGather, FERMATA_SITE, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-                          request, [=] { return real.Igather(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
+  return begin_collective(comm, kGather, FERMATA_SITE,
+                          {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root}, request,
+                          [=] { return real.Igather(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
 }
 
 int MPI_Iscatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                  MPI_Comm comm, MPI_Request* request) {
-  return begin_collective(comm, kScatter, FERMATA_SITE, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-                          request, [=] { return real.Iscatter(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
+  return begin_collective(comm, kScatter, FERMATA_SITE,
+                          {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root}, request,
+                          [=] { return real.Iscatter(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
 }
 
 int MPI_Iallgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm,
                    MPI_Request* request) {
-  return begin_collective(comm, kAllgather, FERMATA_SITE, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}}, request,
-                          [=] { return real.Iallgather(in, in_count, in_type, out, out_count, out_type, comm, request); });
+  return begin_collective(comm, kAllgather, FERMATA_SITE, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+                          request, [=] { return real.Iallgather(in, in_count, in_type, out, out_count, out_type, comm, request); });
 }
 
 int MPI_Ialltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm,
                   MPI_Request* request) {
-  return begin_collective(comm, kAlltoall, FERMATA_SITE, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}}, request,
-                          [=] { return real.Ialltoall(in, in_count, in_type, out, out_count, out_type, comm, request); });
+  return begin_collective(comm, kAlltoall, FERMATA_SITE, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
+                          request, [=] { return real.Ialltoall(in, in_count, in_type, out, out_count, out_type, comm, request); });
 }
 
 int MPI_Igatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                  MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
   return begin_collective(
       comm, kGather, FERMATA_SITE,
-      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root, true}, request,
-      [=] { return real.Igatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, request); });
+      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root, true},
+      request, [=] { return real.Igatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, request); });
 }
 
 int MPI_Iscatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out, int out_count,
                   MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
   return begin_collective(
       comm, kScatter, FERMATA_SITE,
-      {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true}, request,
-      [=] { return real.Iscatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, request); });
+      {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
+      request, [=] { return real.Iscatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, request); });
 }
 
 int MPI_Iallgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                     MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
   return begin_collective(
       comm, kAllgather, FERMATA_SITE,
-      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, 0, true}, request,
-      [=] { return real.Iallgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, request); });
+      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, 0, true},
+      request, [=] { return real.Iallgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, request); });
 }
 
 int MPI_Ialltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out,
                    const int* out_counts, const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
   return begin_collective(comm, kAlltoall, FERMATA_SITE,
-                          {FERMATA_DO_ALLTOALL, {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
-                           {out, 0, out_type, narrow(out_counts), narrow(out_displacements)}, MPI_OP_NULL, 0, true},
+                          {FERMATA_DO_ALLTOALL,
+                           {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
+                           {out, 0, out_type, narrow(out_counts), narrow(out_displacements)},
+                           MPI_OP_NULL,
+                           0,
+                           true},
                           request, [=] {
                             return real.Ialltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type,
                                                    comm, request);

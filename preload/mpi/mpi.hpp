@@ -6,10 +6,10 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-// FERMATA_INTERCEPT(Barrier), before its definition: MPI_Barrier is ours, and PMPI_Barrier, too, which the Fortran bindings call (Open MPI's all,
-// MPICH's those of mpi_f08). The library's own is real.Barrier (real.hpp).
-#define FERMATA_INTERCEPT(name)                                                              \
-  extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) MPI_##name;        \
+// FERMATA_INTERCEPT(Barrier), before its definition: MPI_Barrier is ours, and PMPI_Barrier, too, which the Fortran bindings call (Open
+// MPI's all, MPICH's those of mpi_f08). The library's own is real.Barrier (real.hpp).
+#define FERMATA_INTERCEPT(name)                                                       \
+  extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) MPI_##name; \
   extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(PMPI_##name) PMPI_##name;
 
 #if defined(MPICH) && MPI_VERSION >= 4

@@ -13,8 +13,8 @@ Settings settings;
 
 namespace {
 
-constexpr const char* kNames[kKinds] = {"barrier", "bcast",     "reduce",   "allreduce",      "gather", "scatter",
-                                        "allgather", "alltoall", "reduce_scatter", "scan", "exscan"};
+constexpr const char* kNames[kKinds] = {"barrier",   "bcast",    "reduce",         "allreduce", "gather", "scatter",
+                                        "allgather", "alltoall", "reduce_scatter", "scan",      "exscan"};
 
 bool environment_says(const char* name) {
   const char* value = getenv(name);
@@ -48,8 +48,10 @@ std::uint32_t kinds_in(const char* list) {
     for (std::uint32_t k = 0; k < kKinds; ++k)
       if (strlen(kNames[k]) == length && strncmp(list, kNames[k], length) == 0) found = 1u << k;
     if (found == 0 && length != 0 && !(length == 4 && strncmp(list, "none", 4) == 0))
-      say_always("FERMATA_MPI_COLLECTIVES: '%.*s' is none of barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, "
-                 "reduce_scatter, scan, exscan, all, none", static_cast<int>(length), list);
+      say_always(
+          "FERMATA_MPI_COLLECTIVES: '%.*s' is none of barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, "
+          "reduce_scatter, scan, exscan, all, none",
+          static_cast<int>(length), list);
     kinds |= found;
     list += length + (list[length] == ',' ? 1 : 0);
   }

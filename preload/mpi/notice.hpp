@@ -8,7 +8,18 @@ namespace fermata::preload {
 
 // In the order of FERMATA_MPI_COLLECTIVES; those on blocks of different sizes go with their plain ones.
 enum Kind : std::uint32_t {
-  kBarrier, kBcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kAlltoall, kReduceScatter, kScan, kExscan, kKinds
+  kBarrier,
+  kBcast,
+  kReduce,
+  kAllreduce,
+  kGather,
+  kScatter,
+  kAllgather,
+  kAlltoall,
+  kReduceScatter,
+  kScan,
+  kExscan,
+  kKinds
 };
 
 const char* name_of(Kind kind);

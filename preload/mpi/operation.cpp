@@ -64,7 +64,8 @@ Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, i
                                        MPI_Aint* lowest) {
   const bool fits = sizes_used_ + 2 * blocks <= 4 * kInline;
   Blocks out;
-  out.counts = fits ? sizes_ + sizes_used_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  out.counts =
+      fits ? sizes_ + sizes_used_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
   out.displacements = out.counts + blocks;
   if (fits) sizes_used_ += 2 * blocks;
   *lowest = 0;
@@ -162,7 +163,8 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   op_.type = FERMATA_UINT8;
   op_.irregular = a.irregular;
   const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
-  const bool counts_out = a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
+  const bool counts_out =
+      a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
   if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
   switch (a.collective) {
     case FERMATA_DO_BROADCAST:
@@ -214,7 +216,8 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
       op_.in_displacements = op_.out_displacements;
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -266,8 +269,10 @@ bool Operation::prepare(const State& s, const Arguments& a) {
     case FERMATA_DO_ALLREDUCE:
     case FERMATA_DO_REDUCE_SCATTER:
     case FERMATA_DO_SCAN:
-    case FERMATA_DO_EXSCAN: return prepare_reduction(s, a);
-    default: return prepare_data(s, a);
+    case FERMATA_DO_EXSCAN:
+      return prepare_reduction(s, a);
+    default:
+      return prepare_data(s, a);
   }
 }
 
@@ -282,16 +287,26 @@ int Operation::execute(State& s) const {
   fermata_member* const m = s.member;
   if (o.irregular != 0 || o.fold != nullptr) return fermata_execute(m, &o);
   switch (o.collective) {  // these ride on lines where they are small
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_GATHER: return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_SCATTER: return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
-    default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_BROADCAST:
+      return fermata_broadcast(m, o.out, o.count, o.root);
+    case FERMATA_DO_REDUCE:
+      return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+    case FERMATA_DO_ALLREDUCE:
+      return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_GATHER:
+      return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_SCATTER:
+      return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_ALLGATHER:
+      return fermata_allgather(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_REDUCE_SCATTER:
+      return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_ALLTOALL:
+      return fermata_alltoall(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_SCAN:
+      return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
+    default:
+      return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
   }
 }
 

@@ -23,9 +23,9 @@ MPI_Comm private_comm = MPI_COMM_NULL;
 
 namespace {
 
-constexpr double kSeconds = 20;       // to hand out a descriptor
-constexpr double kSlice = 0.02;       // of waiting for it, between looks at the library
-constexpr double kHookEvery = 1e-3;   // longest sleep of who waits, beside a library that wants to be driven
+constexpr double kSeconds = 20;      // to hand out a descriptor
+constexpr double kSlice = 0.02;      // of waiting for it, between looks at the library
+constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a library that wants to be driven
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Pooled* pool = nullptr;  // all, taken or not; under lock
@@ -45,7 +45,9 @@ struct Serving {
   std::atomic<bool> over{false};
 };
 
-void name_of(std::uint64_t id, char (&name)[64]) { snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id)); }
+void name_of(std::uint64_t id, char (&name)[64]) {
+  snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id));
+}
 
 // Of this process, unlike those of all others that may be alive.
 std::uint64_t new_id() {

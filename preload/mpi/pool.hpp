@@ -14,11 +14,11 @@ struct State;
 
 struct Pooled {
   Pooled* next = nullptr;
-  std::uint64_t id = 0;     // the same at all of its members
+  std::uint64_t id = 0;  // the same at all of its members
   fermata_team* team = nullptr;
   fermata_member* member = nullptr;
   int size = 0;
-  int* ranks = nullptr;     // of MPI_COMM_WORLD, in the order of the team's
+  int* ranks = nullptr;  // of MPI_COMM_WORLD, in the order of the team's
   bool taken = false;
 };
 
@@ -28,7 +28,8 @@ struct Council {
   State* team;  // null: the library
 };
 
-// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why` is set then.
+// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why`
+// is set then.
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why);
 // By whoever has no outstanding calls in it. `broken`: it will not be used again.
 void give_back(Pooled* pooled, bool broken);

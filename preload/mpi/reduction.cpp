@@ -9,12 +9,18 @@
 namespace fermata::preload {
 
 PredefinedOp predefined_ops[kPredefinedOps] = {
-    {MPI_SUM, FERMATA_SUM, kInteger | kFloating | kComplex}, {MPI_PROD, FERMATA_PROD, kInteger | kFloating | kComplex},
-    {MPI_MIN, FERMATA_MIN, kInteger | kFloating},            {MPI_MAX, FERMATA_MAX, kInteger | kFloating},
-    {MPI_LAND, FERMATA_LAND, kInteger | kLogical},           {MPI_LOR, FERMATA_LOR, kInteger | kLogical},
-    {MPI_LXOR, -1, kInteger | kLogical},                     {MPI_BAND, FERMATA_AND, kInteger | kBytes},
-    {MPI_BOR, FERMATA_OR, kInteger | kBytes},                {MPI_BXOR, FERMATA_XOR, kInteger | kBytes},
-    {MPI_MINLOC, FERMATA_MINLOC, kPair},                     {MPI_MAXLOC, FERMATA_MAXLOC, kPair},
+    {MPI_SUM, FERMATA_SUM, kInteger | kFloating | kComplex},
+    {MPI_PROD, FERMATA_PROD, kInteger | kFloating | kComplex},
+    {MPI_MIN, FERMATA_MIN, kInteger | kFloating},
+    {MPI_MAX, FERMATA_MAX, kInteger | kFloating},
+    {MPI_LAND, FERMATA_LAND, kInteger | kLogical},
+    {MPI_LOR, FERMATA_LOR, kInteger | kLogical},
+    {MPI_LXOR, -1, kInteger | kLogical},
+    {MPI_BAND, FERMATA_AND, kInteger | kBytes},
+    {MPI_BOR, FERMATA_OR, kInteger | kBytes},
+    {MPI_BXOR, FERMATA_XOR, kInteger | kBytes},
+    {MPI_MINLOC, FERMATA_MINLOC, kPair},
+    {MPI_MAXLOC, FERMATA_MAXLOC, kPair},
 };
 
 namespace {

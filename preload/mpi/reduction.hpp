@@ -11,11 +11,11 @@
 namespace fermata::preload {
 
 struct Reduction {
-  int type = -1, op = -1;      // Fermata's; type < 0: folded by MPI_Reduce_local
-  std::size_t parts = 1;       // of Fermata's type in an element
-  std::size_t element = 0;     // bytes of an element as it travels
+  int type = -1, op = -1;   // Fermata's; type < 0: folded by MPI_Reduce_local
+  std::size_t parts = 1;    // of Fermata's type in an element
+  std::size_t element = 0;  // bytes of an element as it travels
   bool commutes = true;
-  bool packed = false;         // elements travel without their gaps, and are unpacked to be folded
+  bool packed = false;  // elements travel without their gaps, and are unpacked to be folded
   MPI_Datatype datatype = MPI_DATATYPE_NULL;
   MPI_Op operation = MPI_OP_NULL;
   Layout layout = {};
@@ -25,8 +25,8 @@ inline constexpr std::size_t kMostElement = 4096;  // bytes that Fermata takes f
 
 struct PredefinedOp {
   MPI_Op handle;
-  int op;                  // enum fermata_op; -1: Fermata has none
-  std::uint8_t families;   // bits of TypeClass: what it is defined for
+  int op;                 // enum fermata_op; -1: Fermata has none
+  std::uint8_t families;  // bits of TypeClass: what it is defined for
 };
 inline constexpr std::size_t kPredefinedOps = 12;
 extern PredefinedOp predefined_ops[kPredefinedOps];  // handles may be addresses that the loader knows

@@ -25,17 +25,27 @@ int number_of(const Listed& type, std::size_t size) {
   switch (type.family) {
     case kInteger:
       switch (size) {
-        case 1: return type.is_signed ? FERMATA_INT8 : FERMATA_UINT8;
-        case 2: return type.is_signed ? FERMATA_INT16 : FERMATA_UINT16;
-        case 4: return type.is_signed ? FERMATA_INT32 : FERMATA_UINT32;
-        case 8: return type.is_signed ? FERMATA_INT64 : FERMATA_UINT64;
-        default: return -1;
+        case 1:
+          return type.is_signed ? FERMATA_INT8 : FERMATA_UINT8;
+        case 2:
+          return type.is_signed ? FERMATA_INT16 : FERMATA_UINT16;
+        case 4:
+          return type.is_signed ? FERMATA_INT32 : FERMATA_UINT32;
+        case 8:
+          return type.is_signed ? FERMATA_INT64 : FERMATA_UINT64;
+        default:
+          return -1;
       }
-    case kFloating: return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
-    case kComplex: return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
-    case kBytes: return FERMATA_UINT8;
-    case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
-    default: return -1;
+    case kFloating:
+      return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
+    case kComplex:
+      return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
+    case kBytes:
+      return FERMATA_UINT8;
+    case kLogical:
+      return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
+    default:
+      return -1;
   }
 }
 
@@ -49,9 +59,12 @@ void add(const Listed& listed) {
   if (PMPI_Type_get_extent(listed.handle, &low, &extent) != MPI_SUCCESS || low != 0) return;
   const auto bytes = static_cast<std::size_t>(size);
   const bool is_pair = listed.family == kPair;
-  type_table.types[type_table.count++] = {listed.handle, bytes, static_cast<std::size_t>(extent),
+  type_table.types[type_table.count++] = {listed.handle,
+                                          bytes,
+                                          static_cast<std::size_t>(extent),
                                           static_cast<std::int8_t>(is_pair ? -1 : number_of(listed, bytes)),
-                                          static_cast<std::uint8_t>(listed.family == kComplex ? 2 : 1), listed.family};
+                                          static_cast<std::uint8_t>(listed.family == kComplex ? 2 : 1),
+                                          listed.family};
 }
 
 void add_pair(MPI_Datatype handle, int number, std::size_t extent) {
@@ -61,18 +74,18 @@ void add_pair(MPI_Datatype handle, int number, std::size_t extent) {
 }
 
 void add_numbers() {
-  for (const MPI_Datatype t : {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
-                               MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
-                               MPI_INTEGER8})
+  for (const MPI_Datatype t :
+       {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_AINT,
+        MPI_COUNT, MPI_OFFSET, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8})
     add({t, kInteger, true});
   for (const MPI_Datatype t : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
                                MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T})
     add({t, kInteger, false});
   for (const MPI_Datatype t : {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
     add({t, kFloating, true});
-  for (const MPI_Datatype t : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX,
-                               MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8,
-                               MPI_COMPLEX16})
+  for (const MPI_Datatype t :
+       {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
+        MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16})
     add({t, kComplex, true});
   for (const MPI_Datatype t : {MPI_C_BOOL, MPI_CXX_BOOL}) add({t, kLogical, false});
   add({MPI_LOGICAL, kLogical, true});
@@ -139,7 +152,8 @@ bool layout_of(MPI_Datatype type, Layout* out) {
   if (type == MPI_DATATYPE_NULL) return false;
   MPI_Count size = 0;
   MPI_Aint low = 0;
-  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 || PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS) return false;
+  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 || PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS)
+    return false;
   out->size = static_cast<std::size_t>(size);
   out->dense = low == 0 && out->extent == size && is_dense(type, 4);
   return true;
@@ -172,8 +186,8 @@ int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const
     const MPI_Count some = count - done < at_once ? count - done : at_once;
     const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
     int position = 0;
-    const int rc = PMPI_Unpack(bytes, length, &position, static_cast<char*>(to) + done * layout.extent, static_cast<int>(some), type,
-                               private_comm);
+    const int rc =
+        PMPI_Unpack(bytes, length, &position, static_cast<char*>(to) + done * layout.extent, static_cast<int>(some), type, private_comm);
     if (rc != MPI_SUCCESS) return rc;
     bytes += length;
     done += some;

@@ -14,17 +14,17 @@ enum TypeClass : std::uint8_t { kNoClass = 0, kInteger = 1, kFloating = 2, kLogi
 
 struct Predefined {
   MPI_Datatype handle;
-  std::size_t size;     // bytes without gaps
+  std::size_t size;  // bytes without gaps
   std::size_t extent;
-  std::int8_t number;   // enum fermata_type, -1: none; of a complex type that of its parts
-  std::uint8_t parts;   // numbers in an element: 2 of a complex one
+  std::int8_t number;  // enum fermata_type, -1: none; of a complex type that of its parts
+  std::uint8_t parts;  // numbers in an element: 2 of a complex one
   TypeClass family;
 };
 
 inline constexpr std::size_t kTypeSlots = 4096;
 struct TypeTable {
-  std::uint32_t multiplier;           // makes all predefined handles fall into slots of their own
-  std::uint8_t slot[kTypeSlots];      // 1 + place in `types`
+  std::uint32_t multiplier;       // makes all predefined handles fall into slots of their own
+  std::uint8_t slot[kTypeSlots];  // 1 + place in `types`
   Predefined types[128];
   unsigned count;
 };
@@ -45,9 +45,9 @@ void fill_type_table();
 
 // How `count` elements of any type lie in memory.
 struct Layout {
-  std::size_t size;   // bytes of an element without gaps: what its rank and every other one agree on
+  std::size_t size;  // bytes of an element without gaps: what its rank and every other one agree on
   MPI_Aint extent;
-  bool dense;         // elements lie one behind the other without gaps, in the order in which they are packed
+  bool dense;  // elements lie one behind the other without gaps, in the order in which they are packed
 };
 // False: no valid type; the library is to say so.
 bool layout_of(MPI_Datatype type, Layout* out);

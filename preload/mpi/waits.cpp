@@ -149,8 +149,7 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* messag
 
 int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int in_count, MPI_Datatype in_type,
                  int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
-  if (!any_begun())
-    return real.Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status);
+  if (!any_begun()) return real.Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status);
   MPI_Request receive = MPI_REQUEST_NULL;
   int rc = PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, &receive);
   if (rc != MPI_SUCCESS) return rc;

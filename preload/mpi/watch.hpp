@@ -1,4 +1,5 @@
-// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call site, ours or the library's and why.
+// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call site, ours or the library's and
+// why.
 #ifndef FERMATA_PRELOAD_MPI_WATCH_HPP
 #define FERMATA_PRELOAD_MPI_WATCH_HPP
 
@@ -13,10 +14,12 @@ extern bool watched;  // written at load
 class Watched {
  public:
   Watched(const State* state, Kind kind, const void* site, const char* reason) {
-    if (watched) [[unlikely]] begin(state, kind, site, reason);
+    if (watched) [[unlikely]]
+      begin(state, kind, site, reason);
   }
   ~Watched() {
-    if (counts_) [[unlikely]] end();
+    if (counts_) [[unlikely]]
+      end();
   }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;

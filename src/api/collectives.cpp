@@ -100,30 +100,27 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   if (member == nullptr || operation == nullptr) [[unlikely]] return null_handle();
   const fermata_operation& o = *operation;
   if (o.size != sizeof o) return api::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
-  const bool broadcast = o.collective == FERMATA_DO_BROADCAST;
-  const bool reduce = o.collective == FERMATA_DO_REDUCE;
-  if (!broadcast && !reduce && o.collective != FERMATA_DO_ALLREDUCE)
-    return api::fail(Status::kUnsupported, "only a broadcast, reduce or allreduce rides on lines");
-  if ((broadcast || reduce) && !root_ok(member, o.root)) return bad_root(member, o.root);
-  const bool at_root = !reduce && !broadcast ? true : static_cast<unsigned>(o.root) == member->member->rank();
-  const bool fits = broadcast ? static_cast<unsigned>(o.type) < fermata::kTypeCount &&
-                                    o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
-                              : data_ok(o.count, o.type, o.op);
-  if (!fits || o.element != 0 || o.fold != nullptr || o.irregular != 0)
-    return api::fail(Status::kUnsupported, "what rides on lines has at most %d bytes of a type and operator of the library's", FERMATA_MAX_PAYLOAD);
-  const void* in = broadcast ? (at_root ? o.out : nullptr) : o.in == FERMATA_IN_PLACE ? o.out : o.in;
-  void* out = broadcast == at_root && broadcast ? nullptr : at_root || broadcast ? o.out : nullptr;
-  if (o.count != 0 && ((!broadcast && in == nullptr) || (at_root && !broadcast && out == nullptr) || (broadcast && o.out == nullptr)))
-    return null_handle();
-  const auto bytes = static_cast<std::uint32_t>(o.count * fermata::size_of(static_cast<Type>(o.type)));
+  const bool broadcasts = o.collective == FERMATA_DO_BROADCAST;
+  const bool reduces = o.collective == FERMATA_DO_REDUCE;
+  const bool knows_type = static_cast<unsigned>(o.type) < fermata::kTypeCount;
+  const bool fits = broadcasts ? knows_type && o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
+                               : data_ok(o.count, o.type, o.op);
+  if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 || o.fold != nullptr || o.irregular != 0)
+    return api::fail(Status::kUnsupported, "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
+                     FERMATA_MAX_PAYLOAD);
+  if ((broadcasts || reduces) && !root_ok(member, o.root)) return bad_root(member, o.root);
+  const bool root = static_cast<unsigned>(o.root) == member->member->rank();
+  const void* in = broadcasts ? (root ? o.out : nullptr) : o.in == FERMATA_IN_PLACE ? o.out : o.in;
+  void* out = (broadcasts && root) || (reduces && !root) ? nullptr : o.out;
+  const bool gives = !broadcasts || root;
+  const bool gets = broadcasts ? !root : !reduces || root;
+  if (o.count != 0 && ((gives && in == nullptr) || (gets && out == nullptr))) return null_handle();
   fermata::exec::Call call;
-  call.kind = broadcast ? fermata::Kind::kBroadcast : reduce ? fermata::Kind::kReduce : fermata::Kind::kAllreduce;
-  if (!broadcast) {
-    call.type = static_cast<std::uint8_t>(o.type);
-    call.op = static_cast<std::uint8_t>(o.op);
-  }
-  if (broadcast || reduce) call.root = static_cast<std::uint32_t>(o.root);
-  call.bytes = bytes;
+  call.kind = static_cast<fermata::Kind>(o.collective);
+  call.type = static_cast<std::uint8_t>(broadcasts ? 0 : o.type);
+  call.op = static_cast<std::uint8_t>(broadcasts ? 0 : o.op);
+  call.root = broadcasts || reduces ? static_cast<std::uint32_t>(o.root) : 0;
+  call.bytes = o.count * fermata::size_of(static_cast<Type>(o.type));
   const Status status = member->member->arrive_with(call, in, out);
   if (status == Status::kOk) member->arrived = true;
   return answer(member, status);

@@ -325,6 +325,24 @@ Status Member::barrier_tagged(std::uint32_t tag) {
   return barrier_with_tag(tag_register(tag));
 }
 
+void Member::inherit(const Member& other) {
+  timeout_ns_ = other.timeout_ns_;
+  hook_ = other.hook_;
+  hook_context_ = other.hook_context_;
+  idle_sleep_ns_ = other.idle_sleep_ns_;
+}
+
+void Member::keep_openings_in(Openings* place) {
+  *place = *openings_;
+  openings_ = place;
+}
+
+[[gnu::noinline, gnu::cold]] void Member::carry_wide(Carried& carried, const Call& call) {
+  const auto type = static_cast<Type>(call.type);
+  carried.whole = whole_fold_of(static_cast<Op>(call.op), type);
+  carried.context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(call.bytes >> log2_size_of(type)));
+}
+
 Status Member::arrive() {
   const bool carries = barrier_carries_;
   const Status ready = carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);

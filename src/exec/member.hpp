@@ -41,14 +41,10 @@ class Member {
     return other_barrier();
   }
   [[gnu::always_inline]] Status barrier() { return barrier(*openings_); }
-  void keep_openings_in(Openings* place) {
-    *place = *openings_;
-    openings_ = place;
-  }
+  void keep_openings_in(Openings* place);
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
-  // The same with data: a broadcast, reduce or allreduce of at most 56 bytes, from this member's contribution to its result; either may be
-  // null where it has none. The result is there behind depart().
+  // A broadcast, reduce or allreduce of at most 56 bytes; in and out may be null where this member has none. out is there behind depart().
   Status arrive_with(const Call& call, const void* in, void* out);
   Status depart();
   Status test();
@@ -151,12 +147,7 @@ class Member {
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
   // Takes over what the user set on another member.
-  void inherit(const Member& other) {
-    timeout_ns_ = other.timeout_ns_;
-    hook_ = other.hook_;
-    hook_context_ = other.hook_context_;
-    idle_sleep_ns_ = other.idle_sleep_ns_;
-  }
+  void inherit(const Member& other);
   Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
   // Ranks that this member's wait may be for: text for errors and reports.
   const char* detail() const { return detail_; }
@@ -239,11 +230,7 @@ class Member {
     carried_ = carried;
     return run();
   }
-  [[gnu::noinline, gnu::cold]] static void carry_wide(Carried& carried, const Call& call) {
-    const auto type = static_cast<Type>(call.type);
-    carried.whole = whole_fold_of(static_cast<Op>(call.op), type);
-    carried.context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(call.bytes >> log2_size_of(type)));
-  }
+  static void carry_wide(Carried& carried, const Call& call);
   Status run() { return advance(spins_) ? finish() : wait(); }
   [[gnu::noinline]] bool advance(std::uint32_t spins) {
     switch (load_) {

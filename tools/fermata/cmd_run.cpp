@@ -89,7 +89,8 @@ Choice choose(const Arguments& a) {
       choice.why += (choice.why.empty() ? "" : "; ") + found;
     }
     if (wanted.empty())
-      return {{}, "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): left as it is"};
+      return {{}, "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): "
+                  "left as it is"};
   } else if (a.preloads != "none") {
     for (std::size_t at = 0; at <= a.preloads.size();) {
       const auto comma = std::min(a.preloads.find(',', at), a.preloads.size());
@@ -100,7 +101,8 @@ Choice choose(const Arguments& a) {
   }
   for (const std::string& name : wanted) {
     const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
-    if (!known) throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi and mpi-mpich, not '" + name + "'");
+    if (!known)
+      throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi and mpi-mpich, not '" + name + "'");
     const std::string library = library_of(name);
     if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
     else choice.libraries.push_back(library);
@@ -320,7 +322,9 @@ void run(const Arguments& a) {
 void add_run(CLI::App& app) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
-  command->add_option("--preload", a->preloads, "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich")
+  command
+      ->add_option("--preload", a->preloads,
+                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich")
       ->capture_default_str();
   command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
   command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");

@@ -34,10 +34,10 @@ static void make_views(void) {
   MPI_Type_vector(2, 1, 2, MPI_INT, &spread);
   MPI_Type_create_resized(spread, 0, 4 * sizeof(int), &views[2].type);
   MPI_Type_free(&spread);
-  views[3] = (struct view){MPI_DATATYPE_NULL, 4, 4, {3, 1, 0, 2}};  /* no gaps, but not in order */
+  views[3] = (struct view){MPI_DATATYPE_NULL, 4, 4, {3, 1, 0, 2}}; /* no gaps, but not in order */
   const int places[] = {3, 1, 0, 2};
   MPI_Type_create_indexed_block(4, 1, places, MPI_INT, &views[3].type);
-  views[4] = (struct view){MPI_DATATYPE_NULL, 4, 6, {1, 2, 3, 5}};  /* begins behind its address */
+  views[4] = (struct view){MPI_DATATYPE_NULL, 4, 6, {1, 2, 3, 5}}; /* begins behind its address */
   const int lengths[] = {3, 1};
   const int begins[] = {1, 5};
   MPI_Datatype holes;
@@ -47,10 +47,12 @@ static void make_views(void) {
   for (int v = 1; v < kViews; ++v) MPI_Type_commit(&views[v].type);
 }
 
-enum { kMost = 1 << 21 };  /* ints of a buffer */
+enum { kMost = 1 << 21 }; /* ints of a buffer */
 static int32_t *in, *out, *expected;
 
-static int32_t word(int from, int to, int i) { return (int32_t)(((unsigned)from << 26) ^ ((unsigned)to << 20) ^ ((unsigned)i & 0xfffff)) | 1; }
+static int32_t word(int from, int to, int i) {
+  return (int32_t)(((unsigned)from << 26) ^ ((unsigned)to << 20) ^ ((unsigned)i & 0xfffff)) | 1;
+}
 
 /* Block of `ints` ints as they go through view v, from int `at` on. */
 static void put(int32_t* buffer, size_t at, const struct view* v, int ints, int from, int to) {
@@ -170,7 +172,8 @@ static void irregular(int n, int turn, int root) {
     put(expected, (size_t)(out_places[p] * r->stride), r, gets, p, rank);
     if (in_place) put(out, (size_t)(out_places[p] * r->stride), r, sends, rank, p);
   }
-  DO(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, in_counts, in_places, s->type, out, out_counts, out_places, r->type, MPI_COMM_WORLD);
+  DO(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, in_counts, in_places, s->type, out, out_counts, out_places, r->type,
+     MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "alltoallv", n);
 }
 

@@ -8,15 +8,15 @@
 #include "check.h"
 
 static int begun;
-#define DO(Name, name, ...)                                                                          \
-  do {                                                                                               \
-    if (begun) {                                                                                     \
-      MPI_Request request;                                                                           \
-      MPI_I##name(__VA_ARGS__, &request);                                                            \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);                                                         \
-    } else {                                                                                         \
-      MPI_##Name(__VA_ARGS__);                                                                       \
-    }                                                                                                \
+#define DO(Name, name, ...)                  \
+  do {                                       \
+    if (begun) {                             \
+      MPI_Request request;                   \
+      MPI_I##name(__VA_ARGS__, &request);    \
+      MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    } else {                                 \
+      MPI_##Name(__VA_ARGS__);               \
+    }                                        \
   } while (0)
 
 enum family { kInteger, kFloating, kLogical, kComplex, kBytes, kPair, kUsers };
@@ -28,28 +28,28 @@ struct type {
   void (*fill)(void* to, int value, int index);
 };
 
-#define FILL(name, T)                                        \
-  static void fill_##name(void* to, int value, int index) {  \
-    (void)index;                                             \
-    *(T*)to = (T)value;                                      \
+#define FILL(name, T)                                       \
+  static void fill_##name(void* to, int value, int index) { \
+    (void)index;                                            \
+    *(T*)to = (T)value;                                     \
   }
-#define FILL_PAIR(name, T)                                   \
-  struct pair_##name {                                       \
-    T value;                                                 \
-    int index;                                               \
-  };                                                         \
-  static void fill_##name(void* to, int value, int index) {  \
-    struct pair_##name* p = to;                              \
-    p->value = (T)value;                                     \
-    p->index = index;                                        \
+#define FILL_PAIR(name, T)                                  \
+  struct pair_##name {                                      \
+    T value;                                                \
+    int index;                                              \
+  };                                                        \
+  static void fill_##name(void* to, int value, int index) { \
+    struct pair_##name* p = to;                             \
+    p->value = (T)value;                                    \
+    p->index = index;                                       \
   }
-FILL(schar, signed char) FILL(uchar, unsigned char) FILL(short, short) FILL(ushort, unsigned short) FILL(int, int)
-FILL(unsigned, unsigned) FILL(long, long) FILL(ulong, unsigned long) FILL(float, float) FILL(double, double)
-FILL(ldouble, long double) FILL(bool, bool) FILL(fcomplex, float complex) FILL(dcomplex, double complex)
-FILL_PAIR(float_int, float) FILL_PAIR(double_int, double) FILL_PAIR(long_int, long) FILL_PAIR(short_int, short) FILL_PAIR(int_int, int)
-FILL_PAIR(ldouble_int, long double)
+FILL(schar, signed char)
+FILL(uchar, unsigned char) FILL(short, short) FILL(ushort, unsigned short) FILL(int, int) FILL(unsigned, unsigned) FILL(long, long)
+    FILL(ulong, unsigned long) FILL(float, float) FILL(double, double) FILL(ldouble, long double) FILL(bool, bool)
+        FILL(fcomplex, float complex) FILL(dcomplex, double complex) FILL_PAIR(float_int, float) FILL_PAIR(double_int, double)
+            FILL_PAIR(long_int, long) FILL_PAIR(short_int, short) FILL_PAIR(int_int, int) FILL_PAIR(ldouble_int, long double)
 
-static struct type types[40];
+                static struct type types[40];
 static int type_count;
 static void list(const char* name, MPI_Datatype type, enum family family, size_t extent, void (*fill)(void*, int, int)) {
   if (type == MPI_DATATYPE_NULL) return;
@@ -141,7 +141,7 @@ static void same_elements(const struct type* t, const char* got, const char* exp
   char* a = calloc(2, (size_t)bytes + 1);
   MPI_Pack(got, count, t->type, a, bytes, &at, MPI_COMM_SELF);
   MPI_Pack(expected, count, t->type, a + bytes, bytes, &other, MPI_COMM_SELF);
-  if (strstr(t->name, "long double") != NULL) {  /* six bytes of each are padding, too */
+  if (strstr(t->name, "long double") != NULL) { /* six bytes of each are padding, too */
     for (int i = 0; i < at; ++i)
       if (i % (at / count) >= 10 && i % (at / count) < 16) a[i] = a[bytes + i] = 0;
   }

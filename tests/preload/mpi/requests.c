@@ -1,5 +1,5 @@
-/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that wait in the library while others
- * need what they began. */
+/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that wait in the library while
+ * others need what they began. */
 #include "check.h"
 
 enum { kLong = 200000 };
@@ -79,11 +79,13 @@ static void two_communicators(void) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm[1]);
   for (int round = 0; round < 20; ++round) {
     for (int k = 0; k < 2; ++k) {
-      const int c = (k + rank) % 2;  /* neighbours begin in different orders */
+      const int c = (k + rank) % 2; /* neighbours begin in different orders */
       for (int i = 0; i < 8; ++i) {
         value[c][i] = rank == i % size ? 100 * c + i + round : -1;
-        if (i % 4 == 3) MPI_Ibarrier(comm[c], &r[c][i]);
-        else MPI_Ibcast(&value[c][i], 1, MPI_INT, i % size, comm[c], &r[c][i]);
+        if (i % 4 == 3)
+          MPI_Ibarrier(comm[c], &r[c][i]);
+        else
+          MPI_Ibcast(&value[c][i], 1, MPI_INT, i % size, comm[c], &r[c][i]);
       }
     }
     for (int i = 7; i >= 0; --i) MPI_Wait(&r[round % 2][i], MPI_STATUS_IGNORE);
@@ -113,7 +115,9 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
   if (way == 7 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (way == 8 && sends) MPI_Recv(&theirs, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   switch (way) {
-    case 0: if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status); break;
+    case 0:
+      if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
+      break;
     case 1:
       if (waits) MPI_Probe(from, 7, MPI_COMM_WORLD, &status);
       if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
@@ -140,15 +144,25 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
       if (waits) MPI_Recv(&theirs, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &status);
       break;
     }
-    case 7: if (waits) MPI_Ssend(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD); break;
-    case 8: if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD); break;
-    case 9: MPI_Barrier(other); break;  /* the library's: its communicator was made in a way that is not watched */
-    case 10: MPI_Win_fence(0, window); break;
+    case 7:
+      if (waits) MPI_Ssend(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
+      break;
+    case 8:
+      if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
+      break;
+    case 9:
+      MPI_Barrier(other);
+      break; /* the library's: its communicator was made in a way that is not watched */
+    case 10:
+      MPI_Win_fence(0, window);
+      break;
     case 11:
       MPI_Comm_dup(MPI_COMM_WORLD, &made);
       MPI_Comm_free(&made);
       break;
-    default: MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
+    default:
+      MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+      break;
   }
   if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
   if (waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
@@ -201,8 +215,7 @@ int main(int argc, char** argv) {
   MPI_Wait(&r, MPI_STATUS_IGNORE);
   MPI_Win_create(one, sizeof one, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   for (int round = 0; round < 3; ++round)
-    for (int way = 0; size > 1 && way < kWaysToWait; ++way)
-      in_library(way, other, window);
+    for (int way = 0; size > 1 && way < kWaysToWait; ++way) in_library(way, other, window);
   MPI_Win_free(&window);
   report("in the library");
   for (int i = 0; i < 10; ++i) freed_early();

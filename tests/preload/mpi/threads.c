@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not; requests are waited for by another
- * thread than began them. */
+/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not; requests are waited for by
+ * another thread than began them. */
 #include <pthread.h>
 
 #include "check.h"

@@ -180,6 +180,10 @@ void members(Checks& all) {
     REFUSED(fermata_member_set_timeout(nullptr, 1));
     REFUSED(fermata_member_set_timeout(w.member[0], kNan));
   };
+  all["fermata_member_set_idle_sleep"] = [](World& w) {
+    REFUSED(fermata_member_set_idle_sleep(nullptr, 1));
+    REFUSED(fermata_member_set_idle_sleep(w.member[0], std::nan("")));
+  };
   all["fermata_member_set_idle_hook"] = [](World&) { REFUSED(fermata_member_set_idle_hook(nullptr, nullptr, nullptr)); };
   all["fermata_resume"] = [](World& w) {
     REFUSED(fermata_resume(nullptr));
@@ -191,6 +195,34 @@ void members(Checks& all) {
     FAILS(fermata_barrier_tagged(w.member[0], 1), FERMATA_ERR_UNSUPPORTED);
   };
   all["fermata_arrive"] = [](World&) { REFUSED(fermata_arrive(nullptr)); };
+  all["fermata_arrive_with"] = [](World& w) {
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    fermata_operation o = FERMATA_OPERATION_INIT;
+    o.collective = FERMATA_DO_ALLREDUCE;
+    o.in = &in;
+    o.out = &out;
+    o.count = 1;
+    o.type = FERMATA_INT64;
+    REFUSED(fermata_arrive_with(nullptr, &o));
+    REFUSED(fermata_arrive_with(w.member[0], nullptr));
+    o.in = nullptr;
+    REFUSED(fermata_arrive_with(w.member[0], &o));
+    o.in = &in;
+    o.count = 8;
+    FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
+    o.count = 1;
+    o.op = 77;
+    FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
+    o.op = FERMATA_SUM;
+    o.collective = FERMATA_DO_SCAN;
+    FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
+    o.collective = FERMATA_DO_REDUCE;
+    o.root = 99;
+    REFUSED(fermata_arrive_with(w.member[0], &o));
+    o.size = 1;
+    REFUSED(fermata_arrive_with(w.member[0], &o));
+  };
   all["fermata_depart"] = [](World& w) {
     REFUSED(fermata_depart(nullptr));
     REFUSED(fermata_depart(w.member[0]));

@@ -47,6 +47,16 @@ void split(fermata_member* m, std::uint64_t calls) {
   repeat(m, 1);
 }
 
+// Rank 0 asks before it departs, the others don't.
+void split_and_ask(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
+    while (fermata_member_rank(m) == 0 && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+    ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
+  }
+  repeat(m, 1);
+}
+
 // With and without a tag, which is the same call.
 void tag_some(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i)
@@ -90,7 +100,7 @@ void with_team(bool pin, Calls calls, Outcome& outcome) {
 }
 
 TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
-  for (const Calls calls : {repeat, alternate, reduce_only, split, tag_some}) {
+  for (const Calls calls : {repeat, alternate, reduce_only, split, split_and_ask, tag_some}) {
     Outcome outcome;
     with_team(true, calls, outcome);
     EXPECT_EQ(outcome.moved.load(), 3);

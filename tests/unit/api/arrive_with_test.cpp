@@ -1,0 +1,77 @@
+// Split phase with data: what fermata_arrive_with begins, fermata_depart ends, with the same result as the blocking call of its name.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "fermata/fermata.h"
+
+namespace {
+
+constexpr int kMembers = 3;
+constexpr int kRounds = 200;
+
+fermata_operation operation(int collective, const void* in, void* out, size_t count, int type, int root) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = collective;
+  o.in = in;
+  o.out = out;
+  o.count = count;
+  o.type = type;
+  o.op = FERMATA_SUM;
+  o.root = root;
+  return o;
+}
+
+void end(fermata_member* m, bool asks) {
+  while (asks && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+  ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
+}
+
+void work(fermata_team* team, int rank) {
+  fermata_member* m = nullptr;
+  ASSERT_EQ(fermata_team_join(team, rank, &m), FERMATA_OK) << fermata_error_detail();
+  for (int i = 0; i < kRounds; ++i) {
+    const bool asks = (i + rank) % 2 == 0;
+    const int root = i % kMembers;
+    double sums[7];
+    double mine[7];
+    for (int k = 0; k < 7; ++k) mine[k] = rank + k + i;
+    const size_t count = i % 3 == 0 ? 1 : 7;
+    const fermata_operation all = operation(FERMATA_DO_ALLREDUCE, mine, sums, count, FERMATA_DOUBLE, 0);
+    if (rank == 1 && i % 5 == 0) {  // others may call the function of its name
+      ASSERT_EQ(fermata_allreduce(m, mine, sums, count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
+    } else {
+      ASSERT_EQ(fermata_arrive_with(m, &all), FERMATA_OK) << fermata_error_detail();
+      EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_BUSY);
+      end(m, asks);
+    }
+    for (size_t k = 0; k < count; ++k) EXPECT_EQ(sums[k], 3.0 + kMembers * static_cast<double>(static_cast<int>(k) + i));
+    std::int32_t words[3] = {rank == root ? i : -1, rank == root ? i + 1 : -1, -7};
+    const fermata_operation cast = operation(FERMATA_DO_BROADCAST, nullptr, words, i % 2 == 0 ? 2 : 1, FERMATA_INT32, root);
+    ASSERT_EQ(fermata_arrive_with(m, &cast), FERMATA_OK) << fermata_error_detail();
+    end(m, asks);
+    EXPECT_EQ(words[0], i);
+    EXPECT_EQ(words[1], i % 2 == 0 || rank == root ? i + 1 : -1);
+    std::int64_t at_root = -1;
+    const std::int64_t one = rank + 1;
+    const fermata_operation to_root = operation(FERMATA_DO_REDUCE, &one, rank == root ? &at_root : nullptr, 1, FERMATA_INT64, root);
+    ASSERT_EQ(fermata_arrive_with(m, &to_root), FERMATA_OK) << fermata_error_detail();
+    end(m, asks);
+    EXPECT_EQ(at_root, rank == root ? 6 : -1);
+  }
+  fermata_member_leave(m);
+}
+
+TEST(ArriveWith, GivesWhatTheBlockingCallGives) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = kMembers;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::vector<std::thread> threads;
+  for (int r = 0; r < kMembers; ++r) threads.emplace_back(work, team, r);
+  for (std::thread& t : threads) t.join();
+  fermata_team_destroy(team);
+}
+
+}  // namespace
