@@ -1,31 +1,10 @@
 // The blocking collectives.
-#include "blocking.hpp"
+#include "blocking_calls.hpp"
 
 #include "begun.hpp"
 #include "real.hpp"
-#include "watch.hpp"
-
-// Where the program called one of the functions below.
-#define FERMATA_SITE __builtin_return_address(0)
 
 namespace fermata::preload {
-namespace {
-
-// By the library, since find() or Operation::prepare() said so.
-template <class Call>
-int by_library(State* s, Kind kind, const void* site, Call&& call) {
-  const Watched observed(s, kind, site, why_left(s, kind));
-  if (s != nullptr) ++s->left;
-  const Beside beside;
-  return call();
-}
-
-[[gnu::noinline]] int run_failed(State& s, int status) { return failed(s, status); }
-
-inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCCESS : run_failed(s, status); }
-
-}  // namespace
-
 int run(State& s, const Arguments& arguments, bool* left) {
   Operation operation;
   *left = !operation.prepare(s, arguments);
@@ -34,7 +13,7 @@ int run(State& s, const Arguments& arguments, bool* left) {
   int rc = operation.error();
   if (rc == MPI_SUCCESS) {
     const int status = operation.execute(s);
-    if (status != FERMATA_OK) return run_failed(s, status);
+    if (status != FERMATA_OK) return failed(s, status);
     rc = operation.finish();
   }
   // order: relaxed: this call's own communicator
@@ -101,44 +80,6 @@ int run_reduce_scatter(State& s, const Side& in, const Side& out, MPI_Op op, boo
   return rc;
 }
 
-namespace {
-
-// A state whose collectives of this kind are Fermata's; null: the library's.
-inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
-
-// A reduction of numbers that Fermata knows by an operator that it has.
-struct Simple {
-  bool fits = false;
-  int type = 0, op = 0;
-  std::size_t count = 0;
-  const void* in = nullptr;
-  Simple(const State* s, Kind kind, const void* from, const void* to, int n, MPI_Datatype datatype, MPI_Op operation) {
-    const Predefined* const t = predefined(datatype);
-    const PredefinedOp* const o = predefined_op(operation);
-    if (s == nullptr || t == nullptr || o == nullptr || !s->serves(kind) || !is_plain(*t, *o)) return;
-    fits = n >= 0 && from != nullptr && (to != nullptr || kind == kReduce);
-    type = t->number;
-    op = o->op;
-    count = static_cast<std::size_t>(n) * t->parts;
-    in = from == MPI_IN_PLACE ? FERMATA_IN_PLACE : from;
-  }
-};
-
-template <class Real>
-inline int collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, Real&& library) {
-  State* const s = find(comm);
-  if (serving(s, kind) != nullptr) [[likely]] {
-    bool left = false;
-    const Watched observed(s, kind, site, nullptr);
-    const int rc = run(*s, arguments, &left);
-    if (!left) return rc;
-  }
-  return by_library(s, kind, site, library);
-}
-
-Numbers narrow(const int* numbers) { return {numbers, nullptr}; }
-
-}  // namespace
 }  // namespace fermata::preload
 
 using namespace fermata::preload;
@@ -157,130 +98,70 @@ int MPI_Barrier(MPI_Comm comm) {
 }
 
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  State* const s = find(comm);
-  const Predefined* const t = predefined(type);
-  if (serving(s, kBcast) != nullptr && t != nullptr && t->size == t->extent && count >= 0 && root >= 0 && root < s->size &&
-      (data != nullptr || count == 0)) [[likely]] {
-    const Watched observed(s, kBcast, FERMATA_SITE, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_broadcast(s->member, data, static_cast<std::size_t>(count) * t->size, root));
-  }
-  return collective(comm, kBcast, FERMATA_SITE, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
-                    [=] { return real.Bcast(data, count, type, root, comm); });
+  return bcast(data, count, type, root, comm, FERMATA_SITE, real.Bcast);
 }
 
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  State* const s = find(comm);
-  const Simple simple(s, kAllreduce, in, out, count, type, op);
-  if (simple.fits) [[likely]] {
-    const Watched observed(s, kAllreduce, FERMATA_SITE, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_allreduce(s->member, simple.in, out, simple.count, simple.type, simple.op));
-  }
-  return collective(comm, kAllreduce, FERMATA_SITE, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
-                    [=] { return real.Allreduce(in, out, count, type, op, comm); });
+  return allreduce(in, out, count, type, op, comm, FERMATA_SITE, real.Allreduce);
 }
 
 int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-  State* const s = find(comm);
-  const Simple simple(s, kReduce, in, out, count, type, op);
-  if (simple.fits && root >= 0 && root < s->size && (in != MPI_IN_PLACE || s->rank == root)) [[likely]] {
-    const Watched observed(s, kReduce, FERMATA_SITE, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_reduce(s->member, simple.in, out, simple.count, simple.type, simple.op, root));
-  }
-  return collective(comm, kReduce, FERMATA_SITE, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
-                    [=] { return real.Reduce(in, out, count, type, op, root, comm); });
+  return reduce(in, out, count, type, op, root, comm, FERMATA_SITE, real.Reduce);
 }
 
 int MPI_Scan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kScan, FERMATA_SITE, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
-                    [=] { return real.Scan(in, out, count, type, op, comm); });
+  return scan(in, out, count, type, op, comm, FERMATA_SITE, real.Scan);
 }
 
 int MPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kExscan, FERMATA_SITE, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
-                    [=] { return real.Exscan(in, out, count, type, op, comm); });
+  return exscan(in, out, count, type, op, comm, FERMATA_SITE, real.Exscan);
 }
 
 int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  return collective(comm, kReduceScatter, FERMATA_SITE, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
-                    [=] { return real.Reduce_scatter_block(in, out, count, type, op, comm); });
+  return reduce_scatter_block(in, out, count, type, op, comm, FERMATA_SITE, real.Reduce_scatter_block);
 }
 
 int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  State* const s = find(comm);
-  if (serving(s, kReduceScatter) != nullptr && counts != nullptr) {
-    bool left = false;
-    const Watched observed(s, kReduceScatter, FERMATA_SITE, nullptr);
-    const int rc = run_reduce_scatter(*s, {in}, {out, 0, type, narrow(counts)}, op, &left);
-    if (!left) return rc;
-  }
-  return by_library(s, kReduceScatter, FERMATA_SITE, [=] { return real.Reduce_scatter(in, out, counts, type, op, comm); });
+  return reduce_scatter(in, out, counts, type, op, comm, FERMATA_SITE, real.Reduce_scatter);
 }
 
 int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                MPI_Comm comm) {
-  return collective(comm, kGather, FERMATA_SITE,
-                    {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-                    [=] { return real.Gather(in, in_count, in_type, out, out_count, out_type, root, comm); });
+  return gather(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Gather);
 }
 
 int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
                 MPI_Comm comm) {
-  return collective(comm, kScatter, FERMATA_SITE,
-                    {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-                    [=] { return real.Scatter(in, in_count, in_type, out, out_count, out_type, root, comm); });
+  return scatter(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Scatter);
 }
 
 int MPI_Allgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAllgather, FERMATA_SITE, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
-                    [=] { return real.Allgather(in, in_count, in_type, out, out_count, out_type, comm); });
+  return allgather(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Allgather);
 }
 
 int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(comm, kAlltoall, FERMATA_SITE, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
-                    [=] { return real.Alltoall(in, in_count, in_type, out, out_count, out_type, comm); });
+  return alltoall(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Alltoall);
 }
 
 int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                 MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(
-      comm, kGather, FERMATA_SITE,
-      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, root, true},
-      [=] { return real.Gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
+  return gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, FERMATA_SITE, real.Gatherv);
 }
 
 int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out, int out_count,
                  MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return collective(
-      comm, kScatter, FERMATA_SITE,
-      {FERMATA_DO_SCATTER, {in, 0, in_type, narrow(counts), narrow(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
-      [=] { return real.Scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
+  return scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Scatterv);
 }
 
 int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
                    MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(
-      comm, kAllgather, FERMATA_SITE,
-      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, narrow(counts), narrow(displacements)}, MPI_OP_NULL, 0, true},
-      [=] { return real.Allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm); });
+  return allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, FERMATA_SITE, real.Allgatherv);
 }
 
 int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out, const int* out_counts,
                   const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm) {
-  return collective(
-      comm, kAlltoall, FERMATA_SITE,
-      {FERMATA_DO_ALLTOALL,
-       {in, 0, in_type, narrow(in_counts), narrow(in_displacements)},
-       {out, 0, out_type, narrow(out_counts), narrow(out_displacements)},
-       MPI_OP_NULL,
-       0,
-       true},
-      [=] { return real.Alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm); });
+  return alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, FERMATA_SITE,
+                   real.Alltoallv);
 }
 
 }  // extern "C"

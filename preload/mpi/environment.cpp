@@ -1,5 +1,6 @@
 // MPI_Init and MPI_Finalize, and everything that makes communicators.
 #include <string.h>
+#include <unistd.h>
 
 #include "begun.hpp"
 #include "communicator.hpp"
@@ -15,17 +16,19 @@ constexpr const char* kLibrary = "MPICH";
 #endif
 
 // The program may be linked to another library than this copy was built for: then its handles are not ours.
-bool is_ours() {
+void check_library() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   PMPI_Get_library_version(version, &length);
-  if (strstr(version, kLibrary) != nullptr) return true;
+  if (strstr(version, kLibrary) != nullptr) return;
+  // Handles are ints in one and addresses in the other: nothing would work.
   say_always("this program's MPI library is not %s: preload the other libfermata-mpi", kLibrary);
-  return false;
+  _exit(1);
 }
 
 void initialized(int rc) {
-  if (rc != MPI_SUCCESS || settings.disabled || !is_ours()) return;
+  if (rc != MPI_SUCCESS || settings.disabled) return;
+  check_library();
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   several_threads = level == MPI_THREAD_MULTIPLE;

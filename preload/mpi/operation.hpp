@@ -18,6 +18,9 @@ struct Numbers {
   MPI_Count operator[](int i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
 };
 
+inline Numbers numbers(const int* given) { return {given, nullptr}; }
+inline Numbers numbers(const MPI_Count* given) { return {nullptr, given}; }
+
 // `count` elements, or blocks by `counts` and `displacements`.
 struct Side {
   const void* at = nullptr;

@@ -4,38 +4,55 @@
 
 #include "mpi.hpp"
 
-#define FERMATA_MPI_COLLECTIVES(X)                                                                                                \
-  X(Barrier)                                                                                                                      \
-  X(Bcast) X(Reduce) X(Allreduce) X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) \
-      X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan)
-#define FERMATA_MPI_MAKERS(X)                                                                                                           \
-  X(Comm_dup)                                                                                                                           \
-  X(Comm_dup_with_info) X(Comm_split) X(Comm_split_type) X(Comm_create) X(Comm_create_group) X(Cart_create) X(Cart_sub) X(Graph_create) \
-      X(Dist_graph_create) X(Dist_graph_create_adjacent)
+#define FERMATA_MPI_COLLECTIVES(X)                                                                                                         \
+  X(Barrier)                                                                                                                               \
+  X(Bcast)                                                                                                                                 \
+  X(Reduce) X(Allreduce) X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Reduce_scatter) \
+      X(Reduce_scatter_block) X(Scan) X(Exscan)
+#define FERMATA_MPI_MAKERS(X)                                                                                                          \
+  X(Comm_dup)                                                                                                                          \
+  X(Comm_dup_with_info)                                                                                                                \
+  X(Comm_split) X(Comm_split_type) X(Comm_create) X(Comm_create_group) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
+      X(Dist_graph_create_adjacent)
 #define FERMATA_MPI_ENVIRONMENT(X) X(Init) X(Init_thread) X(Finalize)
-#define FERMATA_MPI_IMMEDIATE(X)                                                                                               \
-  X(Ibarrier)                                                                                                                  \
-  X(Ibcast) X(Ireduce) X(Iallreduce) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) X(Iallgather) X(Iallgatherv) X(Ialltoall) \
-      X(Ialltoallv) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iexscan)
+#define FERMATA_MPI_IMMEDIATE(X)                                                                                                   \
+  X(Ibarrier)                                                                                                                      \
+  X(Ibcast)                                                                                                                        \
+  X(Ireduce) X(Iallreduce) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) \
+      X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iexscan)
 // Waiting in the library, polled or beside a thread that makes progress.
-#define FERMATA_MPI_WAITS(X)                                                                                                          \
-  X(Wait)                                                                                                                             \
-  X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Send) X(Ssend) X(Rsend) X(Recv) \
-      X(Mrecv) X(Probe) X(Mprobe) X(Iprobe) X(Improbe) X(Sendrecv) X(Sendrecv_replace)
-#define FERMATA_MPI_OTHERS(X)                                                                                                              \
-  X(Alltoallw)                                                                                                                             \
-  X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Comm_free)               \
-      X(Comm_disconnect) X(Comm_accept) X(Comm_connect) X(Comm_spawn) X(Comm_spawn_multiple) X(Intercomm_create) X(Intercomm_merge)        \
-          X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic) X(Win_free) X(Win_fence) X(Win_start) X(Win_complete) \
-              X(Win_wait) X(Win_lock) X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_flush) X(Win_flush_all) X(Win_flush_local)     \
-                  X(Win_flush_local_all) X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_sync)     \
-                      X(File_read_at_all) X(File_write_at_all) X(File_read_all) X(File_write_all) X(File_read_ordered)                     \
-                          X(File_write_ordered) X(File_seek_shared) X(File_read_at_all_end) X(File_write_at_all_end) X(File_read_all_end)  \
-                              X(File_write_all_end) X(File_read_ordered_end) X(File_write_ordered_end) X(Op_free)
+#define FERMATA_MPI_WAITS(X)                                                                                                        \
+  X(Wait)                                                                                                                           \
+  X(Waitall)                                                                                                                        \
+  X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) \
+      X(Probe) X(Mprobe) X(Iprobe) X(Improbe) X(Sendrecv) X(Sendrecv_replace)
+#define FERMATA_MPI_OTHERS(X)                                                                                                             \
+  X(Alltoallw)                                                                                                                            \
+  X(Neighbor_allgather)                                                                                                                   \
+  X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Comm_free) X(Comm_disconnect) X(Comm_accept)  \
+      X(Comm_connect) X(Comm_spawn) X(Comm_spawn_multiple) X(Intercomm_create) X(Intercomm_merge) X(Win_create) X(Win_allocate)           \
+          X(Win_allocate_shared) X(Win_create_dynamic) X(Win_free) X(Win_fence) X(Win_start) X(Win_complete) X(Win_wait) X(Win_lock)      \
+              X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)     \
+                  X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_sync) X(File_read_at_all)       \
+                      X(File_write_at_all) X(File_read_all) X(File_write_all) X(File_read_ordered) X(File_write_ordered)                  \
+                          X(File_seek_shared) X(File_read_at_all_end) X(File_write_at_all_end) X(File_read_all_end) X(File_write_all_end) \
+                              X(File_read_ordered_end) X(File_write_ordered_end) X(Op_free)
+
+#ifdef FERMATA_MPI_LARGE
+#define FERMATA_MPI_LARGE_COLLECTIVES(X)                                                                                                 \
+  X(Bcast_c)                                                                                                                             \
+  X(Allreduce_c) X(Reduce_c) X(Scan_c) X(Exscan_c) X(Reduce_scatter_block_c) X(Reduce_scatter_c) X(Gather_c) X(Scatter_c) X(Allgather_c) \
+      X(Alltoall_c) X(Gatherv_c) X(Scatterv_c) X(Allgatherv_c) X(Alltoallv_c) X(Ibcast_c) X(Iallreduce_c) X(Ireduce_c) X(Iscan_c)        \
+          X(Iexscan_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Igather_c) X(Iscatter_c) X(Iallgather_c) X(Ialltoall_c)         \
+              X(Igatherv_c) X(Iscatterv_c) X(Iallgatherv_c) X(Ialltoallv_c)
+#else
+#define FERMATA_MPI_LARGE_COLLECTIVES(X)
+#endif
 
 #define FERMATA_MPI_ALL(X)   \
   FERMATA_MPI_COLLECTIVES(X) \
-  FERMATA_MPI_IMMEDIATE(X) FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_WAITS(X) FERMATA_MPI_OTHERS(X)
+  FERMATA_MPI_IMMEDIATE(X)   \
+  FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_WAITS(X) FERMATA_MPI_OTHERS(X) FERMATA_MPI_LARGE_COLLECTIVES(X)
 
 namespace fermata::preload {
 

@@ -36,6 +36,11 @@ void Watched::begin(const State* s, Kind kind, const void* site, const char* rea
 
 void Watched::end() { reinterpret_cast<stats::Wait*>(wait_)->end_untold(true); }
 
+void Watched::cancel() {
+  reinterpret_cast<stats::Wait*>(wait_)->cancel();
+  counts_ = false;
+}
+
 const char* why_left(const State* s, Kind kind) {
   if (s == nullptr) return "a communicator that was made in a way that is not watched";
   if (s->reason != nullptr) return s->reason;

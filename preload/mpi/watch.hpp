@@ -8,6 +8,9 @@
 
 namespace fermata::preload {
 
+// Where the program called the function that this stands in.
+#define FERMATA_SITE __builtin_return_address(0)
+
 extern bool watched;  // written at load
 
 // One call, from construction to its end. reason: why it is the library's, a literal; null: it is ours.
@@ -21,12 +24,18 @@ class Watched {
     if (counts_) [[unlikely]]
       end();
   }
+  // It was not ours after all.
+  void forget() {
+    if (counts_) [[unlikely]]
+      cancel();
+  }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
  private:
   void begin(const State* state, Kind kind, const void* site, const char* reason);
   void end();
+  void cancel();
 
   bool counts_ = false;
   alignas(stats::Wait) unsigned char wait_[sizeof(stats::Wait)];

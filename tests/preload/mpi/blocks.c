@@ -6,15 +6,24 @@
 #include "check.h"
 
 static int begun, alike;
-#define DO(Name, name, ...)                  \
-  do {                                       \
-    if (begun) {                             \
-      MPI_Request request;                   \
-      MPI_I##name(__VA_ARGS__, &request);    \
-      MPI_Wait(&request, MPI_STATUS_IGNORE); \
-    } else {                                 \
-      MPI_##Name(__VA_ARGS__);               \
-    }                                        \
+#ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
+typedef MPI_Count number;
+typedef MPI_Aint place;
+#define NAME(name) name##_c
+#else
+typedef int number;
+typedef int place;
+#define NAME(name) name
+#endif
+#define DO(Name, name, ...)                      \
+  do {                                           \
+    if (begun) {                                 \
+      MPI_Request request;                       \
+      NAME(MPI_I##name)(__VA_ARGS__, &request);  \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);     \
+    } else {                                     \
+      NAME(MPI_##Name)(__VA_ARGS__);             \
+    }                                            \
   } while (0)
 
 /* How a rank describes ints: `ints` of them an element, element e's i-th at e x stride + place[i], in ints. */
@@ -124,7 +133,8 @@ static int ints_of(int n, int a, int b) { return n * ((a + 2 * b) % 3) / 4 * 4; 
 static void irregular(int n, int turn, int root) {
   const struct view *s = mine(turn), *r = mine(turn + 2);
   const int in_place = turn % 2;
-  int in_counts[64], in_places[64], out_counts[64], out_places[64];
+  number in_counts[64], out_counts[64];
+  place in_places[64], out_places[64];
   int at = 0;
   blank();
   for (int p = size - 1; p >= 0; --p) {
@@ -179,7 +189,8 @@ static void irregular(int n, int turn, int root) {
 
 /* What is sent lies between what is received: two regions of one array that do not meet. */
 static void between(void) {
-  int in_counts[64], in_places[64], out_counts[64], out_places[64];
+  number in_counts[64], out_counts[64];
+  place in_places[64], out_places[64];
   blank();
   for (int p = 0; p < size; ++p) {
     in_counts[p] = out_counts[p] = 3;

@@ -8,15 +8,24 @@
 #include "check.h"
 
 static int begun;
-#define DO(Name, name, ...)                  \
-  do {                                       \
-    if (begun) {                             \
-      MPI_Request request;                   \
-      MPI_I##name(__VA_ARGS__, &request);    \
-      MPI_Wait(&request, MPI_STATUS_IGNORE); \
-    } else {                                 \
-      MPI_##Name(__VA_ARGS__);               \
-    }                                        \
+#ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
+typedef MPI_Count number;
+typedef MPI_Aint place;
+#define NAME(name) name##_c
+#else
+typedef int number;
+typedef int place;
+#define NAME(name) name
+#endif
+#define DO(Name, name, ...)                      \
+  do {                                           \
+    if (begun) {                                 \
+      MPI_Request request;                       \
+      NAME(MPI_I##name)(__VA_ARGS__, &request);  \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);     \
+    } else {                                     \
+      NAME(MPI_##Name)(__VA_ARGS__);             \
+    }                                            \
   } while (0)
 
 enum family { kInteger, kFloating, kLogical, kComplex, kBytes, kPair, kUsers };
@@ -190,12 +199,13 @@ static void reduce_all(const struct type* t, MPI_Op op, const char* name, int co
     fold(t, op, expected, memory, size - 1, count * size);
     DO(Reduce_scatter_block, reduce_scatter_block, from, out, count, t->type, op, MPI_COMM_WORLD);
     same_elements(t, out, expected + (size_t)rank * (size_t)count * t->extent, count, what);
-    int counts[64], before = 0;
+    number counts[64];
+    int before = 0;
     for (int r = 0; r < size; ++r) counts[r] = count > 2 ? (r % 2 == 0 ? count - 1 : count / 2) : count;
-    for (int r = 0; r < rank; ++r) before += counts[r];
+    for (int r = 0; r < rank; ++r) before += (int)counts[r];
     fill(t, in_place ? out : in, rank, count * size);
     DO(Reduce_scatter, reduce_scatter, from, out, counts, t->type, op, MPI_COMM_WORLD);
-    same_elements(t, out, expected + (size_t)before * t->extent, counts[rank], what);
+    same_elements(t, out, expected + (size_t)before * t->extent, (int)counts[rank], what);
   }
   free(in);
   free(out);

@@ -206,6 +206,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm, other;
   MPI_Request r;
   MPI_Win window;
+  int* memory = NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   for (int i = 0; i < 2; ++i) mixed(comm);
   report("mixed");
@@ -213,7 +214,7 @@ int main(int argc, char** argv) {
   report("two communicators");
   MPI_Comm_idup(MPI_COMM_WORLD, &other, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
-  MPI_Win_create(one, sizeof one, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_allocate(sizeof one, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   for (int round = 0; round < 3; ++round)
     for (int way = 0; size > 1 && way < kWaysToWait; ++way) in_library(way, other, window);
   MPI_Win_free(&window);

@@ -1,0 +1,204 @@
+// The blocking collectives for counts of either width: what MPI_Bcast and MPI_Bcast_c have in common. site: where the program called it;
+// library: the MPI library's own.
+#ifndef FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
+#define FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
+
+#include "begun.hpp"
+#include "blocking.hpp"
+#include "watch.hpp"
+
+namespace fermata::preload {
+
+// By the library, since find() or Operation::prepare() said so.
+template <class Call>
+int by_library(State* s, Kind kind, const void* site, Call&& call) {
+  const Watched observed(s, kind, site, why_left(s, kind));
+  if (s != nullptr) ++s->left;
+  const Beside beside;
+  return call();
+}
+
+inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCCESS : failed(s, status); }
+
+// A state whose collectives of this kind are Fermata's; null: the library's.
+inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
+
+// A reduction of numbers that Fermata knows by an operator that it has.
+struct Simple {
+  bool fits = false;
+  int type = 0, op = 0;
+  std::size_t count = 0;
+  const void* in = nullptr;
+  Simple(const State* s, Kind kind, const void* from, const void* to, MPI_Count n, MPI_Datatype datatype, MPI_Op operation) {
+    const Predefined* const t = predefined(datatype);
+    const PredefinedOp* const o = predefined_op(operation);
+    if (s == nullptr || t == nullptr || o == nullptr || !s->serves(kind) || !is_plain(*t, *o)) return;
+    fits = n >= 0 && from != nullptr && (to != nullptr || kind == kReduce);
+    type = t->number;
+    op = o->op;
+    count = static_cast<std::size_t>(n) * t->parts;
+    in = from == MPI_IN_PLACE ? FERMATA_IN_PLACE : from;
+  }
+};
+
+template <class Real>
+inline int collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, Real&& library) {
+  State* const s = find(comm);
+  if (serving(s, kind) != nullptr) [[likely]] {
+    bool left = false;
+    Watched observed(s, kind, site, nullptr);
+    const int rc = run(*s, arguments, &left);
+    if (!left) return rc;
+    observed.forget();
+  }
+  return by_library(s, kind, site, library);
+}
+
+template <class Count, class Library>
+int bcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const Predefined* const t = predefined(type);
+  if (serving(s, kBcast) != nullptr && t != nullptr && t->size == t->extent && count >= 0 && root >= 0 && root < s->size &&
+      (data != nullptr || count == 0)) [[likely]] {
+    const Watched observed(s, kBcast, site, nullptr);
+    const Entered entered(*s);
+    ++s->ours;
+    return answer(*s, fermata_broadcast(s->member, data, static_cast<std::size_t>(count) * t->size, root));
+  }
+  return collective(comm, kBcast, site, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+                    [=] { return library(data, count, type, root, comm); });
+}
+
+template <class Count, class Library>
+int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const Simple simple(s, kAllreduce, in, out, count, type, op);
+  if (simple.fits) [[likely]] {
+    const Watched observed(s, kAllreduce, site, nullptr);
+    const Entered entered(*s);
+    ++s->ours;
+    return answer(*s, fermata_allreduce(s->member, simple.in, out, simple.count, simple.type, simple.op));
+  }
+  return collective(comm, kAllreduce, site, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
+                    [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, const void* site,
+           Library library) {
+  State* const s = find(comm);
+  const Simple simple(s, kReduce, in, out, count, type, op);
+  if (simple.fits && root >= 0 && root < s->size && (in != MPI_IN_PLACE || s->rank == root)) [[likely]] {
+    const Watched observed(s, kReduce, site, nullptr);
+    const Entered entered(*s);
+    ++s->ours;
+    return answer(*s, fermata_reduce(s->member, simple.in, out, simple.count, simple.type, simple.op, root));
+  }
+  return collective(comm, kReduce, site, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
+                    [=] { return library(in, out, count, type, op, root, comm); });
+}
+
+template <class Count, class Library>
+int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
+  return collective(comm, kScan, site, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
+                    [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
+  return collective(comm, kExscan, site, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
+                    [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site,
+                         Library library) {
+  return collective(comm, kReduceScatter, site, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
+                    [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site,
+                   Library library) {
+  State* const s = find(comm);
+  if (serving(s, kReduceScatter) != nullptr && counts != nullptr) {
+    bool left = false;
+    Watched observed(s, kReduceScatter, site, nullptr);
+    const int rc = run_reduce_scatter(*s, {in}, {out, 0, type, numbers(counts)}, op, &left);
+    if (!left) return rc;
+    observed.forget();
+  }
+  return by_library(s, kReduceScatter, site, [=] { return library(in, out, counts, type, op, comm); });
+}
+
+template <class Count, class Library>
+int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm,
+           const void* site, Library library) {
+  return collective(comm, kGather, site, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+}
+
+template <class Count, class Library>
+int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
+            MPI_Comm comm, const void* site, Library library) {
+  return collective(comm, kScatter, site, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+}
+
+template <class Count, class Library>
+int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
+              const void* site, Library library) {
+  return collective(comm, kAllgather, site, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
+}
+
+template <class Count, class Library>
+int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
+             const void* site, Library library) {
+  return collective(comm, kAlltoall, site, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
+                    [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
+}
+
+template <class Count, class Displacement, class Library>
+int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
+            MPI_Datatype out_type, int root, MPI_Comm comm, const void* site, Library library) {
+  return collective(
+      comm, kGather, site,
+      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, root, true},
+      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
+}
+
+template <class Count, class Displacement, class Library>
+int scatterv(const void* in, const Count* counts, const Displacement* displacements, MPI_Datatype in_type, void* out, Count out_count,
+             MPI_Datatype out_type, int root, MPI_Comm comm, const void* site, Library library) {
+  return collective(
+      comm, kScatter, site,
+      {FERMATA_DO_SCATTER, {in, 0, in_type, numbers(counts), numbers(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
+      [=] { return library(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
+}
+
+template <class Count, class Displacement, class Library>
+int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
+               MPI_Datatype out_type, MPI_Comm comm, const void* site, Library library) {
+  return collective(
+      comm, kAllgather, site,
+      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, 0, true},
+      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
+}
+
+template <class Count, class Displacement, class Library>
+int alltoallv(const void* in, const Count* in_counts, const Displacement* in_displacements, MPI_Datatype in_type, void* out,
+              const Count* out_counts, const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm, const void* site,
+              Library library) {
+  return collective(comm, kAlltoall, site,
+                    {FERMATA_DO_ALLTOALL,
+                     {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
+                     {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
+                     MPI_OP_NULL,
+                     0,
+                     true},
+                    [=] { return library(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm); });
+}
+
+}  // namespace fermata::preload
+#endif
