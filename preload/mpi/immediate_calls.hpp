@@ -96,7 +96,8 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
     if (s != nullptr) ++s->left;
     return by_library();
   }
-  return begin_collective(comm, kReduceScatter, site, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0}, request, by_library);
+  const Arguments arguments{FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0};
+  return begin_collective(comm, kReduceScatter, site, arguments, request, by_library);
 }
 
 template <class Count, class Library>

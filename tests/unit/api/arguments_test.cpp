@@ -1,5 +1,6 @@
 // Every function of the C ABI, called with arguments that it must refuse: an error, out-pointers and buffers as they were, and a team
 // that goes on as if nothing had been called. The list of functions is tests/abi/symbols.txt: a new one needs a check here.
+#include <cmath>
 #include <fstream>
 
 #include "arguments.hpp"
