@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr double kSeconds = 20;      // to hand out a descriptor
 constexpr double kSlice = 0.02;      // of waiting for it, between looks at the library
+constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and is awake
 constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a library that wants to be driven
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -107,7 +109,14 @@ bool make_room() {
   return room;
 }
 
+// Not at every turn of a wait: Open MPI gives the CPU away in each look where it is told to yield, and the wait itself has just done so.
 int idle(fermata_member* member, void*) {
+  thread_local std::int64_t next_ns = 0;
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const std::int64_t now_ns = std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+  if (now_ns < next_ns) return 0;
+  next_ns = now_ns + kLookEveryNs;
   drive_library();
   progress_beside(member);
   return 0;
