@@ -83,6 +83,15 @@ void count_out(State& s) {  // with the lock
   *at = s.next_active;
 }
 
+// A locked addition costs as much as everything else here; where one thread calls it is not needed.
+void count(int by) {
+  if (several_threads) {
+    outstanding.fetch_add(by, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+  } else {
+    outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // order: likewise
+  }
+}
+
 int query(void* extra, MPI_Status* status) {
   const auto* b = static_cast<const Begun*>(extra);
   PMPI_Status_set_elements(status, MPI_BYTE, 0);
@@ -108,7 +117,7 @@ void complete(Begun* b) {
     b->over = true;
     push(ended, b);
   }
-  outstanding.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+  count(-1);
   PMPI_Grequest_complete(handle);
 }
 
@@ -244,7 +253,7 @@ int begin(Begun* b, State& s, MPI_Request* out) {
       const Locked locked;
       push(chain_of(b->handle), b);
     }
-    outstanding.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+    count(1);
     (s.waiting != nullptr ? s.last_waiting->behind : s.waiting) = b;
     s.last_waiting = b;
     if (s.line == nullptr) advance(s);

@@ -27,7 +27,7 @@ static inline void expect(int holds, const char* what) {
 }
 
 /* Collective. */
-static void report(const char* group) {
+static inline void report(const char* group) {
   unsigned long long all = 0;
   long sums[2] = {checks, failures}, total[2];
   PMPI_Reduce(&digest, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_BXOR, 0, MPI_COMM_WORLD);
