@@ -3,8 +3,7 @@
 // parked), no allocation, no branch on the number of members.
 //
 // A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
-//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
-//   void read(offset, words, u64* to); void ring(const Step&)
+//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
 //
 // Nothing is compared for equality with an older self, so there is no ABA: phases and credits are episode numbers and words count
 // adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 48 bits of the episode
@@ -14,7 +13,6 @@
 #define FERMATA_EXEC_CURSOR_HPP
 
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -335,10 +333,10 @@ class Cursor {
 
   static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t* mine) {
     alignas(16) std::uint64_t theirs[kPayloadWords];  // behind carried.words nobody reads
-    memory.read(slot, carried.words, theirs);
+    for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
     if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
     carried.whole(theirs, mine, carried.context);
-    std::memcpy(mine, theirs, sizeof theirs);
+    for (std::uint32_t i = 0; i < carried.words; ++i) mine[i] = theirs[i];
   }
 
   const Step* program_ = nullptr;

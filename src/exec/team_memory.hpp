@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "exec/cursor.hpp"
 #include "exec/program.hpp"
@@ -29,14 +28,6 @@ struct TeamMemory {
   Counter& credit(std::uint32_t offset) const { return header(offset); }
   std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
     return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
-  }
-  // A whole line's payload as one: read word by word, it would be stored so, and a fold that then loads it by vectors would wait for each.
-  void read(std::uint32_t slot, std::uint32_t words, std::uint64_t* to) const {
-    if (words == kPayloadWords) {
-      std::memcpy(to, &payload(slot, 0), sizeof(std::uint64_t) * kPayloadWords);
-      return;
-    }
-    for (std::uint32_t i = 0; i < words; ++i) to[i] = payload(slot, i);
   }
   // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }

@@ -154,9 +154,6 @@ class ModelMemory {
   Counter& word(std::uint32_t offset) { return header(offset); }
   Counter& credit(std::uint32_t offset) { return header(offset); }
   Payload& payload(std::uint32_t slot, std::uint32_t i) { return payloads_[places.payload(slot + 8 + 8 * i)]; }
-  void read(std::uint32_t slot, std::uint32_t words, std::uint64_t* to) {
-    for (std::uint32_t i = 0; i < words; ++i) to[i] = ModelAtomics::plain_load(payload(slot, i));
-  }
   Door<ModelAtomics>& door(const Step& step) { return doors_[places.door(step)]; }
   bool full_fence() const { return fencing_ == Fencing::kFull; }
   bool must_wake(const Step& step) { return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), full_fence()); }
