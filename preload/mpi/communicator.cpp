@@ -52,7 +52,7 @@ void publish(State& s, MPI_Comm comm) {
   ++(s.member != nullptr ? accelerated : not_accelerated);
   s.comm.store(comm, std::memory_order_relaxed);  // order: relaxed: the store below publishes it
   pthread_mutex_unlock(&lock);
-  cache[cache_slot(comm)].store(&s, std::memory_order_release);  // order: release: what it holds is there; pairs with find()
+  cache[cache_slot(comm)].store(&s, std::memory_order_release);  // order: release, as kMove: what it holds is there. Pairs with find()
 }
 
 // Nobody will use it any more: the team goes back.
@@ -141,7 +141,7 @@ State* find_slowly(MPI_Comm comm) {
   int there = 0;
   if (PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS || there == 0) return nullptr;
   auto* s = static_cast<State*>(value);
-  cache[cache_slot(comm)].store(s, std::memory_order_release);  // order: release: as publish(); pairs with find()
+  cache[cache_slot(comm)].store(s, std::memory_order_release);  // order: release, as kMove: as publish(). Pairs with find()
   return s;
 }
 

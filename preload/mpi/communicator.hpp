@@ -48,7 +48,7 @@ inline std::size_t cache_slot(MPI_Comm comm) {
 State* find_slowly(MPI_Comm comm);
 // Null: a communicator that was made in a way that is not watched, or no communicator.
 inline State* find(MPI_Comm comm) {
-  // order: acquire: the state was filled before it was published; pairs with publish()
+  // order: acquire, as kMovedRead: the state was filled before it was published. Pairs with publish()
   State* const s = cache[cache_slot(comm)].load(std::memory_order_acquire);
   // order: relaxed: of a communicator that is in use nobody changes it
   return s != nullptr && s->comm.load(std::memory_order_relaxed) == comm ? s : find_slowly(comm);

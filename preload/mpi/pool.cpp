@@ -125,7 +125,7 @@ int idle(fermata_member* member, void*) {
 void* serve(void* argument) {
   auto* s = static_cast<Serving*>(argument);
   s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
-  s->over.store(true, std::memory_order_release);  // order: release: the status is there; pairs with finish_serving()
+  s->over.store(true, std::memory_order_release);  // order: release, as kMove: the status is there. Pairs with lead()
   return nullptr;
 }
 
@@ -219,7 +219,7 @@ Pooled* lead(const Council& council, fermata_team* team, Offer& offer, const int
     fermata_team_destroy(team);
     return nullptr;
   }
-  // order: acquire: its status; pairs with serve()
+  // order: acquire, as kMovedRead: its status. Pairs with serve()
   while (!serving.over.load(std::memory_order_acquire)) {
     drive_library();
     progress();

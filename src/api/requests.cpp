@@ -21,8 +21,9 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
 inline int small_call(fermata_member* member, const Plain& plain) {
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
-  const bool done = plain.collective == FERMATA_DO_SCATTER ? scatter_together(member, plain, &status)
-                                                           : call_together(member, plain, &status);
+  const bool done = plain.collective == FERMATA_DO_SCATTER  ? scatter_together(member, plain, &status)
+                    : plain.collective == FERMATA_DO_GATHER ? gather_together(member, plain, &status)
+                                                            : call_together(member, plain, &status);
   return done ? status : call(member, plain);
 }
 
@@ -53,7 +54,7 @@ int fermata_execute(fermata_member* member, const fermata_operation* operation) 
 }
 
 int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return plain_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count});
+  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count});
 }
 
 int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {

@@ -1,6 +1,6 @@
-// Small blocks ride together on one line: scatter as a broadcast of all blocks, allgather and alltoall as an allreduce of all blocks, where
-// each member's are zero but for its own, reduce_scatter as an allreduce of which each member takes its part. A line or two that carry
-// all cost less than a ring for each pair.
+// Small blocks ride together on one line: scatter as a broadcast of all blocks, gather as a reduce and allgather and alltoall as an
+// allreduce of all blocks, where each member's are zero but for its own; reduce_scatter is an allreduce of which each member takes its
+// part. A line or two that carry all cost less than a ring for each pair.
 #include "api/blocks.hpp"
 #include "base/word.hpp"
 
@@ -97,6 +97,26 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   // Its signals are on their way.
   if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
     copy_bytes(plain.out, static_cast<const std::byte*>(plain.in) + m.rank() * block, block);
+  return true;
+}
+
+bool gather_together(fermata_member* member, const Plain& plain, int* status) {
+  Member& m = *member->member;
+  const std::uint32_t all = bytes_together(m, plain);
+  const bool is_root = plain.root == static_cast<int>(m.rank());
+  if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
+  if (plain.in == nullptr || (is_root ? plain.out == nullptr || plain.out == FERMATA_IN_PLACE : plain.in == FERMATA_IN_PLACE)) return false;
+  const PlanSlot slot = all <= 8 ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
+  if (!m.carries(slot)) return false;
+  const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
+  if (is_root && (*status = check_overlap(member, plain, block, all)) != FERMATA_OK) return true;
+  const Call call{.kind = Kind::kGather, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
+                  .bytes = block};
+  Line line;
+  const std::uint32_t own = m.rank() * block;
+  copy_bytes(line.at + own, plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
+  const Member::Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
+  *status = answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
   return true;
 }
 
