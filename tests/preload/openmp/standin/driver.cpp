@@ -76,12 +76,13 @@ void work(void* argument) {
 
 #ifndef STANDIN_GOMP
 // As clang makes the function of a region with so many variables of its surroundings.
+constexpr int kNothing = 0;
 template <std::size_t>
 using Argument = const int*;
 template <std::size_t... I>
 void outlined(int*, int*, void (*body)(void*), void* data, Argument<I>... numbers) {
   int sum = 0;
-  ((sum += *numbers), ...);
+  for (const int* number : {numbers..., &kNothing}) sum += *number;
   wrong += sum != static_cast<int>(sizeof...(I) * (sizeof...(I) + 1) / 2);
   body(data);
 }
@@ -94,16 +95,11 @@ void fork_with(void (*body)(void*), void* data, int threads, std::index_sequence
 void fork(void (*body)(void*), void* data, int threads) {
   static std::atomic<int> turn{0};
   switch (turn++ % 5) {
-    case 0:
-      return fork_with(body, data, threads, std::make_index_sequence<0>());
-    case 1:
-      return fork_with(body, data, threads, std::make_index_sequence<2>());
-    case 2:
-      return fork_with(body, data, threads, std::make_index_sequence<10>());
-    case 3:
-      return fork_with(body, data, threads, std::make_index_sequence<11>());
-    default:
-      return fork_with(body, data, threads, std::make_index_sequence<1022>());
+    case 0: return fork_with(body, data, threads, std::make_index_sequence<0>());
+    case 1: return fork_with(body, data, threads, std::make_index_sequence<2>());
+    case 2: return fork_with(body, data, threads, std::make_index_sequence<10>());
+    case 3: return fork_with(body, data, threads, std::make_index_sequence<11>());
+    default: return fork_with(body, data, threads, std::make_index_sequence<1022>());
   }
 }
 #endif
