@@ -3,28 +3,9 @@
  * non-blocking functions. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
 #include <stdint.h>
 
-#include "check.h"
+#include "calls.h"
 
-static int begun, alike;
-#ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
-typedef MPI_Count number;
-typedef MPI_Aint place;
-#define NAME(name) name##_c
-#else
-typedef int number;
-typedef int place;
-#define NAME(name) name
-#endif
-#define DO(Name, name, ...)                      \
-  do {                                           \
-    if (begun) {                                 \
-      MPI_Request request;                       \
-      NAME(MPI_I##name)(__VA_ARGS__, &request);  \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);     \
-    } else {                                     \
-      NAME(MPI_##Name)(__VA_ARGS__);             \
-    }                                            \
-  } while (0)
+static int alike;
 
 /* How a rank describes ints: `ints` of them an element, element e's i-th at e x stride + place[i], in ints. */
 struct view {

@@ -5,28 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check.h"
-
-static int begun;
-#ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
-typedef MPI_Count number;
-typedef MPI_Aint place;
-#define NAME(name) name##_c
-#else
-typedef int number;
-typedef int place;
-#define NAME(name) name
-#endif
-#define DO(Name, name, ...)                      \
-  do {                                           \
-    if (begun) {                                 \
-      MPI_Request request;                       \
-      NAME(MPI_I##name)(__VA_ARGS__, &request);  \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);     \
-    } else {                                     \
-      NAME(MPI_##Name)(__VA_ARGS__);             \
-    }                                            \
-  } while (0)
+#include "calls.h"
 
 enum family { kInteger, kFloating, kLogical, kComplex, kBytes, kPair, kUsers };
 struct type {
