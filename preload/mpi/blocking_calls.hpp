@@ -9,13 +9,13 @@
 
 namespace fermata::preload {
 
-// By the library, since find() or Operation::prepare() said so.
+// Waits in the library.
 template <class Call>
 int by_library(State* s, Kind kind, const void* site, Call&& call) {
-  const Watched observed(s, kind, site, why_left(s, kind));
-  if (s != nullptr) ++s->left;
-  const Beside beside;
-  return call();
+  return leave(s, kind, site, [&] {
+    const Beside beside;
+    return call();
+  });
 }
 
 inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCCESS : failed(s, status); }

@@ -19,20 +19,15 @@ int begin_collective(MPI_Comm comm, Kind kind, const void* site, const Arguments
     }
     drop(b);
   }
-  const Watched observed(s, kind, site, why_left(s, kind));
-  if (s != nullptr) ++s->left;
-  return library();
+  return leave(s, kind, site, library);
 }
 
 template <class Library>
 int begin_barrier(MPI_Comm comm, const void* site, MPI_Request* out, Library&& library) {
   State* const s = find(comm);
   Begun* const b = s != nullptr && s->serves(kBarrier) && out != nullptr ? new_begun() : nullptr;
-  const Watched observed(s, kBarrier, site, b != nullptr ? nullptr : why_left(s, kBarrier));
-  if (b == nullptr) {
-    if (s != nullptr) ++s->left;
-    return library();
-  }
+  if (b == nullptr) return leave(s, kBarrier, site, library);
+  const Watched observed(s, kBarrier, site, nullptr);
   b->is_barrier = true;
   return begin(b, *s, out);
 }
@@ -91,11 +86,8 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
                     const void* site, Library library) {
   State* const s = find(comm);
   const auto by_library = [=] { return library(in, out, counts, type, op, comm, request); };
-  if (s == nullptr || !s->serves(kReduceScatter) || counts == nullptr || !all_same(*s, counts)) {
-    const Watched observed(s, kReduceScatter, site, why_left(s, kReduceScatter));
-    if (s != nullptr) ++s->left;
-    return by_library();
-  }
+  if (s == nullptr || !s->serves(kReduceScatter) || counts == nullptr || !all_same(*s, counts))
+    return leave(s, kReduceScatter, site, by_library);
   const Arguments arguments{FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0};
   return begin_collective(comm, kReduceScatter, site, arguments, request, by_library);
 }

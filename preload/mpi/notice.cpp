@@ -1,11 +1,10 @@
 #include "notice.hpp"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "preload/common/line.hpp"
 
 namespace fermata::preload {
 
@@ -16,29 +15,7 @@ namespace {
 constexpr const char* kNames[kKinds] = {"barrier",   "bcast",    "reduce",         "allreduce", "gather", "scatter",
                                         "allgather", "alltoall", "reduce_scatter", "scan",      "exscan"};
 
-bool environment_says(const char* name) {
-  const char* value = getenv(name);
-  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
-}
-
-// One write, so that lines of several processes do not mix. errno is the program's.
-void write_line(const char* format, va_list arguments) {
-  constexpr char kBegin[] = "fermata-mpi: ";
-  char line[500];
-  const int saved = errno;
-  memcpy(line, kBegin, sizeof kBegin);
-  constexpr std::size_t kAt = sizeof kBegin - 1;
-  const int length = vsnprintf(line + kAt, sizeof line - kAt - 1, format, arguments);
-  if (length > 0) {
-    std::size_t end = kAt + static_cast<std::size_t>(length);
-    if (end > sizeof line - 2) end = sizeof line - 2;
-    line[end] = '\n';
-    if (write(STDERR_FILENO, line, end + 1) < 0) {
-      // Nowhere to say it.
-    }
-  }
-  errno = saved;
-}
+constexpr const char* kLibrary = "fermata-mpi";
 
 std::uint32_t kinds_in(const char* list) {
   std::uint32_t kinds = 0;
@@ -73,14 +50,14 @@ void say(const char* format, ...) {
   if (!settings.verbose) return;
   va_list arguments;
   va_start(arguments, format);
-  write_line(format, arguments);
+  write_line_of(kLibrary, format, arguments);
   va_end(arguments);
 }
 
 void say_always(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  write_line(format, arguments);
+  write_line_of(kLibrary, format, arguments);
   va_end(arguments);
 }
 

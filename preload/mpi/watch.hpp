@@ -44,5 +44,13 @@ class Watched {
 // Why a communicator's collectives of this kind are the library's; `arguments` if they are not in general.
 const char* why_left(const State* state, Kind kind);
 
+// The library's, since find() or Operation::prepare() said so.
+template <class Call>
+int leave(State* s, Kind kind, const void* site, Call&& call) {
+  const Watched observed(s, kind, site, why_left(s, kind));
+  if (s != nullptr) ++s->left;
+  return call();
+}
+
 }  // namespace fermata::preload
 #endif

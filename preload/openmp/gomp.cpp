@@ -21,17 +21,7 @@ Real<void()> loop_end_nowait("GOMP_loop_end_nowait");
 Real<void()> sections_end("GOMP_sections_end");
 Real<void()> sections_end_nowait("GOMP_sections_end_nowait");
 
-std::atomic<Found> found{Found::kUnknown};  // whose the entry points are
-
-Found library() {
-  Found known = found.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees its questions. Pairs with the store below
-  if (known == Found::kUnknown) [[unlikely]] {
-    known = find_library(reinterpret_cast<const void*>(barrier.find()));
-    // order: release, as kMove: hands them on. Pairs with the load above
-    if (known != Found::kUnknown) found.store(known, std::memory_order_release);
-  }
-  return known;
-}
+Known known;  // whose the entry points are
 
 struct Noted {
   Body* body;
@@ -49,16 +39,15 @@ void trampoline(void* argument) {
 // Calls run(body, data) for a region: with a trampoline, or plainly.
 template <class Run>
 void in_region(Body* body, void* data, Run&& run) {
-  const Found known = disabled() ? Found::kNone : library();
-  if (known != Found::kLibgomp && known != Found::kLibomp) return run(body, data);
+  const Found found = disabled() ? Found::kNone : known.get([] { return barrier.find(); });
+  if (found != Found::kLibgomp && found != Found::kLibomp) return run(body, data);
   Noted noted{body, data, {}};
-  run(known == Found::kLibgomp ? trampoline<RunTime::kLibgomp> : trampoline<RunTime::kLibomp>, &noted);
+  run(found == Found::kLibgomp ? trampoline<RunTime::kLibgomp> : trampoline<RunTime::kLibomp>, &noted);
   end(noted.region);
 }
 
 Place place_in_gomp() {
-  // order: relaxed: who is in a noted region knows its library; anybody else's place is none, whichever it is
-  return found.load(std::memory_order_relaxed) == Found::kLibomp ? place_in<RunTime::kLibomp>() : place_in<RunTime::kLibgomp>();
+  return known.now() == Found::kLibomp ? place_in<RunTime::kLibomp>() : place_in<RunTime::kLibgomp>();
 }
 
 void at_gomp_barrier(const void* site) {

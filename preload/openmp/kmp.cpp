@@ -22,17 +22,7 @@ using Microtask = void();  // in truth of (std::int32_t* thread, std::int32_t* r
 Real<void(void*, std::int32_t)> barrier("__kmpc_barrier");
 Real<void(void*, std::int32_t, Microtask*, ...)> fork_call("__kmpc_fork_call");
 
-std::atomic<Found> found{Found::kUnknown};
-
-bool is_known() {
-  Found known = found.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees the questions. Pairs with the store below
-  if (known == Found::kUnknown) [[unlikely]] {
-    known = find_library(reinterpret_cast<const void*>(fork_call.get()));
-    // order: release, as kMove: hands them on. Pairs with the load above
-    if (known != Found::kUnknown) found.store(known, std::memory_order_release);
-  }
-  return known == Found::kLibomp;
-}
+Known known;
 
 // As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and up to N arguments, the
 // rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the caller removes what it passed, so that
@@ -57,7 +47,7 @@ void fork(void* location, std::int32_t count, Microtask* task, va_list& list, st
   void* arguments[sizeof...(I)] = {};
   for (std::int32_t i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   Region region;
-  const bool noted = !disabled() && is_known();
+  const bool noted = !disabled() && known.get([] { return fork_call.get(); }) == Found::kLibomp;
   const std::intptr_t level = noted ? ask(RunTime::kLibomp).level() + 1 : 0;
   fork_call.get()(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,
                   noted ? &region : nullptr, level, arguments[I]...);

@@ -29,6 +29,25 @@ inline const Questions& ask(RunTime library) { return questions[static_cast<int>
 enum class Found : int { kUnknown, kLibgomp, kLibomp, kNone };
 Found find_library(const void* function);
 
+// The same, looked up until it is known. function(): some function of the library's.
+class Known {
+ public:
+  template <class Function>
+  Found get(Function&& function) {
+    Found found = found_.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees its questions. Pairs with the store below
+    if (found != Found::kUnknown) [[likely]] return found;
+    found = find_library(reinterpret_cast<const void*>(function()));
+    // order: release, as kMove: hands them on. Pairs with the load above
+    if (found != Found::kUnknown) found_.store(found, std::memory_order_release);
+    return found;
+  }
+  // order: relaxed: who is in a noted region knows its library; anybody else's place is none, whichever it is
+  Found now() const { return found_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<Found> found_{Found::kUnknown};
+};
+
 // A null region: in none that is noted.
 struct Here {
   Region* region;

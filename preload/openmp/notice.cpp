@@ -1,9 +1,7 @@
 #include "notice.hpp"
 
-#include <errno.h>
 #include <fermata/fermata.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,19 +15,8 @@ bool talkative = false;              // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds that had their line
 std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
-// One write, so that lines of several threads and processes do not mix. errno is the program's.
 void say(const char* text, const char* detail) {
-  char line[400];
-  const int saved = errno;
-  const int length = snprintf(line, sizeof line - 1, "fermata-openmp: %s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail);
-  if (length > 0) {
-    const auto end = static_cast<std::size_t>(length) < sizeof line - 1 ? static_cast<std::size_t>(length) : sizeof line - 2;
-    line[end] = '\n';
-    if (write(STDERR_FILENO, line, end + 1) < 0) {
-      // Nowhere to say it.
-    }
-  }
-  errno = saved;
+  write_line("fermata-openmp", "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail);
 }
 
 __attribute__((destructor)) void sum_up() {
@@ -44,11 +31,6 @@ __attribute__((destructor)) void sum_up() {
 }
 
 }  // namespace
-
-bool environment_says(const char* name) {
-  const char* value = getenv(name);
-  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
-}
 
 const char* text_of(Fallback kind) {
   switch (kind) {

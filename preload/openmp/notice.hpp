@@ -4,12 +4,11 @@
 
 #include <cstdint>
 
+#include "preload/common/line.hpp"
+
 namespace fermata::preload {
 
 enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kBroken, kSize, kUnnoted };
-
-// Is the variable set to something other than nothing and 0?
-bool environment_says(const char* name);
 
 void be_verbose();  // else the others do nothing
 bool verbose();

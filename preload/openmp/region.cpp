@@ -134,10 +134,9 @@ Fallback why_left(Place place) {
 
 void end(Region& region) {
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
-  if (decision == 0) return count_region(false, 0);
-  auto* team = decision > kReal ? reinterpret_cast<fermata_ranked*>(decision) : nullptr;
-  count_region(team != nullptr, fermata_ranked_calls(team, 0) - region.before);
-  if (team == nullptr) return;
+  if (decision <= kReal) return count_region(false, 0);
+  auto* team = reinterpret_cast<fermata_ranked*>(decision);
+  count_region(true, fermata_ranked_calls(team, 0) - region.before);
   const bool failed = region.failed.load(std::memory_order_relaxed);  // order: relaxed: all its threads have left
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
 }

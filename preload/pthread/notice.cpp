@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 
 namespace fermata::preload {
 namespace {
@@ -18,23 +17,9 @@ std::atomic<std::uint32_t> said{0};  // kinds that had their line
 #define FERMATA_TEXT(number) FERMATA_TEXT_(number)
 constexpr const char* kVersion = FERMATA_TEXT(FERMATA_VERSION_MAJOR) "." FERMATA_TEXT(FERMATA_VERSION_MINOR);
 
-// One write, so that lines of several threads and processes do not mix. errno is the program's.
-void say(const char* text) {
-  char line[256];
-  const int saved = errno;
-  const int length = std::snprintf(line, sizeof line, "fermata-pthread: %s\n", text);
-  if (length > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) {
-    // Nowhere to say it.
-  }
-  errno = saved;
-}
+void say(const char* text) { write_line("fermata-pthread", "%s", text); }
 
 }  // namespace
-
-bool environment_says(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
-}
 
 const char* text_of(Fallback kind) {
   switch (kind) {

@@ -18,13 +18,11 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
 
-inline int small_call(fermata_member* member, const Plain& plain) {
+// on_line: done, if its blocks are small enough.
+inline int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
-  const bool done = plain.collective == FERMATA_DO_SCATTER  ? scatter_together(member, plain, &status)
-                    : plain.collective == FERMATA_DO_GATHER ? gather_together(member, plain, &status)
-                                                            : call_together(member, plain, &status);
-  return done ? status : call(member, plain);
+  return on_line(member, plain, &status) ? status : call(member, plain);
 }
 
 fermata_operation irregular(const Plain& plain) {
@@ -54,23 +52,23 @@ int fermata_execute(fermata_member* member, const fermata_operation* operation) 
 }
 
 int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count});
+  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count}, gather_together);
 }
 
 int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count});
+  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count}, scatter_together);
 }
 
 int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return small_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count}, call_together);
 }
 
 int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  return small_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count}, call_together);
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return small_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count});
+  return small_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count}, call_together);
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
