@@ -60,7 +60,8 @@ typedef struct fermata_plan fermata_plan;
 
 /* What this process may use: affinity and cgroup quota honoured. Errors: SYSTEM. */
 FERMATA_API int fermata_topology_discover(fermata_topology** out);
-/* From a file: hwloc XML, or what `fermata topo` prints with --text or --json. Errors: NOT_FOUND, PARSE. */
+/* From a file: hwloc XML, or what `fermata topo` prints with --text or --json. Errors: NOT_FOUND, PARSE. XML is read by hwloc, which
+   takes it on trust: only from a source that you trust. */
 FERMATA_API int fermata_topology_load(const char* path, fermata_topology** out);
 /* How many CPUs it has. */
 FERMATA_API int fermata_topology_cpus(const fermata_topology* topology, int* count);

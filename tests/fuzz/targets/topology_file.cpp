@@ -1,16 +1,15 @@
-// Topology files: what `fermata topo` prints as text or JSON, and hwloc's XML.
+// Topology files in our own forms: what `fermata topo` prints as text or JSON. XML is hwloc's to read, and its reader (2.9) takes files
+// on trust: changed bytes make it follow null pointers. What becomes of a tree that it has read is topology_synthetic's subject.
 #include "../files.hpp"
 #include "topo/topology.hpp"
-
-// hwloc keeps some of what it has read of an input that it refuses.
-extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhwloc"; }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fermata;
   static const fuzz::Unnamed file;
   const auto read = [](std::string_view text) { return topology_from_file(file.with(text)); };
   const std::string_view text = fuzz::text_of(data, size);
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '<') return -1;
   const auto topology = read(text);
   if (topology.ok()) {
     to_table(*topology);
