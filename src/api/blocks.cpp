@@ -223,6 +223,14 @@ void over(exec::BlockRequest* core, void* context) {
   if (r->chain != nullptr) go_on(*r->chain, core->status);
 }
 
+// Between processes. What others send by address is taken in any case.
+void lend_blocks(Blocks& blocks, const exec::Team& team) {
+  blocks.bounce.reset(new std::byte[exec::kBounce]);
+  BlockKnowledge known;
+  if (os::must_lend()) blocks.lent = Direct::from(kLog2LentFrom);
+  else if (unpack_knowledge(team, &known)) blocks.lent = known.model.bytes.direct;
+}
+
 exec::Call call_of(const Checked& c, const fermata_operation& o) {
   exec::Call call;
   call.kind = c.kind;
@@ -254,7 +262,8 @@ void fill(fermata_request& r) {
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
-    if (call.bounce != nullptr) call.lent_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
+    const auto& lent = r.member->blocks->lent.of(folds(c.kind));
+    std::copy(std::begin(lent), std::end(lent), call.lent);
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
@@ -285,7 +294,7 @@ Blocks::Key key_of(const Checked& c, std::int32_t root) {
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
-    if (member->member->team().shared() && os::may_lend()) member->blocks->bounce.reset(new std::byte[exec::kBounce]);
+    if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
     member->member->set_review(exec::kNoReview);  // requests refer to this team's memory: its members stay where they are
   }
   return *member->blocks;

@@ -79,6 +79,7 @@ struct Blocks {
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   Plain last;                              // call is prepared for it
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
+  Direct lent;                             // and which
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
   std::uint64_t told[2] = {};              // by rank 0, of slots: where, and how large a piece
 };

@@ -94,8 +94,8 @@ Request BlockChooser::request(std::int32_t degree) const {
 void BlockChooser::predict(const Schedule& schedule, BlockCandidate& candidate) const {
   const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
   const double whole = static_cast<double>(wanted_.bytes), chunk = whole / pieces;
-  const double direct_from = folds(schedule.kind) ? model_.bytes.direct_fold_from : model_.bytes.direct_from;
-  const bool instead = has_root(schedule.kind) && chunk < direct_from && direct_from <= whole;
+  const Sizes& direct = model_.bytes.direct.of(folds(schedule.kind))[0];
+  const bool instead = has_root(schedule.kind) && direct.has(static_cast<std::size_t>(whole)) && !direct.has(static_cast<std::size_t>(chunk));
   const Cost predicted = cost(schedule, model_, LayoutChoice{}, chunk);
   candidate.ns = predicted.critical_path_ns * (instead ? kSlotsInstead : 1);
   candidate.path_ns = *std::max_element(predicted.departure_ns.begin(), predicted.departure_ns.end());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "schedule/layout.hpp"
 #include "schedule/schedule.hpp"
 
@@ -14,8 +15,7 @@ namespace fermata {
 // How operations on blocks move their bytes (exec/blocks.hpp), beyond G. By default: copied in and out at the same time, folding is free.
 struct ByteCosts {
   double slot = 0;           // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
-  double direct_from = 0;    // bytes of a chunk from which it is read where it lies; 0: never
-  double direct_fold_from = 0;  // likewise in collectives that fold
+  Direct direct;             // sizes of a chunk that is read where it lies
   double direct_once = 0;    // ns of each such reading
   double fold = 0;           // ns per byte that is folded instead of copied
   double direct_fold = 0;    // likewise where it is read directly

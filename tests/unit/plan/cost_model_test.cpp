@@ -89,18 +89,28 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   EXPECT_DOUBLE_EQ(threads.together, 0.15);
   EXPECT_DOUBLE_EQ(threads.direct_once, 20);
   EXPECT_NEAR(threads.direct_fold, 0.03, 1e-12);
-  EXPECT_GT(threads.direct_from, 0);
+  EXPECT_TRUE(threads.direct.moved[0].has(kDirectFrom) && !threads.direct.folded[1].has(kDirectFrom - 1));
   PlanKey key;
   key.members = 2;
   key.engine = Engine::kProcesses;
   const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // out of a profile of threads
-  EXPECT_GT(guessed.direct_from, threads.direct_from);
+  EXPECT_EQ(guessed.direct, Direct());  // blocks were not measured
   EXPECT_GT(guessed.direct_once, 500);
   EXPECT_DOUBLE_EQ(guessed.together, 0.2);
   profile_.engine = "processes";
   EXPECT_DOUBLE_EQ(cost_model(profile_, topology_, key).bytes.direct_once, 20);
-  profile_.g_direct = Matrix(0);
-  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct_from, 0);  // forbidden
+  const auto way = [&](const char* name, bool both, std::int64_t bytes, double ns) { profile_.blocks.push_back({name, both, bytes, ns}); };
+  for (const bool both : {false, true}) way("ring", both, 16384, 4000), way("ring", both, 65536, 20000);
+  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct, Direct());  // forbidden
+  way("lent", false, 16384, 4100);
+  way("lent", false, 65536, 15000);
+  way("lent", true, 16384, 3900);
+  way("lent", true, 65536, 19000);
+  const Direct measured = cost_model(profile_, topology_, key).bytes.direct;
+  EXPECT_EQ(measured.moved[1], Sizes::from(16));  // the largest stands for all beyond
+  EXPECT_EQ(measured.moved[0], Sizes::from(14));
+  EXPECT_EQ(measured.folded[1], Sizes::from(16));
+  EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes it the slower one";
 }
 
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
