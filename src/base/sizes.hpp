@@ -17,7 +17,8 @@ struct Sizes {
   constexpr bool operator==(const Sizes&) const = default;
 };
 
-// Which blocks are read where they lie instead of copied in and out. [1]: of members who have nothing else to move meanwhile; [0]: of others.
+// Which blocks are read where they lie instead of copied in and out. [1]: of members who have nothing else to move
+// meanwhile; [0]: of others.
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }

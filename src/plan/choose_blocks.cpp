@@ -95,7 +95,8 @@ void BlockChooser::predict(const Schedule& schedule, BlockCandidate& candidate) 
   const double pieces = schedule.chunks / static_cast<double>(blocks_of(schedule.kind, schedule.members));
   const double whole = static_cast<double>(wanted_.bytes), chunk = whole / pieces;
   const Sizes& direct = model_.bytes.direct.of(folds(schedule.kind))[0];
-  const bool instead = has_root(schedule.kind) && direct.has(static_cast<std::size_t>(whole)) && !direct.has(static_cast<std::size_t>(chunk));
+  const auto lies = [&](double bytes) { return direct.has(static_cast<std::size_t>(bytes)); };
+  const bool instead = has_root(schedule.kind) && lies(whole) && !lies(chunk);
   const Cost predicted = cost(schedule, model_, LayoutChoice{}, chunk);
   candidate.ns = predicted.critical_path_ns * (instead ? kSlotsInstead : 1);
   candidate.path_ns = *std::max_element(predicted.departure_ns.begin(), predicted.departure_ns.end());
@@ -156,7 +157,9 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
     BlockCandidate piped = best;
     predict(pipeline(schedule, segments), piped);
     if (piped.ns > kWorthwhile * best.ns) {
-      ++in_vain;
+      // Those that still leave the caches say nothing of what the shorter ones gain.
+      const double chunk = static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments);
+      if (model_.bytes.cached <= 0 || chunk <= model_.bytes.cached) ++in_vain;
       continue;
     }
     in_vain = 0;

@@ -211,6 +211,20 @@ Direct lent_sizes(const Profile& profile) {
   return out;
 }
 
+// Up to the longest block whose bytes cost at most a twentieth more than the cheapest; beyond, what those of the longest cost.
+void fill_beyond(ByteCosts& c, const Profile& profile) {
+  constexpr double kAlike = 1.05;
+  std::map<std::int64_t, double> byte;  // by size
+  for (const BlockWay& b : profile.blocks)
+    if (b.way == "ring" && b.both && b.ns > 0) byte[b.bytes] = b.ns / static_cast<double>(b.bytes);
+  if (byte.empty()) return;
+  const double least = std::min_element(byte.begin(), byte.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+  const auto last = std::find_if(byte.rbegin(), byte.rend(), [&](const auto& b) { return b.second <= kAlike * least; });
+  if (last == byte.rbegin()) return;
+  c.cached = static_cast<double>(last->first);
+  c.beyond = byte.rbegin()->second / least;
+}
+
 void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   ByteCosts& c = model.bytes;
   const double fold = profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
@@ -218,6 +232,7 @@ void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   c.chunk = kChunk;
   c.fold = fold;
   c.together = bytes_together(profile, key.members);
+  fill_beyond(c, profile);
   if (key.engine == Engine::kThreads) {
     c.direct = Direct::from(kLog2DirectFrom);
     c.direct_once = profile.engine == "threads" ? profile.direct_ns : 0;

@@ -131,7 +131,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       sent_count_(s.vertices(), 0),
       incoming_(s.members) {
   const auto& direct = model.bytes.direct.of(folds(s.kind));
-  for (const bool alone : {false, true}) direct_[alone ? 1 : 0] = chunk_bytes >= 1 && direct[alone ? 1 : 0].has(static_cast<std::size_t>(chunk_bytes));
+  for (int alone = 0; alone < 2; ++alone) direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
   for (const Stage& stage : s.stages)
     for (const Transfer& t : stage.transfers)
       if (s.is_word(t.from) && !s.is_word(t.to)) polled_[s.word_of(t.from)] = true;
@@ -141,7 +141,7 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   if (chunks == 0 || chunk_bytes_ <= 0) return {};
   const ByteCosts& c = model_.bytes;
   const auto n = static_cast<double>(chunks);
-  const double bytes = n * chunk_bytes_, more = (n - 1) * c.chunk;
+  const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1), more = (n - 1) * c.chunk;
   const bool folded = t.action == Action::kCombine;
   if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
   if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0])

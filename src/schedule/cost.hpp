@@ -21,6 +21,8 @@ struct ByteCosts {
   double direct_fold = 0;    // likewise where it is read directly
   double fold_apart = 0;     // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
   double chunk = 0;          // ns of each further chunk of a message
+  double cached = 0;         // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
+  double beyond = 1;
   double together = 0;       // ns per byte that all members read at once: what their memory gives
   bool operator==(const ByteCosts&) const = default;
 };

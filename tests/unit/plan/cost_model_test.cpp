@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "exec/block_program.hpp"
 #include "plan/choices.hpp"
 #include "plan/plan.hpp"
 
@@ -111,6 +112,22 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   EXPECT_EQ(measured.moved[0], Sizes::from(14));
   EXPECT_EQ(measured.folded[1], Sizes::from(16));
   EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes it the slower one";
+}
+
+TEST_F(CostModelOf, LongBlocksLeaveTheCaches) {
+  const auto beyond = [&](std::vector<double> ns) {
+    profile_.blocks.clear();
+    std::int64_t bytes = 16384;
+    for (const double each : ns) {
+      profile_.blocks.push_back({"ring", true, bytes, each * static_cast<double>(bytes)});
+      bytes *= 4;
+    }
+    return model({0, 1}, 2).bytes;
+  };
+  const ByteCosts rising = beyond({0.05, 0.04, 0.041, 0.06, 0.08});
+  EXPECT_DOUBLE_EQ(rising.cached, 262144);
+  EXPECT_DOUBLE_EQ(rising.beyond, 2);
+  EXPECT_EQ(beyond({0.05, 0.04, 0.041, 0.041}).cached, 0) << "as far as was measured, none";
 }
 
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {

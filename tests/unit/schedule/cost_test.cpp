@@ -252,6 +252,15 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 25 + 10 + 500 + 5);
 }
 
+TEST(Bytes, LongChunksCostMore) {
+  CostModel m = with_bytes(2, 0.5);
+  m.bytes.cached = 1000;
+  m.bytes.beyond = 3;
+  const Schedule s = collective("linear", Kind::kBroadcast, 2);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[1], 25 + 500);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1001).departure_ns[1], 25 + 3 * 500.5);
+}
+
 TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   CostModel m = with_bytes(5, 0.5);
   m.direct.assign(25, 0.4);
