@@ -93,7 +93,7 @@ class TextReader {
       return "a line has 16 to 4096 bytes";
     if (key == "total" && (!whole(value, t.cpus_total) || t.cpus_total < 1 || t.cpus_total > kMaxId))
       return "1 to 65536 CPUs are expected";
-    if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus < 1e9)))
+    if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus <= 1e9)))
       return "a quota from 0 (none) to 1e9 CPUs is expected";
     return {};
   }
