@@ -117,11 +117,12 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   c.irregular = o.irregular != 0;
   const bool may_differ = c.kind == Kind::kGather || c.kind == Kind::kScatter || c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather;
   if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
-  if (!c.irregular && (o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr || o.out_displacements != nullptr))
-    return fail(Status::kArgument, "counts or displacements without irregular");
+  const bool given = o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr || o.out_displacements != nullptr;
+  if (!c.irregular && given) return fail(Status::kArgument, "counts or displacements without irregular");
   c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root));
   c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root));
-  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr)) return fail(Status::kArgument, "%s", kNullHandle);
+  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
+    return fail(Status::kArgument, "%s", kNullHandle);
   c.largest = o.count;
   for (const auto& [used, counts, displacements] : {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
                                                     std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
