@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <iterator>
 
 #include "instance.hpp"
 #include "team.hpp"
@@ -161,6 +162,51 @@ TEST_P(Blocks, LeftToRightAtEverySize) {
     }, &ran);
     EXPECT_EQ(problem, "") << members;
     EXPECT_EQ(ran, expected) << members;
+  }
+}
+
+// Twice, with other contents.
+bool run_prepared(Seat& seat, const Shape& shape) {
+  Instance one(shape, seat.rank, seat.members);
+  fermata_request* request = nullptr;
+  if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), describe(shape) + ": prepare")) return false;
+  for (std::uint64_t use = 0; use < 2; ++use) {
+    if (use != 0) one.fill(shape.seed + 1);
+    if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape))) return false;
+    if (!seat.holds(one.check())) return false;
+    seat.count_one();
+  }
+  return seat.holds(fermata_request_free(request), "free");
+}
+
+// Slots of their own: as large as a piece of the schedule is, which all members must find alike, whatever each of them has to move.
+TEST_P(Blocks, PreparedInEveryTeam) {
+  for (const int members : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
+    if (GetParam() == kMixed && members < 3) continue;
+    if (members == 33 && GetParam() != FERMATA_THREADS) continue;  // to choose their schedules takes each of them as long
+    long ran = 0, expected = 0;
+    std::vector<Shape> all;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{57}, std::size_t{8000}, std::size_t{100'000}})
+      for (int which = 0; which < kRegular + 4; ++which) {
+        if ((members > 9 && bytes != 57) || (FERMATA_TEST_SCALE > 1 && (members > 9 || members % 3 != 0))) continue;
+        Shape s;
+        s.irregular = which >= kRegular;
+        s.collective = s.irregular ? kIrregular[which - kRegular] : which + 1;
+        s.element = kElements[static_cast<std::size_t>(which + members) % std::size(kElements)];
+        s.count = (bytes + size_of(s.element) - 1) / size_of(s.element);
+        s.in_place = all.size() % 2 == 0;
+        s.seed = all.size();
+        s.root = static_cast<int>(all.size()) % members;
+        all.push_back(s);
+        expected += 2 * members;
+      }
+    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
+      for (const Shape& shape : all)
+        if (!run_prepared(seat, shape)) return;
+    }, &ran);
+    EXPECT_EQ(problem, "") << members;
+    EXPECT_EQ(ran, expected);
+    if (HasFailure()) return;
   }
 }
 
