@@ -207,7 +207,7 @@ FERMATA_API int fermata_test(fermata_member* member);
  * fermata_barrier match any. The team stays usable. Needs config.tagged, else UNSUPPORTED. */
 FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
 
-/* Up to 56 bytes ride on the signals' lines; more goes as below. in == out is allowed. Every member gets the bitwise same
+/* Up to 56 bytes ride on the signals' lines, and may overlap; more goes as below. in == out is allowed. Every member gets the bitwise same
  * result, and the same on every run of a plan. Operators on types that they are not defined for: ARGUMENT. */
 FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
 /* The result is written at root only; out may be NULL elsewhere. Others return when their part is on its way. */
