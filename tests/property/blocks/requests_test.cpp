@@ -1,5 +1,5 @@
-// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on further along
-// a buffer; waiting for any or for all.
+// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on further
+// along a buffer; waiting for any or for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
