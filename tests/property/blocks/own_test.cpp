@@ -26,8 +26,9 @@ struct Operator {
 
 void fold(void* out, const void* left, const void* right, std::size_t count, void* user) {
   const auto& o = *static_cast<const Operator*>(user);
-  for (std::size_t i = 0; i < count * o.element; ++i)
-    static_cast<unsigned char*>(out)[i] = folded(o.order, static_cast<const unsigned char*>(left)[i], static_cast<const unsigned char*>(right)[i]);
+  const auto* l = static_cast<const unsigned char*>(left);
+  const auto* r = static_cast<const unsigned char*>(right);
+  for (std::size_t i = 0; i < count * o.element; ++i) static_cast<unsigned char*>(out)[i] = folded(o.order, l[i], r[i]);
 }
 
 unsigned char given(int rank, std::size_t i) { return static_cast<unsigned char>(rank * 37 + static_cast<int>(i % 251) * 5 + 1); }
