@@ -21,6 +21,7 @@ struct Checked {
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   bool irregular = false;
+  bool counts_in = false, counts_out = false;  // this member's side has blocks of different sizes
   OpTraits traits;
 };
 
