@@ -96,6 +96,7 @@ TEST(Lending, ADeadLenderIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   Crew crew(2, [&](int rank) {
+    setenv("FERMATA_CMA", "1", 1);
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 99;
     Words in(1'000'000, 1), out(1'000'000);

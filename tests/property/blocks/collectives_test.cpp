@@ -260,7 +260,7 @@ TEST_P(Blocks, AroundEveryThreshold) {
   for (const int members : {2, 3}) {
     if (GetParam() == kMixed && members < 3) continue;
     const auto p = static_cast<std::size_t>(members);
-    // All blocks on a word or a line, one block there; by address; a piece, or lent; lent to fold; a quarter, a lap; lent at a time.
+    // All blocks on a word or a line, one block there; by address; a piece, or lent; a quarter, a lap; lent at a time.
     const std::size_t thresholds[] = {8 / p, 56 / p, 56 / p / p, 8, 48, 56, 2048, 16384, 32768, 65536, 262144, 1 << 20};
     long ran = 0, expected = 0;
     std::vector<Shape> all;
