@@ -11,7 +11,7 @@ namespace fermata::net {
 namespace {
 
 constexpr std::int64_t kHeldTimes = 4;
-constexpr long kNapNs = 20'000;  // between looks while a port is closed
+constexpr long kNapNs = 20'000;  // between looks while a port is flushed
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Loop::Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& option
     end.loop = this;
     end.process = p;
     end.port = {
-        .self = &end, .open = open, .write = write, .progress = progress, .is_gone = is_gone, .close = close};
+        .self = &end, .open = open, .write = write, .progress = progress, .is_gone = is_gone, .flush = flush, .close = close};
   }
 }
 
@@ -93,17 +93,15 @@ void Loop::progress(void* self) {
   end.loop->advance(end, os::now_ns());
 }
 
-// Steps: take what has arrived here; repeat what nobody acknowledged; give up who never does.
+// Steps: move on what has come to any process by now; land what has come here; repeat what nobody acknowledged; give up who never does.
 void Loop::advance(End& end, std::int64_t now) {
-  for (auto at = under_way_.begin(); at != under_way_.end() && at->first <= now;) {
-    if (at->second.to != end.process) {
-      ++at;
-      continue;
-    }
-    const Packet packet = at->second;
-    at = under_way_.erase(at);
-    arrive(end, packet, now);
+  while (!under_way_.empty() && under_way_.begin()->first <= now) {
+    const Packet packet = under_way_.begin()->second;
+    under_way_.erase(under_way_.begin());
+    arrive(*ends_[packet.to], packet, now);
   }
+  for (const Line& line : end.arrived) end.window.land(end.window.team, &line);
+  end.arrived.clear();
   for (auto& [number, waiting] : end.pending) {
     if (now < waiting.repeat_at_ns) continue;
     waiting.repeat_at_ns = now + options_.repeat_ns + 2 * options_.delay_ns;
@@ -117,19 +115,20 @@ void Loop::advance(End& end, std::int64_t now) {
   });
 }
 
+// Acknowledged as a kernel does, when it has come, not when its process looks.
 void Loop::arrive(End& end, const Packet& packet, std::int64_t now) {
   if (packet.acknowledges) {
     end.pending.erase(packet.number);
     return;
   }
   if (end.window.land == nullptr || end.silent) return;
-  end.window.land(end.window.team, &packet.line);
+  end.arrived.push_back(packet.line);
   send({end.process, packet.from, packet.number, true, {}}, now);
 }
 
 bool Loop::gone(const End& end, std::uint32_t process) const {
   if (end.given_up.contains(process)) return true;
-  if (!ends_[process]->silent) return false;
+  if (!ends_[process]->silent || !end.arrived.empty()) return false;
   return std::none_of(under_way_.begin(), under_way_.end(), [&](const auto& entry) {
     return entry.second.from == process && entry.second.to == end.process && !entry.second.acknowledges;
   });
@@ -141,7 +140,7 @@ std::int32_t Loop::is_gone(void* self, std::uint32_t rank) {
   return end.loop->gone(end, end.loop->process_of_rank_[rank]) ? 1 : 0;
 }
 
-void Loop::close(void* self, std::int64_t most_ns) {
+void Loop::flush(void* self, std::int64_t most_ns) {
   End& end = end_of(self);
   const std::int64_t until = os::now_ns() + most_ns;
   for (bool over = false; !over;) {
@@ -150,15 +149,20 @@ void Loop::close(void* self, std::int64_t most_ns) {
       const std::int64_t now = os::now_ns();
       end.loop->advance(end, now);
       over = end.pending.empty() || now >= until;
-      if (over) {
-        end.pending.clear();
-        end.silent = true;
-        end.window = {};
-      }
     }
     const timespec nap{0, kNapNs};
     if (!over) nanosleep(&nap, nullptr);
   }
+}
+
+void Loop::close(void* self, std::int64_t most_ns) {
+  flush(self, most_ns);
+  End& end = end_of(self);
+  const std::lock_guard lock(end.loop->guard_);
+  end.pending.clear();
+  end.arrived.clear();
+  end.silent = true;
+  end.window = {};
 }
 
 }  // namespace fermata::net

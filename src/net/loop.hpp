@@ -61,6 +61,7 @@ class Loop {
     Port port;
     Window window;        // land null: not open
     bool silent = false;  // closed or killed
+    std::vector<Line> arrived;   // not landed yet
     std::map<std::uint64_t, Pending> pending;
     std::set<std::uint32_t> given_up;
   };
@@ -70,6 +71,7 @@ class Loop {
   static void write(void* self, const Line* line);
   static void progress(void* self);
   static std::int32_t is_gone(void* self, std::uint32_t rank);
+  static void flush(void* self, std::int64_t most_ns);
   static void close(void* self, std::int64_t most_ns);
 
   void advance(End& end, std::int64_t now);

@@ -70,7 +70,9 @@ struct Port {
   // Nothing of that rank's process will come any more: it has closed its port, died, or not answered for too
   // long. What came before is in the slots.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
-  // Waits until what was written has landed, for at most so many ns. The window is not touched any more.
+  // Waits until what was written needs nobody here any more, and will land before what is written from now on; for at most so many ns.
+  void (*flush)(void* self, std::int64_t most_ns) = nullptr;
+  // The same, and the window is not touched any more.
   void (*close)(void* self, std::int64_t most_ns) = nullptr;
 };
 

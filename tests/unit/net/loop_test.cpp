@@ -18,6 +18,9 @@ namespace {
 struct Slot {
   std::atomic<std::uint64_t> header{0};
   std::uint64_t payload[kLineWords] = {};
+  bool take(std::uint64_t newer, std::uint32_t words, const std::uint64_t* from) {
+    return land<RealAtomics>(header, [this](std::uint32_t i) -> std::uint64_t& { return payload[i]; }, newer, words, from);
+  }
 };
 
 // What lies behind a window: slots, and how often one was written.
@@ -29,7 +32,7 @@ struct Memory {
   static void land_here(void* self, const Line* line) {
     auto& m = *static_cast<Memory*>(self);
     Slot& slot = m.slots[line->offset / sizeof(Slot)];
-    ++(land<RealAtomics>(slot.header, slot.payload, line->header, line->words, line->payload) ? m.landed
+    ++(slot.take(line->header, line->words, line->payload) ? m.landed
                                                                                               : m.refused);
   }
 };
@@ -164,9 +167,9 @@ TEST(Landing, HeadersWrapAround) {
   Slot slot;
   slot.header = ~std::uint64_t{0} - 1;
   const std::uint64_t one[] = {1}, two[] = {2};
-  EXPECT_TRUE(land<RealAtomics>(slot.header, slot.payload, 3, 1, one));
-  EXPECT_FALSE(land<RealAtomics>(slot.header, slot.payload, ~std::uint64_t{0}, 1, two));
-  EXPECT_FALSE(land<RealAtomics>(slot.header, slot.payload, 3, 1, two));
+  EXPECT_TRUE(slot.take(3, 1, one));
+  EXPECT_FALSE(slot.take(~std::uint64_t{0}, 1, two));
+  EXPECT_FALSE(slot.take(3, 1, two));
   EXPECT_EQ(slot.header, 3u);
   EXPECT_EQ(slot.payload[0], 1u);
 }
