@@ -317,6 +317,7 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   const int bad = check(member, operation, c);
   if (bad != FERMATA_OK) return bad;
   Member& m = *member->member;
+  if (m.team().is_over_hosts()) return fail(Status::kUnsupported, "operations on blocks are for teams on one host");
   if (m.shared_channel() == nullptr) return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
   if (c->element > m.shared_channel()->most())
     return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes", m.shared_channel()->most());

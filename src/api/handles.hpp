@@ -102,7 +102,13 @@ struct TeamRequest {
   std::int64_t stall_ns = 0;
   std::vector<std::int32_t> cpus;
   std::vector<const Plan*> plans;
+  std::vector<std::int32_t> hosts;  // of each rank; empty: one
+  std::int32_t host = 0;            // this one
 };
+// Checks a configuration. Not FERMATA_OK: it is bad.
+int request_of(const fermata_team_config& config, TeamRequest& out);
+// The plan for ranks on these hosts, of the kind, members and payload of `wanted`: the cache's, else an estimated one.
+Result<Plan> plan_over_hosts(const PlanKey& wanted, const std::vector<std::int32_t>& hosts);
 int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.

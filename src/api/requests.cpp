@@ -267,6 +267,7 @@ int fermata_progress_thread(int on) {
 int fermata_progress(fermata_member* member, double max_us) {
   if (member == nullptr) return null_handle();
   Member& m = *member->member;
+  if (m.team().port() != nullptr) m.team().attend_port();
   if (m.is_idle()) {
     m.progress_others();
     return FERMATA_OK;

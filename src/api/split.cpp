@@ -229,6 +229,7 @@ extern "C" {
 
 int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out) {
   if (member == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member->member->team().is_over_hosts()) return fail(Status::kUnsupported, "teams over several hosts cannot be split yet");
   return guarded([&] { return split(member, colour, key, out); });
 }
 

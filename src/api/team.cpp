@@ -53,19 +53,25 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, Wanted wa
   if (wanted.kind == Kind::kBarrier && request.tagged) wanted.payload = 8;
   for (const Plan* plan : request.plans) {
     if (plan->key.kind == wanted.kind && plan->key.payload == wanted.payload) {
+      if (plan->key.hosts != request.hosts) return Error{Status::kArgument, "a plan for other hosts was given to a team"};
       if (plan->key.members == request.members) return compile(*plan);
       return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) + " members was given to a team of " +
                                           std::to_string(request.members)};
     }
   }
-  const auto machine = this_machine();
-  if (!machine) return machine.error();
   PlanKey key;
-  key.fingerprint = fingerprint(**machine);
   key.kind = wanted.kind;
   key.members = request.members;
   key.payload = wanted.payload;
   key.engine = request.engine;
+  if (!request.hosts.empty()) {
+    const auto plan = plan_over_hosts(key, request.hosts);
+    if (!plan) return plan.error();
+    return compile(*plan);
+  }
+  const auto machine = this_machine();
+  if (!machine) return machine.error();
+  key.fingerprint = fingerprint(**machine);
   key.cpus = request.cpus;
   const auto plan = plan_for(key, **machine, nullptr, "", "");
   if (!plan) return plan.error();
@@ -91,7 +97,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.members = static_cast<std::uint32_t>(request.members);
   options.shared = request.engine == Engine::kProcesses;
   options.tagged = request.tagged;
-  options.blocks = true;
+  options.blocks = request.hosts.empty();
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
   std::vector<std::vector<std::byte>> blobs;
@@ -101,7 +107,10 @@ int make_team(const TeamRequest& request, fermata_team** out) {
     blobs.push_back(std::move(*blob));
     options.programs[static_cast<int>(wanted.slot)] = blobs.back().data();
   }
-  const std::vector<std::byte> knowledge = block_knowledge(request);
+  const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
+  if (!hosts.empty()) options.hosts = hosts.data();
+  options.host = static_cast<std::uint32_t>(request.host);
+  const std::vector<std::byte> knowledge = hosts.empty() ? block_knowledge(request) : std::vector<std::byte>{};
   options.model = knowledge.data();
   options.model_bytes = knowledge.size();
   auto handle = std::make_unique<fermata_team>();
@@ -149,7 +158,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
-  if (team->cpus.empty() && team->team->members() > 1) handle->member->set_review(kFirstReview);
+  if (team->cpus.empty() && team->team->members() > 1 && !team->team->is_over_hosts()) handle->member->set_review(kFirstReview);
   *out = handle.release();
   return FERMATA_OK;
 }
@@ -183,26 +192,32 @@ int call_hook(void* context) {
 }
 
 }  // namespace
+
+int request_of(const fermata_team_config& config, TeamRequest& out) {
+  const int checked = check(config);
+  if (checked != FERMATA_OK) return checked;
+  out.members = config.members;
+  out.engine = static_cast<Engine>(config.engine);
+  out.tagged = config.tagged != 0;
+  out.wait = wait_kind(config.wait);
+  out.stall_ns = stall_ns(config.stall_seconds);
+  if (config.cpus != nullptr) out.cpus.assign(config.cpus, config.cpus + config.members);
+  for (size_t i = 0; i < config.plan_count; ++i) {
+    if (config.plans[i] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+    out.plans.push_back(&config.plans[i]->value);
+  }
+  return FERMATA_OK;
+}
+
 }  // namespace fermata::api
 
 extern "C" {
 
 int fermata_team_create(const fermata_team_config* config, fermata_team** out) {
   if (config == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  const int checked = check(*config);
-  if (checked != FERMATA_OK) return checked;
   return guarded([&] {
     TeamRequest request;
-    request.members = config->members;
-    request.engine = static_cast<Engine>(config->engine);
-    request.tagged = config->tagged != 0;
-    request.wait = wait_kind(config->wait);
-    request.stall_ns = stall_ns(config->stall_seconds);
-    if (config->cpus != nullptr) request.cpus.assign(config->cpus, config->cpus + config->members);
-    for (size_t i = 0; i < config->plan_count; ++i) {
-      if (config->plans[i] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-      request.plans.push_back(&config->plans[i]->value);
-    }
+    if (const int bad = request_of(*config, request); bad != FERMATA_OK) return bad;
     return make_team(request, out);
   });
 }

@@ -3,7 +3,8 @@
 // parked), no allocation, no branch on the number of members.
 //
 // A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
-//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&)
+//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&);
+//   void carry(const Step&, offset, header, words, payload), which takes a slot's new contents to the step's peer on another host
 //
 // Nothing is compared for equality with an older self, so there is no ABA: phases and credits are episode numbers and words count
 // adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 48 bits of the episode
@@ -167,6 +168,14 @@ class Cursor {
           ++step;
           break;
         case Code::kJump: step = program + step->target; break;
+        case Code::kSendAway:
+          memory.carry(*step, slot_of(*step, episode), header.bits, L == Load::kNothing ? 0 : words<L>(carried.words), regs[step->reg]);
+          ++step;
+          break;
+        case Code::kCreditGiveAway:
+          if ((episode & (step->threshold - 1)) == 0) memory.carry(*step, step->offset, episode, 0, regs[0]);
+          ++step;
+          break;
         case Code::kEnd: step_ = step; return true;
       }
     }

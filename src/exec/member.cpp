@@ -58,6 +58,10 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     *detail = "rank must be 0..members-1";
     return Status::kArgument;
   }
+  if (team->is_away(rank) || (team->is_over_hosts() && team->port() == nullptr)) {
+    *detail = team->is_away(rank) ? "it belongs to another host" : "over several hosts a process connects its port first";
+    return Status::kArgument;
+  }
   TeamHeader& header = team->header();
   std::uint64_t hash = header.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
@@ -118,6 +122,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->memory_.doors = team->doors();
   m->memory_.fence = &header.full_fence;
   m->memory_.calls.shared = team->shared();
+  m->memory_.team = team;
   auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
@@ -140,15 +145,6 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   return Status::kOk;
 }
 
-void Member::choose_spins() {
-  switch (team_->wait()) {
-    case WaitKind::kAuto: spins_ = auto_.spins(); break;
-    case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
-    case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
-    case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
-  }
-}
-
 void Member::leave() {
   Team* team = team_;
   if (usable() != Status::kForked) {
@@ -159,6 +155,7 @@ void Member::leave() {
       for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)
         if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
+    team->leave_hosts(rank_);
     broken_ = Status::kBroken;  // callbacks start nothing any more
     fail_requests(broken_);
   }
@@ -371,6 +368,7 @@ Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
   if (!outstanding()) return Status::kOk;
+  if (team_->port() != nullptr) team_->attend_port();
   if (interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
   return advance(0) ? Status::kOk : Status::kPending;
 }

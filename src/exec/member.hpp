@@ -171,7 +171,7 @@ class Member {
     if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
-    const Step* steps = root == 0 ? plan.steps : team_->steps(slot, memory_.swapped(rank_));
+    const Step* steps = root == 0 ? plan.steps : steps_of_root(slot, root);
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
     // Behind the first signal: only who has waited for long looks at these.
@@ -195,6 +195,12 @@ class Member {
     openings_->whole.forget();
   }
   [[gnu::noinline, gnu::cold]] void turn_spacing();
+  // The programs for that root, or those for rank 0 with ranks exchanged.
+  const Step* steps_of_root(PlanSlot slot, std::uint32_t root) {
+    if (team_->program(slot)->roots == 1) return team_->steps(slot, memory_.swapped(rank_));
+    memory_.root = 0;
+    return team_->steps(slot, rank_, root);
+  }
   Status refusal() const;
 
   static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
@@ -280,6 +286,11 @@ class Member {
   Status look_around(std::int64_t waited_ns);
   bool awaits(std::uint32_t rank) const;
   Status break_team(Status status, std::uint32_t rank);
+  // The team is broken, and this member's wait over: the other hosts are to know.
+  Status give_up(Status status) {
+    team_->tell_abroad();
+    return broken_ = status;
+  }
   Status lost(std::uint32_t rank);
   void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);

@@ -36,10 +36,12 @@ bool Member::differs_from(std::uint32_t rank) {
 Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
   bool named = differs_from(rank);
-  for (; !named && os::now_ns() < end; named = differs_from(rank)) os::yield();
-  if (!named)
+  for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = differs_from(rank)) os::yield();
+  if (team_->is_away(rank))
+    snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank, team_->host_of(rank));
+  else if (!named)
     snprintf(detail_, sizeof detail_, "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);
-  return broken_ = break_team(Status::kMismatch, rank);
+  return give_up(break_team(Status::kMismatch, rank));
 }
 
 }  // namespace fermata::exec

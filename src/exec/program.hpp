@@ -1,10 +1,12 @@
 // The compiled form of a plan: position-independent plain data (offsets, no pointers, no virtual calls) that any cursor can
 // walk: a thread, a process that maps it, a GPU block. One blob per plan:
 //
-//   ProgramHeader | MemberProgram[members] | Step[...]
+//   ProgramHeader | MemberProgram[roots x members] | Step[...]
 //
 // and, elsewhere in the team's segment, `regions` copies of a region of region_bytes that slots, words and doors lie
-// in (one copy per root for rooted collectives, else one). Offsets in steps are from the start of a region.
+// in (one copy per root for rooted collectives, else one). Offsets in steps are from the start of a region. On one host a rooted
+// collective has one set of programs, which other roots run with ranks exchanged; over several hosts, where it matters who is
+// beside whom, it has a set for each root.
 #ifndef FERMATA_EXEC_PROGRAM_HPP
 #define FERMATA_EXEC_PROGRAM_HPP
 
@@ -15,7 +17,7 @@
 namespace fermata {
 
 inline constexpr std::uint32_t kProgramMagic = 0x464d5450;  // "FMTP"
-inline constexpr std::uint32_t kProgramVersion = 2;
+inline constexpr std::uint32_t kProgramVersion = 3;
 
 enum class Code : std::uint8_t {
   kEnd = 0,     // the episode is over for this member
@@ -27,6 +29,8 @@ enum class Code : std::uint8_t {
   kCreditAwait, // the receiver has read episode - slots: the slot that the next kSend writes is free
   kCreditGive,  // tell the sender that this episode was read (every `threshold` episodes, a power of two)
   kJump,        // go on at `target`
+  kSendAway,       // kSend to a member on another host: by the process's port (net/net.hpp)
+  kCreditGiveAway, // kCreditGive likewise
 };
 
 enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
@@ -74,10 +78,12 @@ struct ProgramHeader {
   std::uint32_t programs_offset = 0;  // of MemberProgram[members]
   std::uint32_t steps_offset = 0;     // of Step[steps], 32-byte aligned
   std::uint32_t idempotent = 0;       // contributions may come more than once: refuse other operators
+  std::uint32_t roots = 1;            // sets of programs: 1, or members
+  std::uint32_t reserved = 0;         // all bytes are hashed: none is padding
   char algorithm[64] = {};            // for reports
   char layout[32] = {};
 };
-static_assert(std::is_trivially_copyable_v<ProgramHeader>);
+static_assert(std::is_trivially_copyable_v<ProgramHeader> && std::has_unique_object_representations_v<ProgramHeader>);
 
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
@@ -88,6 +94,8 @@ std::uint64_t program_hash(const ProgramHeader& program);
 bool program_is_sound(const void* blob, std::size_t available_bytes);
 // Of a sound one: some of its signals are adds to words, or flips, which carry nothing.
 bool has_words(const ProgramHeader& program);
+// Of a sound one: some go to other hosts.
+bool leaves_host(const ProgramHeader& program);
 
 }  // namespace fermata
 #endif

@@ -20,18 +20,27 @@ std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) +
 const ProgramHeader& blob(const void* p) { return *static_cast<const ProgramHeader*>(p); }
 
 // Where each plan's blob and regions go. Regions start on a page of their own: they are what members write.
-std::size_t lay_out(const TeamOptions& options, PlanEntry (&plans)[kPlanSlots], std::uint64_t* model) {
+std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
   std::size_t at = plans_offset(options.members);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
-    plans[i].program = at;
+    header.plans[i].program = at;
     at += round_up(blob(options.programs[i]).bytes, kMaxLine);
   }
-  *model = options.model_bytes != 0 ? at : 0;
-  at = round_up(at + options.model_bytes, 4096);
+  header.model = options.model_bytes != 0 ? at : 0;
+  at += options.model_bytes;
+  if (options.hosts != nullptr) {
+    header.hosts = at = round_up(at, kMaxLine);
+    at += (options.members + 1) * sizeof(std::uint32_t);
+  }
+  at = round_up(at, 4096);
+  if (options.hosts != nullptr) {
+    header.window = at;
+    at += kMaxLine + round_up(options.members * sizeof(std::uint64_t), kMaxLine);
+  }
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
-    plans[i].regions = at;
+    header.plans[i].regions = at;
     const ProgramHeader& program = blob(options.programs[i]);
     at += std::size_t{program.region_bytes} * program.regions;
   }
@@ -58,6 +67,9 @@ std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
   return header.heap + header.heap_bytes;
 }
 
+// For lines that nobody has acknowledged when a process has done with a team.
+constexpr std::int64_t kCloseNs = 1'000'000'000;
+
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
 bool crowded(std::uint32_t members) {
@@ -78,11 +90,11 @@ const ProgramHeader* Team::program(PlanSlot slot) const {
   return entry.program == 0 ? nullptr : reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
 }
 
-const Step* Team::steps(PlanSlot slot, std::uint32_t rank) const {
+const Step* Team::steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root) const {
   const ProgramHeader* p = program(slot);
   const auto* base = reinterpret_cast<const std::byte*>(p);
   const auto* programs = reinterpret_cast<const MemberProgram*>(base + p->programs_offset);
-  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[rank].first;
+  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[root * p->members + rank].first;
 }
 
 std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
@@ -106,6 +118,8 @@ bool Team::is_free(std::uint32_t rank) const {
 }
 
 bool Team::is_gone(std::uint32_t rank) const {
+  // order: acquire: what it signalled before has landed before, and by who landed this. Pairs with land()'s kSlotPublish.
+  if (is_away(rank)) return RealAtomics::load_acquire<Site::kSlotAwait>(left_abroad(rank)) != 0 || port_.is_gone(port_.self, rank) != 0;
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;
@@ -137,17 +151,17 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   for (const void* program : options.programs) {
     if (program == nullptr) continue;
-    if (!program_is_sound(program, blob(program).bytes) || blob(program).members != options.members) {
-      *detail = "a compiled plan is malformed or for another number of members";
+    if (!program_is_sound(program, blob(program).bytes) || blob(program).members != options.members ||
+        (options.hosts == nullptr && leaves_host(blob(program)))) {
+      *detail = "a compiled plan is malformed, or for another number of members or of hosts";
       return Status::kArgument;
     }
   }
   os::install_fork_hook();
-  PlanEntry plans[kPlanSlots] = {};
-  TeamHeader blocks = {};
-  blocks.members = options.members;
-  std::size_t bytes = lay_out(options, plans, &blocks.model);
-  if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, blocks);
+  TeamHeader laid = {};
+  laid.members = options.members;
+  std::size_t bytes = lay_out(options, laid);
+  if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, laid);
   os::Segment segment;
   const Status status =
       options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
@@ -162,21 +176,28 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->shared = options.shared;
   header->tagged = options.tagged;
   header->bytes = bytes;
-  header->rings = blocks.rings;
-  header->ring_lines = blocks.ring_lines;
-  header->in_quarter = blocks.in_quarter;
-  header->heap = blocks.heap;
-  header->heap_bytes = blocks.heap_bytes;
-  header->model = blocks.model;
+  header->rings = laid.rings;
+  header->ring_lines = laid.ring_lines;
+  header->in_quarter = laid.in_quarter;
+  header->heap = laid.heap;
+  header->heap_bytes = laid.heap_bytes;
+  header->model = laid.model;
   header->model_bytes = options.model_bytes;
-  if (options.model_bytes != 0) memcpy(segment.base + blocks.model, options.model, options.model_bytes);
+  header->hosts = laid.hosts;
+  header->window = laid.window;
+  if (options.hosts != nullptr) {
+    auto* hosts = reinterpret_cast<std::uint32_t*>(segment.base + laid.hosts);
+    memcpy(hosts, options.hosts, options.members * sizeof *hosts);
+    hosts[options.members] = options.host;
+  }
+  if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
   header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
   std::uint64_t hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    header->plans[i] = plans[i];
+    header->plans[i] = laid.plans[i];
     if (options.programs[i] == nullptr) continue;
-    memcpy(segment.base + plans[i].program, options.programs[i], blob(options.programs[i]).bytes);
+    memcpy(segment.base + laid.plans[i].program, options.programs[i], blob(options.programs[i]).bytes);
     hash = with_plan(hash, blob(options.programs[i]).hash);
   }
   header->hash = hash;
@@ -208,11 +229,14 @@ Status Team::check_segment(const char** detail) const {
     if (entry.program > segment_.bytes - sizeof(ProgramHeader) || entry.regions > segment_.bytes) return Status::kMismatch;
     const auto* program = reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
     if (!program_is_sound(program, segment_.bytes - entry.program)) return Status::kMismatch;
+    if (h.hosts == 0 && leaves_host(*program)) return Status::kMismatch;
     if (std::uint64_t{program->region_bytes} * program->regions > segment_.bytes - entry.regions) return Status::kMismatch;
     hash = with_plan(hash, program_hash(*program));
   }
   if (hash != h.hash) return Status::kMismatch;
   if (h.model > segment_.bytes || h.model_bytes > segment_.bytes - h.model) return Status::kMismatch;
+  const bool whole = h.hosts % sizeof(std::uint32_t) == 0 && h.hosts <= segment_.bytes && h.window % 8 == 0 && h.window < segment_.bytes;
+  if (!whole || (h.hosts != 0 && (h.members + 1) * sizeof(std::uint32_t) > segment_.bytes - h.hosts)) return Status::kMismatch;
   if (h.rings != 0) {
     TeamHeader blocks = {};
     blocks.members = h.members;
@@ -267,6 +291,7 @@ void Team::retain() {
 void Team::release() {
   if (!shared_) {
     if (!drop_reference<RealAtomics>(references_)) return;
+    if (port() != nullptr) port_.close(port_.self, kCloseNs);
     os::unmap(&segment_);
   } else {
     // Also the closing: who attached meanwhile would lose the locks that it takes.
@@ -292,6 +317,7 @@ void Team::keep(std::int32_t fd) {
 }
 
 void Team::free_segment() {
+  if (port() != nullptr) port_.close(port_.self, kCloseNs);
   Team** at = &listed_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;

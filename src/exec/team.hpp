@@ -1,7 +1,8 @@
 // Team: the shared segment of one team, and this process's handle on it.
 //
-// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | regions of slots. All local members
-// share one segment: anonymous memory for threads, a memfd for processes.
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | hosts | regions of slots. All members of a host
+// share one segment: anonymous memory for threads, a memfd for processes. A team over several hosts has one on each of them, all laid out
+// alike for all its members, so that a slot has the same offset everywhere; each process has a port to the others (net/net.hpp).
 #ifndef FERMATA_EXEC_TEAM_HPP
 #define FERMATA_EXEC_TEAM_HPP
 
@@ -14,6 +15,7 @@
 #include "base/line.hpp"
 #include "base/status.hpp"
 #include "exec/program.hpp"
+#include "net/net.hpp"
 #include "os/os.hpp"
 #include "sync/doorbell.hpp"
 #include "sync/handover.hpp"
@@ -90,6 +92,8 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t in_quarter = 0;  // bytes of the longest piece in one
   std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
   std::uint64_t heap_bytes = 0;
+  std::uint64_t hosts = 0;       // offset of uint32 host[members]; 0: all are on this one
+  std::uint64_t window = 0;      // offset from which on lines of other hosts land: what broke the team there, who has left, the regions
   std::uint64_t model = 0;       // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
   std::uint64_t model_bytes = 0;
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
@@ -108,6 +112,8 @@ struct TeamOptions {
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
   const void* model = nullptr;            // copied in as it is, for all members to read alike
   std::size_t model_bytes = 0;
+  const std::uint32_t* hosts = nullptr;  // of each member; null: one
+  std::uint32_t host = 0;                // this one
 };
 
 // A team's hash: its members' number, then each plan's hash in the order of PlanSlot.
@@ -136,9 +142,23 @@ class Team {
   std::byte* base() const { return segment_.base; }
   bool forked() const { return !shared_ && generation_ != os::fork_generation(); }
 
+  // This process's end of a transport, before its first member joins a team over several hosts. Taken over: closed with the team.
+  Status connect(const net::Port& port, const char** detail);
+  const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
+  bool is_over_hosts() const { return header().hosts != 0; }
+  // It is on another host.
+  bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != hosts()[members_]; }
+  std::uint32_t host_of(std::uint32_t rank) const { return is_over_hosts() ? hosts()[rank] : 0; }
+  // Lines come and go. What broke the team elsewhere breaks it here.
+  void attend_port();
+  // The others are told what broke the team, once.
+  void tell_abroad();
+  // A member of this host leaves: what it signalled goes out, and then that it will signal nothing more.
+  void leave_hosts(std::uint32_t rank);
+
   // Null if this team has no such plan.
   const ProgramHeader* program(PlanSlot slot) const;
-  const Step* steps(PlanSlot slot, std::uint32_t rank) const;
+  const Step* steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root = 0) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
 
   // Does this member live in that process, so that addresses mean the same to both? Known once it has joined.
@@ -160,6 +180,15 @@ class Team {
 
  private:
   StatusLine* statuses() const;
+  // Of each member; behind them, this one.
+  const std::uint32_t* hosts() const { return reinterpret_cast<const std::uint32_t*>(base() + header().hosts); }
+  std::atomic<std::uint64_t>& abroad() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window); }
+  // Of those elsewhere that have left: 1.
+  std::atomic<std::uint64_t>& left_abroad(std::uint32_t rank) const {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window + kMaxLine)[rank];
+  }
+  void tell_all(std::uint64_t offset, std::uint64_t word);
+  static void land_here(void* self, const net::Line* line);
   void list();
   void keep(std::int32_t fd);
   void free_segment();
@@ -172,6 +201,8 @@ class Team {
   WaitKind wait_ = WaitKind::kAuto;
   std::int64_t stall_ns_ = 0;
   std::uint32_t generation_ = 0;
+  net::Port port_;
+  std::atomic<std::uint32_t> told_{0};
   std::atomic<std::uint32_t> references_{1};
   // Of teams of processes, changed under os::ProcessLock.
   static Team* listed_;             // all of this process

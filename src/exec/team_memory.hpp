@@ -9,6 +9,7 @@
 #include "exec/cursor.hpp"
 #include "exec/program.hpp"
 #include "exec/team.hpp"
+#include "net/net.hpp"
 #include "sync/atomics.hpp"
 #include "sync/doorbell.hpp"
 
@@ -21,6 +22,7 @@ struct TeamMemory {
   const std::atomic<std::uint32_t>* fence = nullptr;    // the team's full_fence
   std::uint32_t root = 0;
   OsCalls calls;
+  const Team* team = nullptr;
 
   using Counter = std::atomic<std::uint64_t>;
   Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
@@ -44,6 +46,13 @@ struct TeamMemory {
   void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
   void ring(const Step& step) {
     if (must_wake(step)) [[unlikely]] wake(step);
+  }
+  // A call of its own, so that the cursor's frame has no place for the line.
+  [[gnu::noinline, gnu::cold]] void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words,
+                                          const std::uint64_t* payload) const {
+    net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset, .header = header, .to = step.peer, .words = words};
+    for (std::uint32_t i = 0; i < words; ++i) line.payload[i] = payload[i];
+    team->port()->write(team->port()->self, &line);
   }
 };
 

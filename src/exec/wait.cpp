@@ -9,11 +9,21 @@ namespace {
 
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
+constexpr std::int64_t kWithPortNs = 1'000'000;   // the longest park between two looks at what comes from other hosts
 constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
 constexpr std::size_t kBytesPerNs = 4;            // that another member copies at least while nobody disturbs it
 constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
 
 }  // namespace
+
+void Member::choose_spins() {
+  switch (team_->wait()) {
+    case WaitKind::kAuto: spins_ = team_->port() != nullptr ? HostsWait{}.spins() : auto_.spins(); break;
+    case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
+    case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
+    case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
+  }
+}
 
 Status Member::broken_status() {
   if (broken_ != Status::kOk) return broken_;
@@ -45,8 +55,9 @@ Status Member::look_around(std::int64_t waited_ns) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r);
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
+    const bool away = team_->is_away(r);  // whose calls nobody here knows of
     // What it signalled before it went is there.
-    if (gone && (!ahead || (awaits(r) && !cursor_.ready(memory_)))) return lost(r);
+    if (gone && ((!ahead && !away) || (awaits(r) && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
@@ -104,6 +115,11 @@ Status Member::lost(std::uint32_t rank) {
 // Text: a member that has left; or one whose process has died, and all others that were in it.
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
+  if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank))) {
+    const char* how = team_->is_away(rank) ? "does not answer any more, or has left" : "is out of another host's reach";
+    snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
+    return;
+  }
   // order: relaxed: text, and written before the state that showed it gone
   const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr, s.process.load(std::memory_order_relaxed)};
   if (static_cast<MemberState>(state_of<RealAtomics>(s)) == MemberState::kLeft) {
@@ -204,6 +220,8 @@ Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t start = os::now_ns();
   const std::int64_t deadline = timeout_ns_ > 0 ? start + timeout_ns_ : INT64_MAX;
   const std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
+  const bool port = team_->port() != nullptr;
+  const std::int64_t sleep_ns = port && (hook_ == nullptr || idle_sleep_ns_ <= 0) ? kWithPortNs : hook_ != nullptr ? idle_sleep_ns_ : 0;
   bool reported = false;
   std::int64_t next_look = start + kLookNs;
   std::int64_t now = start;
@@ -212,11 +230,12 @@ Status Member::wait_with(Policy& policy, What what) {
   for (;;) {
     view.waited_ns = now - start;
     if (hook_ != nullptr && hook_(hook_context_) != 0) return Status::kInterrupted;
+    if (port) team_->attend_port();
     const Status broken = broken_status();
-    if (broken != Status::kOk) return broken_ = broken;
+    if (broken != Status::kOk) return give_up(broken);
     if (now >= next_look) {
       const Status seen = what.look(view.waited_ns);
-      if (seen != Status::kOk) return broken_ = seen;
+      if (seen != Status::kOk) return give_up(seen);
       next_look = now + kLookNs;
     }
     if (now >= stall && !reported) {
@@ -224,8 +243,11 @@ Status Member::wait_with(Policy& policy, What what) {
       report_stall(view.waited_ns);
     }
     if (now >= deadline) {
-      snprintf(detail_, sizeof detail_, "rank %u has waited %.3f s at stage step for rank or word %u", rank_,
-               static_cast<double>(view.waited_ns) * 1e-9, what.peer());
+      const std::uint32_t peer = what.peer();
+      const int at = snprintf(detail_, sizeof detail_, "rank %u has waited %.3f s at stage step for rank or word %u", rank_,
+                              static_cast<double>(view.waited_ns) * 1e-9, peer);
+      if (peer < team_->members() && team_->is_away(peer))
+        snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u", team_->host_of(peer));
       return Status::kTimeout;
     }
     const bool others = progress_others();
@@ -238,10 +260,10 @@ Status Member::wait_with(Policy& policy, What what) {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
         if (others && limit > kWithRequestsNs) limit = kWithRequestsNs;
-        // What the hook serves is served soon at first, and costs an eighth of a long wait's time to answer.
-        if (hook_ != nullptr && idle_sleep_ns_ > 0) {
+        // What the hook serves, or comes from other hosts, is served soon at first, and costs an eighth of a long wait's time to answer.
+        if (sleep_ns > 0) {
           const std::int64_t soon = view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
-          const std::int64_t most = soon < idle_sleep_ns_ ? soon : idle_sleep_ns_;
+          const std::int64_t most = soon < sleep_ns ? soon : sleep_ns;
           if (limit > most) limit = most;
         }
         what.park(limit < 1000 ? 1000 : limit);
@@ -279,6 +301,10 @@ Status Member::wait(What what) {
       return wait_with(policy, what);
     }
     case WaitKind::kAuto: break;
+  }
+  if (team_->port() != nullptr) {
+    HostsWait policy;
+    return wait_with(policy, what);
   }
   const std::uint32_t joined = joined_so_far<RealAtomics>(team_->header().joined);
   if (joined != joined_seen_) {

@@ -11,6 +11,7 @@ std::string canonical(const PlanKey& key) {
   std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" +
                      std::to_string(key.payload) + "|" + (key.engine == Engine::kThreads ? "threads" : "processes");
   for (const std::int32_t cpu : key.cpus) text += "|" + std::to_string(cpu);
+  for (const std::int32_t host : key.hosts) text += "|h" + std::to_string(host);
   return text;
 }
 
@@ -24,7 +25,8 @@ std::string compiled_path(const std::string& path) { return path.substr(0, path.
 
 // libfermata-rt knows nothing but the number of its threads. A plan for a machine that was read from a file is not for here.
 bool is_for_the_runtime(const PlanKey& key) {
-  if (key.kind != Kind::kBarrier || key.payload != 0 || key.engine != Engine::kThreads || !key.cpus.empty()) return false;
+  if (key.kind != Kind::kBarrier || key.payload != 0 || key.engine != Engine::kThreads) return false;
+  if (!key.cpus.empty() || !key.hosts.empty()) return false;
   const auto here = discover_topology();
   return here && fingerprint(*here) == key.fingerprint;
 }

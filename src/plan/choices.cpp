@@ -102,6 +102,7 @@ bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<
 }
 
 std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key) {
+  if (!key.hosts.empty()) return key.hosts;
   std::vector<std::int32_t> hosts(static_cast<std::size_t>(key.members), 0);
   if (topology.cpus.empty()) return hosts;
   const std::int32_t first = topology.cpus.front().host;

@@ -156,6 +156,8 @@ class Emitter {
         out_ += pad + "if (episode % " + std::to_string(s.threshold) + " == 0) post(region, " + word + ", episode);\n";
         break;
       case Code::kJump: out_ += pad + "goto " + label(rank, s.target) + ";\n"; break;
+      case Code::kSendAway:
+      case Code::kCreditGiveAway: break;  // refused above
     }
   }
 
@@ -176,6 +178,7 @@ class Emitter {
 
 Result<std::string> emit_code(const Plan& plan, const std::string& name) {
   if (!is_identifier(name)) return Error{Status::kArgument, "'" + name + "' is no name for a namespace"};
+  if (!plan.key.hosts.empty()) return Error{Status::kUnsupported, "hard-coded signals are stores, which reach no other host"};
   const auto blob = compile(plan);
   if (!blob) return blob.error();
   return Emitter(plan, *blob).run(name);

@@ -16,7 +16,7 @@ namespace fermata {
 //   others:   template <class T, class Fold> void allreduce(region, rank, episode, T& value, Fold fold)
 //             T trivially copyable and at most the plan's payload; value is the contribution, then the result.
 // Waits spin with the CPU's pause, then yield: no parking, no reports. Rooted kinds are for root 0.
-// Errors: those of compile(); kArgument if name is no identifier.
+// Errors: those of compile(); kArgument if name is no identifier; kUnsupported over several hosts.
 Result<std::string> emit_code(const Plan& plan, const std::string& name);
 
 }  // namespace fermata

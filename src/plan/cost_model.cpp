@@ -311,6 +311,7 @@ void crowd(CostModel& model) {
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model;
   model.members = key.members;
+  model.hosts = key.hosts;
   fill_matrices(model, profile, topology, key);
   fill_bytes(model, profile, key);
   model.awaited = profile.awaited_ns;

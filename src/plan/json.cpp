@@ -89,7 +89,7 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   constexpr const char* kKinds[kLineKindCount] = {"barrier", "broadcast", "reduce", "allreduce"};
   constexpr const char* kEngines[] = {"threads", "processes"};
   ObjectReader reader(node, "key");
-  reader.only({"fingerprint", "collective", "members", "payload", "engine", "cpus"});
+  reader.only({"fingerprint", "collective", "members", "payload", "engine", "cpus", "hosts"});
   PlanKey key;
   key.fingerprint = reader.text("fingerprint");
   const int kind = index_of(reader.text("collective"), kKinds, kLineKindCount);
@@ -103,6 +103,9 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   key.cpus = read_integers(reader.array("cpus"), 1 << 20, reader);
   if (reader.ok() && !key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     reader.complain(node, std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+  key.hosts = read_integers(reader.array("hosts"), kMostMembers - 1, reader);
+  if (reader.ok() && !key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
+    reader.complain(node, std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
   if (reader.ok() && key.payload != payload_class(key.kind, key.payload))
     reader.complain(node, "'payload' must be 8 or 56, or 0 for a barrier");
   outer.take_over(reader);
@@ -177,7 +180,7 @@ std::string to_json(const Plan& plan) {
   out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" + name_of(k.kind) +
          "\", \"members\": " + std::to_string(k.members) + ", \"payload\": " + std::to_string(k.payload) +
          ", \"engine\": \"" + (k.engine == Engine::kThreads ? "threads" : "processes") +
-         "\", \"cpus\": " + list(k.cpus) + "},\n";
+         "\", \"cpus\": " + list(k.cpus) + (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";
   out += "  \"origin\": " + json_string(plan.origin) + ",\n  \"date\": " + json_string(plan.date) + ",\n";
   out += "  \"layout\": " + json_string(to_string(plan.layout)) + ",\n";
   out += "  \"credit_batch\": " + std::to_string(plan.credit_batch) + ",\n";

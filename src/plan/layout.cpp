@@ -14,8 +14,9 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 class Placer {
  public:
-  Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload)
-      : schedule_(schedule), layouts_(layouts), slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
+  Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts)
+      : schedule_(schedule), layouts_(layouts), hosts_(hosts),
+        slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
 
   Placed run() {
     placed_.edges.resize(schedule_.stages.size());
@@ -47,6 +48,10 @@ class Placer {
 
   bool between_members(const Transfer& x) const { return !schedule_.is_word(x.from) && !schedule_.is_word(x.to); }
 
+  bool shares_memory(const Transfer& x) const {
+    return hosts_.empty() || hosts_[static_cast<std::size_t>(x.from)] == hosts_[static_cast<std::size_t>(x.to)];
+  }
+
   // One slot after the other, each on its own line; edges in the receivers' order, so that a receiver's lines are
   // neighbours. Published: one run of slots for all the receivers that get the same from a sender in this stage.
   void place_private(std::size_t stage, bool publish) {
@@ -61,10 +66,10 @@ class Placer {
     std::map<std::pair<std::int32_t, int>, int> readers;
     const auto key = [&](const Transfer& x) { return std::pair{x.from, x.chunk * 256 + x.src_reg}; };
     if (publish)
-      for (const std::size_t i : order) ++readers[key(transfers[i])];
+      for (const std::size_t i : order) readers[key(transfers[i])] += shares_memory(transfers[i]);
     for (const std::size_t i : order) {
       EdgePlace& edge = placed_.edges[stage][i];
-      if (publish && readers[key(transfers[i])] > 1) {
+      if (publish && shares_memory(transfers[i]) && readers[key(transfers[i])] > 1) {
         auto [found, fresh] = publications.try_emplace(key(transfers[i]));
         if (fresh) found->second = publication(stride);
         edge = found->second;
@@ -103,6 +108,7 @@ class Placer {
 
   const Schedule& schedule_;
   const Layouts& layouts_;
+  const std::vector<std::int32_t>& hosts_;
   LayoutChoice layout_;  // of the stage at hand
   const std::uint32_t slot_;
   Placed placed_;
@@ -111,7 +117,7 @@ class Placer {
 
 }  // namespace
 
-Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload) {
+Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts) {
   for (const LayoutChoice& layout : layouts.listed()) {
     const bool power = layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
     if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
@@ -120,7 +126,7 @@ Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std
   }
   if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload))
     return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
-  Placer placer(schedule, layouts, payload);
+  Placer placer(schedule, layouts, payload, hosts);
   Placed placed = placer.run();
   if (placer.bytes() > kMostBytes) return Error{Status::kUnsupported, "the plan's slots would exceed 2 GiB"};
   placed.bytes = static_cast<std::uint32_t>(placer.bytes());

@@ -25,8 +25,9 @@ struct Placed {
   std::uint32_t bytes = 0;                    // so far; credits are appended by the compiler
 };
 
-// payload: bytes per slot behind the 8-byte header. Error: kUnsupported if the region would exceed 2 GiB.
-Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);
+// payload: bytes per slot behind the 8-byte header. hosts: of each rank, or empty; what is published is so to those on the same one, and
+// has a slot for each other. Error: kUnsupported if the region would exceed 2 GiB.
+Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts);
 
 }  // namespace fermata
 #endif

@@ -29,6 +29,7 @@ struct PlanKey {
   std::int32_t payload = 0;        // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
   std::vector<std::int32_t> cpus;  // OS index per rank; empty: placement-free
+  std::vector<std::int32_t> hosts; // of each rank, in a team over several; empty: all share memory, or the topology says
   bool operator==(const PlanKey&) const = default;
 };
 

@@ -36,6 +36,8 @@ Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
     return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " + std::to_string(key.members));
   if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
     return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+  if (!key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
+    return argument(std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
   if (!rides_on_a_line(key.kind))
     return Error{Status::kUnsupported, std::string("there are schedules of ") + name_of(key.kind) + ", but no plans yet"};
   if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
@@ -147,6 +149,12 @@ class Search {
     return model_;
   }
 
+  // Over hosts a call is waited for: a tree in which each message takes its time streams well and answers late.
+  double period(const Entry& e) {
+    if (!options_.key.hosts.empty()) return e.latency_ns;
+    return period_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
+  }
+
   void score() {
     for (Entry& e : entries_) {
       e.latency_ns = cost(drafts_[e.draft].schedule, model_for(e), e.layout).critical_path_ns;
@@ -158,7 +166,7 @@ class Search {
     double ratio = 1;  // of period to latency: the least seen stands for those that are not unrolled
     for (std::size_t k = 0; k < exact; ++k) {
       Entry& e = entries_[k];
-      e.predicted_ns = period_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
+      e.predicted_ns = period(e);
       if (e.latency_ns > 0) ratio = std::min(ratio, e.predicted_ns / e.latency_ns);
     }
     for (std::size_t k = exact; k < entries_.size(); ++k) entries_[k].predicted_ns *= ratio;
@@ -220,7 +228,7 @@ class Search {
         e.layout = best.layout.with(run.first, run.last, s.stages.size(), choice);
         if (e.layout == best.layout) continue;
         e.latency_ns = cost(s, model_for(e), e.layout).critical_path_ns;
-        e.predicted_ns = period_cost(s, model_for(e), e.layout);
+        e.predicted_ns = period(e);
         if (e.predicted_ns < best.predicted_ns) best = e;
       }
     return best;
@@ -309,7 +317,7 @@ class Search {
       Entry e = entries_[fastest.front()];
       e.layout = layout;
       e.credit_batch = 0;
-      e.predicted_ns = period_cost(drafts_[e.draft].schedule, model_for(e), layout);
+      e.predicted_ns = period(e);
       prove(e);
       if (!e.refusal.empty()) continue;
       all.push_back(entries_.size());

@@ -47,6 +47,8 @@ CostModel part_of(const CostModel& bare, const CostModel& model, const std::vect
   part.l.reserve(ranks.size() * ranks.size());
   part.g.reserve(ranks.size() * ranks.size());
   for (const std::int32_t i : ranks)
+    if (!model.hosts.empty()) part.hosts.push_back(model.hosts[static_cast<std::size_t>(i)]);
+  for (const std::int32_t i : ranks)
     for (const std::int32_t j : ranks) {
       part.o.push_back(model.o_at(i, j));
       part.l.push_back(model.l_at(i, j));

@@ -161,13 +161,15 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
     return;
   }
   const bool alone = packed_ && !std::binary_search(pairs_.begin(), pairs_.end(), std::pair(t.to, t.from));
-  const double factor = alone ? one_way_factor_ : factor_;
+  const bool message = model_.is_message(t.from, t.to);
+  const double factor = message ? 1 : alone ? one_way_factor_ : factor_;
   const double o = model_.o_at(t.from, t.to) * factor, l = model_.l_at(t.from, t.to) * factor;
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
-  const double queue = published_ ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
+  const bool shared = published_ && !message;
+  const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   // A published payload is written once, too.
-  sent_l_[t.from] = published_ ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
-  sent_bulk_[t.from] = published_ ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
+  sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
+  sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
   sent_o_[t.from] = std::max(sent_o_[t.from], o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
   incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from], bulk.out, bulk.first, bulk.held ? t.from : -1});

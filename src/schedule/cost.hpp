@@ -48,8 +48,12 @@ struct CostModel {
   // 1.8 with 24 flags in one line: power8-barriers VI.B).
   double packed_sharers = 2;
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
+  std::vector<std::int32_t> hosts;  // of each member: a message costs the same in every layout. Empty: all share memory
   double switch_ns = 0;        // the scheduler's switch; counted when members share CPUs
   double members_per_cpu = 1;  // > 1: oversubscribed
+  bool is_message(std::int32_t i, std::int32_t j) const {
+    return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
+  }
   double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
   double g_at(std::int32_t i, std::int32_t j) const {

@@ -6,6 +6,7 @@
 //   yield   the slot's, once per turn on the CPU            more members than CPUs, all of this team
 //   park    door and slot; two when armed, none asleep      shared machines, long waits
 //   auto    as measured here and now                        everything; the default
+//   hosts   the slot's; a transport's between any two       auto, in teams over several hosts
 #ifndef FERMATA_SYNC_WAIT_HPP
 #define FERMATA_SYNC_WAIT_HPP
 
@@ -51,6 +52,19 @@ struct ParkWait {
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
   std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
+};
+
+// What is awaited comes through a port that every wait drives, so a wait gives its CPU to the process's own peers, on an
+// oversubscribed host to those whose ports must move too, and sleeps only when it gets long.
+struct HostsWait {
+  static constexpr std::int64_t kSpinNs = 20'000;
+  static constexpr std::int64_t kYieldNs = 5'000'000;
+  std::uint32_t spins() const { return 16; }
+  WaitAction next(const WaitView& view) {
+    if (view.waited_ns < kSpinNs) return WaitAction::kSpin;
+    return view.waited_ns < kYieldNs ? WaitAction::kYield : WaitAction::kPark;
+  }
+  void done(const WaitView&) {}
 };
 
 // Enough CPUs: spin, then park. But schedulers put threads that wake each other on one CPU, and leave them there as long as

@@ -8,6 +8,7 @@
 #include "policy.hpp"
 #include "programs.hpp"
 #include "sync/doorbell.hpp"
+#include "sync/landing.hpp"
 
 namespace fermata::model {
 
@@ -49,7 +50,7 @@ class Places {
   void gather_step(const Step& step, std::uint32_t payload_words) {
     if (step.code == Code::kEnd || step.code == Code::kJump) return;
     if (step.rings == 2) note(doors_, step.door);
-    const bool slots = step.code == Code::kSend || step.code == Code::kAwait;
+    const bool slots = step.code == Code::kSend || step.code == Code::kAwait || step.code == Code::kSendAway;
     for (std::uint32_t s = 0; s <= (slots ? step.mask : 0); ++s) {
       const std::uint32_t slot = step.offset + s * step.stride;
       note(cells_, slot);
@@ -160,6 +161,12 @@ class ModelMemory {
   void wake(const Step& step) { fermata::wake<ModelAtomics>(door(step), os); }
   void ring(const Step& step) {
     if (must_wake(step)) wake(step);
+  }
+
+  // The transport is not what is checked here: a line lands at once.
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t header_bits, std::uint32_t words, const std::uint64_t* from) {
+    const auto word = [&](std::uint32_t i) -> Payload& { return payload(offset, i); };
+    if (land<ModelAtomics>(header(offset), word, header_bits, words, from)) ring(step);
   }
 
   ModelOs<N> os;

@@ -20,6 +20,7 @@ Programs make_programs(const Wanted& wanted) {
   plan.key.kind = wanted.kind;
   plan.key.members = wanted.members;
   plan.key.payload = wanted.payload;
+  plan.key.hosts = wanted.hosts;
   plan.schedule = named->algorithm->build(request);
   plan.layout = *layout;
   plan.credit_batch = wanted.credits;

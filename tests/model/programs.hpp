@@ -19,6 +19,7 @@ struct Wanted {
   std::int32_t members = 2;
   std::int32_t payload = 0;   // bytes
   std::int32_t credits = 0;   // batch in which receivers give slots back; 0: as the plan needs none
+  std::vector<std::int32_t> hosts = {};  // of each member; empty: one
 };
 
 struct Programs {

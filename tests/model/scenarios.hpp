@@ -72,6 +72,8 @@ inline std::vector<Scenario> scenarios() {
   const Wanted one_slot = data(Kind::kBroadcast, "linear", "private", 2, 1);
   const Wanted two_slots = data(Kind::kBroadcast, "linear", "private+2slots", 2, 1);
   const Wanted published = data(Kind::kBroadcast, "linear", "published", 3, 1);
+  Wanted exchange_away = exchange, one_slot_away = one_slot;
+  exchange_away.hosts = one_slot_away.hosts = {0, 1};
   const Fencing full_fence = Fencing::kFull;
   const Fencing membarrier = Fencing::kMembarrier;
   std::vector<Scenario> all = {
@@ -90,6 +92,8 @@ inline std::vector<Scenario> scenarios() {
       {"broadcast2_slots2", "two slots, given back by credits", two_slots, 3, full()},
       {"broadcast2_batch2", "two slots, credits for both at once", data(Kind::kBroadcast, "linear", "private+2slots", 2, 2), 3, full()},
       {"published3", "one line read by two, credits from both", published, 3, bounded(2)},
+      {"away2", "a line from another host: payload, then flag", exchange_away, 2, full()},
+      {"away2_slot1", "the same with one slot, given back by credits", one_slot_away, 2, full()},
       // Words
       {"counter2", "one word polled by all", counter, 3, full()},
       {"counter3", "one word polled by all", barrier("counter", "private", 3), 3, bounded(2)},
@@ -108,6 +112,7 @@ inline std::vector<Scenario> scenarios() {
       {"park_phases_membarrier", "park on a phase, three episodes", sense, 3, bounded(4), true, membarrier},
       {"park_credits_full", "park on a slot and on its credit", one_slot, 3, bounded(3), true},
       {"park_credits_membarrier", "park on a slot and on its credit", one_slot, 3, bounded(3), true, membarrier},
+      {"park_away_full", "park on a slot and on its credit, both from another host", one_slot_away, 3, bounded(3), true},
       {"park_published3_full", "two readers park on one door", published, 2, bounded(2), true},
       {"park_published3_membarrier", "two readers park on one door", published, 2, bounded(2), true, membarrier},
       // Beside the signals

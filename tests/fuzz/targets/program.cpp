@@ -33,14 +33,20 @@ struct CheckedMemory {
     if (step.rings == 1 && step.door >= program->members) fuzz::fail("rings a member that is not", "");
     if (step.rings == 2) (void)at(step.door);
   }
+  // To the same region, as if it were the other host's.
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t carried, const std::uint64_t* from) {
+    if (step.peer >= program->members) fuzz::fail("goes to a member that is not", "");
+    for (std::uint32_t i = 0; i < carried; ++i) payload(offset, i) = from[i];
+    header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
+  }
 };
 
 std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
-// Members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
-void walk(const unsigned char* blob, const ProgramHeader& program) {
+// A set of programs: members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
+void walk(const unsigned char* blob, const ProgramHeader& program, std::uint32_t root) {
   CheckedMemory memory{std::vector<std::uint64_t>(program.region_bytes / 8), &program};
-  const auto* members = reinterpret_cast<const MemberProgram*>(blob + program.programs_offset);
+  const auto* members = reinterpret_cast<const MemberProgram*>(blob + program.programs_offset) + root * program.members;
   const auto* steps = reinterpret_cast<const Step*>(blob + program.steps_offset);
   const Carried carried{.words = (program.payload + 7) / 8, .fold = add};
   std::uint64_t registers[kMaxRegisters][kPayloadWords] = {};
@@ -75,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!program_is_sound(blob, size)) return -1;
   const auto& program = *reinterpret_cast<const ProgramHeader*>(blob);
   (void)program_hash(program);
-  if (program.region_bytes <= kMaxRegion && program.members <= kMaxWalked) walk(blob, program);
+  const bool small = program.region_bytes <= kMaxRegion && program.members <= kMaxWalked;
+  for (std::uint32_t root = 0; small && root < program.roots; ++root) walk(blob, program, root);
   return 0;
 }

@@ -7,7 +7,13 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <thread>
+#include <vector>
+
+#include "api/handles.hpp"
+#include "fermata/hosts.h"
+#include "plan/hosts.hpp"
 
 namespace fermata::test {
 namespace {
@@ -196,14 +202,53 @@ void run_member(const PropertyCase& test, Shared& shared, fermata_team* team, in
 
 struct Handles {
   fermata_plan* plan = nullptr;
-  fermata_team* team = nullptr;
+  std::vector<fermata_team*> teams;  // one, or of each host
+  std::vector<int> host_of;          // of each rank, where there are several
+  std::unique_ptr<net::Loop> links;
   Shared* shared = nullptr;
+  fermata_team* team_of(int rank) const {
+    return teams[host_of.empty() ? 0 : static_cast<std::size_t>(host_of[static_cast<std::size_t>(rank)])];
+  }
   ~Handles() {
-    fermata_team_destroy(team);
+    // As processes end: at the same time, since a port stays until what it sent has been acknowledged.
+    std::vector<std::thread> ends;
+    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
+    for (std::thread& t : ends) t.join();
     fermata_plan_destroy(plan);
     if (shared != nullptr) munmap(shared, sizeof(Shared));
   }
 };
+
+std::string make_plan_over_hosts(const PropertyCase& test, Handles& h) {
+  PlanOptions options;
+  options.key.kind = static_cast<Kind>(test.kind);
+  options.key.members = test.members;
+  options.key.payload = test.tagged ? 8 : test.payload;
+  options.key.hosts = h.host_of;
+  options.key.cpus.resize(h.host_of.size());
+  std::iota(options.key.cpus.begin(), options.key.cpus.end(), 0);
+  options.algorithm = test.algorithm;
+  options.layout = test.layout;
+  const Topology topology = topology_of_hosts(h.host_of);
+  auto plan = make_plan(topology, profile_of_hosts(topology), options, nullptr);
+  if (!plan) return (plan.error().status == Status::kUnsupported ? "unsupported: " : "plan: ") + plan.error().message;
+  h.plan = new fermata_plan{std::move(*plan)};
+  return {};
+}
+
+std::string make_teams_over_hosts(const PropertyCase& test, Handles& h, const fermata_team_config& config) {
+  h.links = std::make_unique<net::Loop>(std::vector<std::uint32_t>(h.host_of.begin(), h.host_of.end()), test.links);
+  for (int host = 0; host < test.hosts; ++host) {
+    fermata_team* team = nullptr;
+    if (fermata_team_create_hosts(&config, h.host_of.data(), host, &team) != FERMATA_OK)
+      return std::string("team: ") + fermata_error_detail();
+    h.teams.push_back(team);
+    const net::Port* port = h.links->port(static_cast<std::uint32_t>(host));
+    if (fermata_team_connect(team, reinterpret_cast<const fermata_port*>(port)) != FERMATA_OK)
+      return std::string("port: ") + fermata_error_detail();
+  }
+  return {};
+}
 
 std::string prepare(const PropertyCase& test, Handles& h) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
@@ -214,9 +259,15 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   request.payload = static_cast<std::size_t>(test.tagged ? 8 : test.payload);
   request.algorithm = test.algorithm.empty() ? nullptr : test.algorithm.c_str();
   request.layout = test.layout.empty() ? nullptr : test.layout.c_str();
-  int status = fermata_plan_make(&request, &h.plan);
-  if (status == FERMATA_ERR_UNSUPPORTED) return std::string("unsupported: ") + fermata_error_detail();
-  if (status != FERMATA_OK) return std::string("plan: ") + fermata_error_detail();
+  for (int r = 0; test.hosts > 1 && r < test.members; ++r)
+    h.host_of.push_back(test.scattered ? r % test.hosts : r * test.hosts / test.members);
+  if (test.hosts > 1) {
+    if (const std::string problem = make_plan_over_hosts(test, h); !problem.empty()) return problem;
+  } else {
+    const int status = fermata_plan_make(&request, &h.plan);
+    if (status == FERMATA_ERR_UNSUPPORTED) return std::string("unsupported: ") + fermata_error_detail();
+    if (status != FERMATA_OK) return std::string("plan: ") + fermata_error_detail();
+  }
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = test.members;
   config.engine = engine;
@@ -225,8 +276,12 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   const fermata_plan* plans[] = {h.plan};
   config.plans = plans;
   config.plan_count = 1;
-  status = fermata_team_create(&config, &h.team);
-  if (status != FERMATA_OK) return std::string("team: ") + fermata_error_detail();
+  if (test.hosts > 1) {
+    if (const std::string problem = make_teams_over_hosts(test, h, config); !problem.empty()) return problem;
+  } else {
+    h.teams.push_back(nullptr);
+    if (fermata_team_create(&config, &h.teams[0]) != FERMATA_OK) return std::string("team: ") + fermata_error_detail();
+  }
   void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   h.shared = new (page) Shared;
@@ -240,12 +295,12 @@ std::string run_property(const PropertyCase& test) {
   std::string problem = prepare(test, h);
   if (!problem.empty()) return problem;
   run_members(
-      test.engine, test.members, [&](int rank) { run_member(test, *h.shared, h.team, rank); },
+      test.engine, test.members, [&](int rank) { run_member(test, *h.shared, h.team_of(rank), rank); },
       [&](int how) { h.shared->report(("a member's process died: " + std::to_string(how)).c_str(), -1, 0); });
   if (h.shared->failures.load() == 0) return {};
   std::size_t length = 8192;
   std::string report(length, '\0');
-  fermata_team_report(h.team, report.data(), &length);
+  fermata_team_report(h.teams[0], report.data(), &length);
   return std::string(h.shared->message) + "\n" + report.c_str();
 }
 

@@ -9,14 +9,15 @@
 #include <string>
 
 #include "../engines.hpp"
+#include "net/loop.hpp"
 
 namespace fermata::test {
 
 enum class Arrivals { kTogether, kOneLate, kOneEarly, kRandom };
 
 struct PropertyCase {
-  std::string algorithm;  // empty: the planner's choice
-  std::string layout;
+  std::string algorithm = {};  // empty: the planner's choice
+  std::string layout = {};
   int kind = FERMATA_BARRIER;
   int members = 2;
   int payload = 0;
@@ -26,6 +27,9 @@ struct PropertyCase {
   bool tagged = false;
   Arrivals arrivals = Arrivals::kTogether;
   bool sabotage = false;  // rank 0 looks before it has waited: the worker must see it
+  int hosts = 1;            // pretended ones, each with a segment of its own, joined by such links
+  bool scattered = false;   // ranks are dealt out to the hosts in turn, not in blocks
+  net::LoopOptions links = {};
 };
 
 // Empty: all held. Else what failed, at which member and episode, with the team's report; "unsupported: ..." where the table

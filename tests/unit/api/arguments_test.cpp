@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "arguments.hpp"
+#include "fermata/hosts.h"
 
 namespace fermata::test {
 namespace {
@@ -157,6 +158,33 @@ void teams(Checks& all) {
     REFUSED(fermata_team_split(nullptr, 0, 0, &out));
     REFUSED(fermata_team_split(w.member[1], 0, 0, nullptr));
     EXPECT_EQ(out, nullptr);
+  };
+  all["fermata_team_create_hosts"] = [](World&) {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    const int hosts[] = {0, 1}, far[] = {0, 2}, below[] = {-1, 0};
+    fermata_team* out = nullptr;
+    REFUSED(fermata_team_create_hosts(nullptr, hosts, 0, &out));
+    REFUSED(fermata_team_create_hosts(&config, nullptr, 0, &out));
+    REFUSED(fermata_team_create_hosts(&config, hosts, 0, nullptr));
+    REFUSED(fermata_team_create_hosts(&config, hosts, 2, &out));
+    REFUSED(fermata_team_create_hosts(&config, far, 0, &out));
+    REFUSED(fermata_team_create_hosts(&config, below, 0, &out));
+    config.members = 0;
+    REFUSED(fermata_team_create_hosts(&config, hosts, 0, &out));
+    EXPECT_EQ(out, nullptr);
+  };
+  all["fermata_team_connect"] = [](World& w) {
+    const fermata_port port = {sizeof port, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+    REFUSED(fermata_team_connect(nullptr, &port));
+    REFUSED(fermata_team_connect(w.team, nullptr));
+    REFUSED(fermata_team_connect(w.team, &port));
+  };
+  all["fermata_team_hash"] = [](World& w) {
+    uint64_t hash = 7;
+    REFUSED(fermata_team_hash(nullptr, &hash));
+    REFUSED(fermata_team_hash(w.team, nullptr));
+    EXPECT_EQ(hash, 7u);
   };
   all["fermata_team_report"] = [](World& w) {
     size_t length = 3;

@@ -1,0 +1,67 @@
+/* Teams over several hosts, over a transport of one's own. (Over MPI: fermata/mpi.h.) */
+#ifndef FERMATA_HOSTS_H
+#define FERMATA_HOSTS_H
+
+#include <fermata/fermata.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Teams over several hosts -----------------------------------------------------------------------------------
+ * The members of a host share a segment, as those of any team. Each process has a port to the other hosts: signals that leave a host go
+ * through it, all others are stored as ever. One plan, proved as a whole, says which are which. The port moves in every call of the
+ * process that waits, in fermata_test and in fermata_progress. Barriers and data of up to 56 bytes
+ * (FERMATA_MAX_PAYLOAD) work over hosts, begun or blocking; operations on blocks, fermata_team_split and shared counters do not yet. */
+
+/* A slot's new contents on the way to a member on another host. A port copies it and carries it there as it is. */
+typedef struct fermata_line {
+  uint64_t offset; /* of the slot in the window, the same on all hosts */
+  uint64_t header; /* the greater one is the newer one, by difference */
+  uint32_t to;     /* the receiver's rank */
+  uint32_t words;  /* of payload that count, 0..7 */
+  uint64_t payload[7];
+} fermata_line;
+
+/* Where the lines for a process's members go. */
+typedef struct fermata_window {
+  void* base; /* for transports that write there by themselves: payload before header, and never a smaller header over a greater one */
+  size_t bytes;
+  void (*land)(void* team, const fermata_line* line); /* for all others: called by one thread of the process at a time */
+  void* team;
+} fermata_window;
+
+/* A process's end of a transport, for one team. Any thread of the process may call any of these at any time.
+ *   write     never waits and keeps what cannot go out at once; each line lands, or the receiver is gone. A line that lands twice, or
+ *             behind a later one of its slot, does no harm.
+ *   progress  all that moves anything, also what was written before. Called again and again by whoever waits.
+ *   is_gone   not 0: nothing of that rank's process will come any more (it closed its port, died, or did not answer for too long), and
+ *             what came before has landed.
+ *   flush     waits until what was written needs nobody here any more, and will land before what is written from now on; at most so
+ *             many ns.
+ *   close     the same, and land is not called any more.
+ * What the thread that writes knew is visible to who sees the header. */
+typedef struct fermata_port {
+  size_t size; /* sizeof(fermata_port) */
+  void* self;  /* handed to each of them */
+  int (*open)(void* self, const fermata_window* window); /* lines may come from now on; FERMATA_OK or an error */
+  void (*write)(void* self, const fermata_line* line);
+  void (*progress)(void* self);
+  int (*is_gone)(void* self, uint32_t rank);
+  void (*flush)(void* self, int64_t most_ns);
+  void (*close)(void* self, int64_t most_ns);
+} fermata_port;
+
+/* As fermata_team_create, for this host's part of a team of config->members: hosts[r] is the host of rank r, `host` this one. One process
+ * of each host makes it, its others attach (fermata_team_serve). All hosts have to give the same plans, or none. Plans are for the hosts
+ * alone: config->cpus is not looked at. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
+FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out);
+/* This process's port, before its first member joins; closed with the team. Errors: ARGUMENT, BUSY, what open says. */
+FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
+/* Of the plans that a team runs: the same on all hosts, or they must not go on. */
+FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

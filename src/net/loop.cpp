@@ -1,0 +1,168 @@
+#include "net/loop.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/status.hpp"
+#include "os/os.hpp"
+
+namespace fermata::net {
+namespace {
+
+constexpr std::int64_t kHeldTimes = 4;
+constexpr long kNapNs = 20'000;  // between looks while a port is flushed
+
+}  // namespace
+
+Loop::Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& options)
+    : process_of_rank_(std::move(process_of_rank)), options_(options), state_(options.seed) {
+  const std::uint32_t processes = 1 + *std::max_element(process_of_rank_.begin(), process_of_rank_.end());
+  for (std::uint32_t p = 0; p < processes; ++p) {
+    ends_.push_back(std::make_unique<End>());
+    End& end = *ends_.back();
+    end.loop = this;
+    end.process = p;
+    end.port = {
+        .self = &end, .open = open, .write = write, .progress = progress, .is_gone = is_gone, .flush = flush, .close = close};
+  }
+}
+
+// splitmix64.
+std::uint64_t Loop::random() {
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void Loop::kill(std::uint32_t process) {
+  const std::lock_guard lock(guard_);
+  ends_[process]->silent = true;
+  ends_[process]->pending.clear();
+}
+
+void Loop::cut(std::uint32_t a, std::uint32_t b) {
+  const std::lock_guard lock(guard_);
+  cuts_.insert(std::minmax(a, b));
+  std::erase_if(under_way_, [&](const auto& entry) {
+    return std::minmax(entry.second.from, entry.second.to) == std::minmax(a, b);
+  });
+}
+
+Loop::Counts Loop::counts() const {
+  const std::lock_guard lock(guard_);
+  return counts_;
+}
+
+std::int32_t Loop::open(void* self, const Window* window) {
+  End& end = end_of(self);
+  const std::lock_guard lock(end.loop->guard_);
+  if (end.window.land != nullptr || end.silent) return static_cast<std::int32_t>(Status::kBusy);
+  end.window = *window;
+  return 0;
+}
+
+void Loop::write(void* self, const Line* line) {
+  End& end = end_of(self);
+  Loop& loop = *end.loop;
+  const std::lock_guard lock(loop.guard_);
+  if (end.silent) return;
+  const std::int64_t now = os::now_ns();
+  const Packet packet{end.process, loop.process_of_rank_[line->to], loop.next_number_++, false, *line};
+  end.pending[packet.number] = {packet, now, now + loop.options_.repeat_ns + 2 * loop.options_.delay_ns};
+  loop.send(packet, now);
+}
+
+void Loop::send(const Packet& packet, std::int64_t now) {
+  ++counts_.packets;
+  if (happens(options_.lost) || cuts_.contains(std::minmax(packet.from, packet.to))) {
+    ++counts_.lost;
+    return;
+  }
+  std::int64_t ns = options_.delay_ns;
+  if (options_.jitter_ns > 0)
+    ns += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(options_.jitter_ns));
+  if (happens(options_.held)) ns *= kHeldTimes;
+  under_way_.emplace(now + ns, packet);
+}
+
+void Loop::progress(void* self) {
+  End& end = end_of(self);
+  const std::lock_guard lock(end.loop->guard_);
+  end.loop->advance(end, os::now_ns());
+}
+
+// Steps: move on what has come to any process by now; land what has come here; repeat what nobody acknowledged; give up who never does.
+void Loop::advance(End& end, std::int64_t now) {
+  while (!under_way_.empty() && under_way_.begin()->first <= now) {
+    const Packet packet = under_way_.begin()->second;
+    under_way_.erase(under_way_.begin());
+    arrive(*ends_[packet.to], packet, now);
+  }
+  for (const Line& line : end.arrived) end.window.land(end.window.team, &line);
+  end.arrived.clear();
+  for (auto& [number, waiting] : end.pending) {
+    if (now < waiting.repeat_at_ns) continue;
+    waiting.repeat_at_ns = now + options_.repeat_ns + 2 * options_.delay_ns;
+    ++counts_.repeats;
+    send(waiting.packet, now);
+    if (now - waiting.written_ns > options_.patience_ns) end.given_up.insert(waiting.packet.to);
+  }
+  std::erase_if(end.pending, [&](const auto& entry) {
+    const std::uint32_t to = entry.second.packet.to;
+    return end.given_up.contains(to) || ends_[to]->silent;
+  });
+}
+
+// Acknowledged as a kernel does, when it has come, not when its process looks.
+void Loop::arrive(End& end, const Packet& packet, std::int64_t now) {
+  if (packet.acknowledges) {
+    end.pending.erase(packet.number);
+    return;
+  }
+  if (end.window.land == nullptr || end.silent) return;
+  end.arrived.push_back(packet.line);
+  send({end.process, packet.from, packet.number, true, {}}, now);
+}
+
+bool Loop::gone(const End& end, std::uint32_t process) const {
+  if (end.given_up.contains(process)) return true;
+  if (!ends_[process]->silent || !end.arrived.empty()) return false;
+  return std::none_of(under_way_.begin(), under_way_.end(), [&](const auto& entry) {
+    return entry.second.from == process && entry.second.to == end.process && !entry.second.acknowledges;
+  });
+}
+
+std::int32_t Loop::is_gone(void* self, std::uint32_t rank) {
+  const End& end = end_of(self);
+  const std::lock_guard lock(end.loop->guard_);
+  return end.loop->gone(end, end.loop->process_of_rank_[rank]) ? 1 : 0;
+}
+
+void Loop::flush(void* self, std::int64_t most_ns) {
+  End& end = end_of(self);
+  const std::int64_t until = os::now_ns() + most_ns;
+  for (bool over = false; !over;) {
+    {
+      const std::lock_guard lock(end.loop->guard_);
+      const std::int64_t now = os::now_ns();
+      end.loop->advance(end, now);
+      over = end.pending.empty() || now >= until;
+    }
+    const timespec nap{0, kNapNs};
+    if (!over) nanosleep(&nap, nullptr);
+  }
+}
+
+void Loop::close(void* self, std::int64_t most_ns) {
+  flush(self, most_ns);
+  End& end = end_of(self);
+  const std::lock_guard lock(end.loop->guard_);
+  end.pending.clear();
+  end.arrived.clear();
+  end.silent = true;
+  end.window = {};
+}
+
+}  // namespace fermata::net

@@ -1,0 +1,207 @@
+#include "port.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace fermata::net {
+namespace {
+
+constexpr int kTag = 1;
+constexpr std::uint32_t kLast = ~0u;  // as `words`: no line, but how many there were
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of)
+    : comm_(comm), process_of_(std::move(process_of)), host_of_(std::move(host_of)), peers_(host_of_.size()) {
+  MPI_Comm_rank(comm_, &me_);
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  any_thread_ = level == MPI_THREAD_MULTIPLE;
+}
+
+MpiPort::~MpiPort() = default;
+
+fermata_port MpiPort::table() { return {sizeof(fermata_port), this, open, write, progress, is_gone, flush, close}; }
+
+int MpiPort::open(void* self, const fermata_window* window) {
+  MpiPort& p = of(self);
+  const std::lock_guard lock(p.guard_);
+  p.window_ = *window;
+  for (int i = 0; i < kReceives; ++i) {
+    if (MPI_Recv_init(&p.incoming_[i], sizeof(fermata_line), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
+      return FERMATA_ERR_SYSTEM;
+  }
+  if (MPI_Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  p.opened_ = true;
+  return FERMATA_OK;
+}
+
+void MpiPort::write(void* self, const fermata_line* line) {
+  MpiPort& p = of(self);
+  const std::lock_guard lock(p.guard_);
+  const int process = p.process_of_[line->to];
+  Peer& peer = p.peers_[static_cast<std::size_t>(process)];
+  if (peer.is_lost || peer.has_closed) return;
+  ++peer.sent;
+  peer.queue.push_back(*line);
+  if (p.may_call()) p.send_to(peer, process);
+}
+
+// Whoever finds another at it has nothing to add.
+void MpiPort::progress(void* self) {
+  MpiPort& p = of(self);
+  if (!p.may_call()) return;
+  const std::unique_lock lock(p.guard_, std::try_to_lock);
+  if (lock.owns_lock()) p.move();
+}
+
+void MpiPort::move() {
+  if (!opened_) return;
+  receive();
+  for (std::size_t i = 0; i < peers_.size(); ++i)
+    if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
+}
+
+// Used in turn, so that a queue is not overtaken.
+void MpiPort::send_to(Peer& peer, int process) {
+  while (!peer.queue.empty()) {
+    if (peer.sends == nullptr) {
+      peer.sends = std::make_unique<Send[]>(kSends);
+      for (int i = 0; i < kSends; ++i) {
+        Send& made = peer.sends[static_cast<std::size_t>(i)];
+        if (MPI_Send_init(&made.line, sizeof made.line, MPI_BYTE, process, kTag, comm_, &made.request) != MPI_SUCCESS) peer.is_lost = true;
+      }
+    }
+    Send& send = peer.sends[static_cast<std::size_t>(peer.next)];
+    int over = 1;
+    if (send.active && MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
+    if (peer.is_lost) return peer.queue.clear();
+    if (over == 0) return;
+    send.line = peer.queue.front();
+    peer.queue.pop_front();
+    send.active = MPI_Start(&send.request) == MPI_SUCCESS;
+    if (!send.active) peer.is_lost = true;
+    peer.next = (peer.next + 1) % kSends;
+  }
+}
+
+void MpiPort::receive() {
+  int indices[kReceives];
+  MPI_Status statuses[kReceives];
+  int count = 0;
+  if (MPI_Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED) return;
+  for (int i = 0; i < count; ++i) {
+    take(incoming_[indices[i]], statuses[i].MPI_SOURCE);
+    MPI_Start(&receives_[indices[i]]);
+  }
+}
+
+void MpiPort::take(const fermata_line& line, int from) {
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  if (line.words == kLast) {
+    peer.expected = line.header;
+    peer.has_closed = true;
+    return;
+  }
+  ++peer.received;
+  window_.land(window_.team, &line);
+}
+
+int MpiPort::is_gone(void* self, std::uint32_t rank) {
+  MpiPort& p = of(self);
+  const std::lock_guard lock(p.guard_);
+  const Peer& peer = p.peers_[static_cast<std::size_t>(p.process_of_[rank])];
+  return peer.is_lost || (peer.has_closed && peer.received == peer.expected) ? 1 : 0;
+}
+
+bool MpiPort::is_idle(Peer& peer) {
+  if (!peer.queue.empty()) return false;
+  for (int i = 0; peer.sends != nullptr && !peer.is_lost && i < kSends; ++i) {
+    Send& send = peer.sends[static_cast<std::size_t>(i)];
+    if (!send.active) continue;
+    int over = 0;
+    if (MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
+    if (over == 0) return peer.is_lost;
+    send.active = false;
+  }
+  return true;
+}
+
+bool MpiPort::all_sent() {
+  bool all = true;
+  for (Peer& peer : peers_) all = is_idle(peer) && all;
+  return all;
+}
+
+bool MpiPort::all_closed() const {
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    const bool away = host_of_[i] != host_of_[static_cast<std::size_t>(me_)];
+    if (away && !peer.is_lost && !(peer.has_closed && peer.received == peer.expected)) return false;
+  }
+  return true;
+}
+
+void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
+  const std::int64_t until = now_ns() + most_ns;
+  for (;;) {
+    {
+      const std::lock_guard lock(guard_);
+      bool over = false;
+      if (may_call()) {
+        move();
+        over = all_sent() && (!closing || all_closed());
+      } else {  // the driver sends
+        over = true;
+        for (const Peer& peer : peers_) over = over && peer.queue.empty();
+      }
+      if (over || now_ns() >= until) return;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void MpiPort::flush(void* self, std::int64_t most_ns) { of(self).wait_for(most_ns, false); }
+
+// Every process tells every other one elsewhere how many lines it has sent it, and waits for as much: then no message is on its way, and
+// the communicator can go. Where somebody doesn't tell, it stays.
+void MpiPort::close(void* self, std::int64_t most_ns) {
+  MpiPort& p = of(self);
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0 && p.may_call() && p.opened_) {
+    {
+      const std::lock_guard lock(p.guard_);
+      for (std::size_t i = 0; i < p.peers_.size(); ++i) {
+        Peer& peer = p.peers_[i];
+        if (p.host_of_[i] == p.host_of_[static_cast<std::size_t>(p.me_)] || peer.is_lost) continue;
+        fermata_line last{};
+        last.words = kLast;
+        last.header = peer.sent;
+        peer.queue.push_back(last);
+      }
+    }
+    p.wait_for(most_ns, true);
+    p.end_requests(p.all_closed() && p.all_sent());
+  }
+  delete &p;
+}
+
+void MpiPort::end_requests(bool in_order) {
+  for (MPI_Request& request : receives_) {
+    MPI_Status status;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Request_free(&request);
+  }
+  if (!in_order) return;
+  for (Peer& peer : peers_)
+    for (int i = 0; peer.sends != nullptr && i < kSends; ++i) MPI_Request_free(&peer.sends[static_cast<std::size_t>(i)].request);
+  MPI_Comm_free(&comm_);
+}
+
+}  // namespace fermata::net

@@ -1,0 +1,52 @@
+/* ends kill|return|mismatch: what becomes of a team over hosts when a process is killed, one leaves early, hosts bring other plans. */
+#include <fermata/mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int check(int right, const char* what, int status) {
+  if (!right) fprintf(stderr, "%s: %d, %s\n", what, status, fermata_error_detail());
+  return right ? 0 : 1;
+}
+
+int main(int argc, char** argv) {
+  int me, size, first = -1, status;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  fermata_team* team = NULL;
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  int wrong = 0;
+  if (strcmp(argv[1], "mismatch") == 0) {
+    /* The last host tags its barriers, the others don't: other programs. One without members: an argument. */
+    config.tagged = me >= size / 2;
+    status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
+    wrong += check(status == FERMATA_ERR_MISMATCH && team == NULL, "hosts with other plans", status);
+    config.members = me == 1 ? 0 : 1;
+    status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
+    wrong += check(status == FERMATA_ERR_ARGUMENT && team == NULL, "a process without members", status);
+    MPI_Finalize();
+    return wrong;
+  }
+  status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
+  wrong += check(status == FERMATA_OK && first == me, "create", status);
+  fermata_member* member = NULL;
+  status = fermata_team_join(team, first, &member);
+  wrong += check(status == FERMATA_OK, "join", status);
+  fermata_member_set_timeout(member, 20);
+  for (int i = 0; i < 100 && status == FERMATA_OK; ++i) status = fermata_barrier(member);
+  wrong += check(status == FERMATA_OK, "barriers", status);
+  if (me == 1) {
+    if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
+  } else {
+    status = fermata_barrier(member);
+    wrong += check(status == FERMATA_ERR_MEMBER_LOST, "a barrier without rank 1", status);
+    wrong += check(strstr(fermata_error_detail(), "rank 1") != NULL, "rank 1 is named", status);
+  }
+  fermata_member_leave(member);
+  fermata_team_destroy(team);
+  MPI_Finalize();
+  return wrong;
+}

@@ -1,0 +1,129 @@
+/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with so many members in threads (uneven: every other one with
+ * one more), checked in each episode: nobody leaves a barrier before all are in it, and results are what they must be, with every root.
+ * multiple: with MPI_THREAD_MULTIPLE, so that any of them drives MPI. "all right" from rank 0, exit code 0, if so. */
+#include <fermata/mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { kMost = 4096 };
+
+static fermata_team* team;
+static int first, all, episodes;
+/* Of each episode: when the last member of this process came, and the first one left. All processes are on one machine, with one clock. */
+static double came[kMost], left[kMost];
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int failures, running;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fail(const char* what, int rank, int e) {
+  pthread_mutex_lock(&guard);
+  if (failures++ == 0) fprintf(stderr, "rank %d, episode %d: %s: %s\n", rank, e, what, fermata_error_detail());
+  pthread_mutex_unlock(&guard);
+}
+
+static void barrier(fermata_member* m, int rank, int e) {
+  unsigned seed = (unsigned)(rank * 7919 + e);
+  struct timespec late = {0, rand_r(&seed) % 4 == 0 ? rand_r(&seed) % 300000 : 0};
+  if (late.tv_nsec > 0) nanosleep(&late, NULL);
+  const double in = now();
+  const int status = e % 3 == 0 ? fermata_arrive(m) : fermata_barrier(m);
+  if (status != FERMATA_OK || (e % 3 == 0 && fermata_depart(m) != FERMATA_OK)) fail("barrier", rank, e);
+  const double out = now();
+  pthread_mutex_lock(&guard);
+  if (in > came[e]) came[e] = in;
+  if (out < left[e]) left[e] = out;
+  pthread_mutex_unlock(&guard);
+}
+
+static void values(fermata_member* m, int rank, int e) {
+  double mine[7], out[7];
+  const int count = e % 2 == 0 ? 1 : 7, root = e % all;
+  for (int i = 0; i < count; ++i) mine[i] = rank + i + e;
+  if (fermata_allreduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK) fail("allreduce", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != all * (i + e) + all * (all - 1) / 2) fail("wrong sum", rank, e);
+  memset(out, 0, sizeof out);
+  if (fermata_reduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_MAX, root) != FERMATA_OK) fail("reduce", rank, e);
+  for (int i = 0; i < count && rank == root; ++i)
+    if (out[i] != all - 1 + i + e) fail("wrong maximum", rank, e);
+  memcpy(out, mine, sizeof out);
+  if (fermata_broadcast(m, out, (size_t)count * 8, root) != FERMATA_OK) fail("broadcast", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != root + i + e) fail("wrong broadcast", rank, e);
+}
+
+static void* member(void* which) {
+  const int rank = first + (int)(size_t)which;
+  fermata_member* m = NULL;
+  if (fermata_team_join(team, rank, &m) != FERMATA_OK) {
+    fail("join", rank, 0);
+    exit(3);
+  }
+  fermata_member_set_timeout(m, 30);
+  for (int e = 0; e < episodes && failures == 0; ++e) {
+    barrier(m, rank, e);
+    values(m, rank, e);
+  }
+  if (failures != 0) fermata_team_abort(team);
+  /* The one that drives MPI does so until the others are through. */
+  const struct timespec nap = {0, 50000};
+  pthread_mutex_lock(&guard);
+  int others = --running;
+  pthread_mutex_unlock(&guard);
+  for (; rank == first && others > 0; nanosleep(&nap, NULL)) {
+    fermata_progress(m, 0);
+    pthread_mutex_lock(&guard);
+    others = running;
+    pthread_mutex_unlock(&guard);
+  }
+  fermata_member_leave(m);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  int uneven = 0, level = MPI_THREAD_FUNNELED, me, size;
+  for (int i = 3; i < argc; ++i) {
+    if (strcmp(argv[i], "uneven") == 0) uneven = 1;
+    if (strcmp(argv[i], "multiple") == 0) level = MPI_THREAD_MULTIPLE;
+  }
+  if (argc < 3) return 2;
+  MPI_Init_thread(&argc, &argv, level, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int here = atoi(argv[1]) + (uneven ? me % 2 : 0);
+  episodes = atoi(argv[2]);
+  if (episodes > kMost) episodes = kMost;
+  for (int e = 0; e < episodes; ++e) left[e] = 1e300;
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = here;
+  const int status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
+  if (status != FERMATA_OK) {
+    fprintf(stderr, "%s: %s\n", fermata_status_string(status), fermata_error_detail());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  all = fermata_team_size(team);
+  running = here;
+  pthread_t crew[64];
+  for (int i = 1; i < here; ++i) pthread_create(&crew[i], NULL, member, (void*)(size_t)i);
+  member((void*)0);
+  for (int i = 1; i < here; ++i) pthread_join(crew[i], NULL);
+  fermata_team_destroy(team);
+  static double last[kMost], early[kMost];
+  MPI_Reduce(came, last, episodes, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Reduce(left, early, episodes, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+  for (int e = 0; e < episodes && me == 0; ++e)
+    if (early[e] < last[e]) fail("somebody left before all were in", 0, e);
+  int wrong = 0;
+  MPI_Allreduce(&failures, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (me == 0 && wrong == 0) printf("all right: %d members\n", all);
+  MPI_Finalize();
+  return wrong != 0;
+}

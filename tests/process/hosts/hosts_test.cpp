@@ -1,0 +1,228 @@
+// Teams over several hosts, which threads pretend to be: what members are told when a host dies, a link stalls, somebody leaves, aborts
+// or makes another call. Nobody hangs, and the detail names who is missed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fermata/fermata.h"
+#include "fermata/hosts.h"
+#include "net/loop.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr int kMembers = 6, kHosts = 3;
+constexpr std::int64_t kMilli = 1'000'000;
+const net::LoopOptions kLinks{.delay_ns = 20'000, .repeat_ns = 2 * kMilli, .patience_ns = 100 * kMilli};
+
+class House {
+ public:
+  explicit House(const net::LoopOptions& links, bool tagged = false) : loop({0, 0, 1, 1, 2, 2}, links) {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = kMembers;
+    config.tagged = tagged;
+    for (int host = 0; host < kHosts; ++host) {
+      EXPECT_EQ(fermata_team_create_hosts(&config, hosts, host, &teams[host]), FERMATA_OK) << fermata_error_detail();
+      EXPECT_EQ(fermata_team_connect(teams[host], port(host)), FERMATA_OK) << fermata_error_detail();
+    }
+  }
+  ~House() {
+    std::vector<std::thread> ends;
+    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
+    for (std::thread& t : ends) t.join();
+  }
+  const fermata_port* port(int host) { return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host))); }
+
+  // Each rank in a thread of its own, with a time limit; what each returned, and its detail.
+  struct End {
+    int status = FERMATA_OK;
+    std::string detail;
+  };
+  std::vector<End> run(double seconds, const std::function<int(fermata_member*, int)>& member) {
+    std::vector<End> ends(kMembers);
+    std::vector<std::thread> crew;
+    for (int r = 0; r < kMembers; ++r)
+      crew.emplace_back([&, r] {
+        fermata_member* m = nullptr;
+        ASSERT_EQ(fermata_team_join(teams[hosts[r]], r, &m), FERMATA_OK) << fermata_error_detail();
+        fermata_member_set_timeout(m, seconds);
+        ends[r].status = member(m, r);
+        ends[r].detail = fermata_error_detail();
+        fermata_member_leave(m);
+      });
+    for (std::thread& t : crew) t.join();
+    return ends;
+  }
+
+  const int hosts[kMembers] = {0, 0, 1, 1, 2, 2};
+  net::Loop loop;
+  fermata_team* teams[kHosts] = {};
+};
+
+int barriers(fermata_member* m, int count) {
+  for (int i = 0; i < count; ++i)
+    if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+  return FERMATA_OK;
+}
+
+// Host 2 stops where it stands. Its own members are told by time, the others that it is lost.
+TEST(HostsDie, TheOthersAreTold) {
+  House house(kLinks);
+  std::atomic<int> ready{0};
+  const auto ends = house.run(3, [&](fermata_member* m, int rank) -> int {
+    int status = barriers(m, 20);
+    if (++ready; rank == 4) {
+      while (ready < kMembers) std::this_thread::yield();
+      house.loop.kill(2);
+    }
+    while (status == FERMATA_OK) status = fermata_barrier(m);
+    return status;
+  });
+  for (int r = 0; r < 4; ++r) {
+    EXPECT_EQ(ends[r].status, FERMATA_ERR_MEMBER_LOST) << r << ": " << ends[r].detail;
+    EXPECT_NE(ends[r].detail.find("host 2"), std::string::npos) << ends[r].detail;
+  }
+  for (int r = 4; r < 6; ++r)
+    EXPECT_TRUE(ends[r].status == FERMATA_ERR_TIMEOUT || ends[r].status == FERMATA_ERR_MEMBER_LOST) << ends[r].detail;
+}
+
+// Hosts 0 and 1 can't reach each other; 2 hears of it from them.
+TEST(HostsDie, ALinkThatStallsIsFound) {
+  House house(kLinks);
+  std::atomic<int> ready{0};
+  const auto ends = house.run(5, [&](fermata_member* m, int rank) -> int {
+    int status = barriers(m, 20);
+    ++ready;
+    if (rank == 0) {
+      while (ready < kMembers) std::this_thread::yield();
+      house.loop.cut(0, 1);
+    }
+    for (int i = 0; i < 100000 && status == FERMATA_OK; ++i) status = fermata_barrier(m);
+    return status;
+  });
+  for (const auto& end : ends) {
+    EXPECT_TRUE(end.status == FERMATA_ERR_MEMBER_LOST || end.status == FERMATA_ERR_TIMEOUT) << end.status << ": " << end.detail;
+    EXPECT_NE(end.detail.find("rank "), std::string::npos) << end.detail;
+  }
+}
+
+TEST(HostsDie, WhoLeavesIsMissedEverywhere) {
+  House house(kLinks);
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) { return barriers(m, rank == 3 ? 10 : 11); });
+  for (int r = 0; r < kMembers; ++r) {
+    if (r == 3) continue;
+    EXPECT_EQ(ends[r].status, FERMATA_ERR_MEMBER_LOST) << r << ": " << ends[r].detail;
+    EXPECT_NE(ends[r].detail.find("rank 3"), std::string::npos) << ends[r].detail;
+  }
+  EXPECT_EQ(ends[3].status, FERMATA_OK) << ends[3].detail;
+}
+
+// Leaving in order, after different numbers of calls that don't synchronize, is nobody's loss.
+TEST(HostsDie, WhoHasDoneItsPartMayLeave) {
+  House house({.delay_ns = 100'000, .jitter_ns = 200'000, .held = 0.2, .lost = 0.1, .seed = 5, .patience_ns = 30'000 * kMilli});
+  const auto ends = house.run(20, [&](fermata_member* m, int rank) -> int {
+    int status = FERMATA_OK;
+    for (int i = 0; i < 10 && status == FERMATA_OK; ++i) {
+      double data = rank == 0 ? i : -1;
+      status = fermata_broadcast(m, &data, sizeof data, 0);
+      if (status == FERMATA_OK && data != i) return FERMATA_ERR_VERIFY;
+    }
+    return status;
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+}
+
+TEST(HostsDie, AnAbortIsHeardEverywhere) {
+  House house(kLinks);
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) -> int {
+    const int status = barriers(m, 5);
+    if (rank == 5) fermata_team_abort(house.teams[2]);
+    return status != FERMATA_OK ? status : rank == 5 ? FERMATA_ERR_BROKEN : fermata_barrier(m);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_BROKEN) << end.status << ": " << end.detail;
+}
+
+TEST(HostsDie, AnotherCallIsMetAcrossHosts) {
+  House house(kLinks);
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) -> int {
+    std::int64_t value = rank;
+    int status = barriers(m, 5);
+    if (status == FERMATA_OK) status = fermata_allreduce(m, &value, &value, 1, FERMATA_INT64, rank >= 4 ? FERMATA_MIN : FERMATA_MAX);
+    return status != FERMATA_OK ? status : fermata_barrier(m);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
+}
+
+TEST(HostsDie, TagsThatDifferAreFoundAndTheTeamGoesOn) {
+  House house(kLinks, true);
+  const auto ends = house.run(10, [&](fermata_member* m, int rank) -> int {
+    if (fermata_barrier_tagged(m, rank == 2 ? 8 : 7) != FERMATA_ERR_MISMATCH) return FERMATA_ERR_VERIFY;
+    return fermata_barrier_tagged(m, 9);
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.detail;
+}
+
+TEST(HostsDie, BegunBarriersAndRequestsNotYetThere) {
+  House house(kLinks);
+  const auto ends = house.run(10, [&](fermata_member* m, int) -> int {
+    for (int i = 0; i < 20; ++i) {
+      if (const int status = fermata_arrive(m); status != FERMATA_OK) return status;
+      int status = fermata_test(m);
+      for (int n = 0; n < 10'000'000 && status == FERMATA_PENDING; ++n) status = fermata_test(m);
+      if (status != FERMATA_OK) return status;
+      if (const int left = fermata_depart(m); left != FERMATA_OK) return left;
+    }
+    std::vector<double> block(100);
+    if (fermata_allreduce(m, block.data(), block.data(), block.size(), FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_ERR_UNSUPPORTED)
+      return FERMATA_ERR_VERIFY;
+    fermata_member* part = nullptr;
+    return fermata_team_split(m, 0, 0, &part) == FERMATA_ERR_UNSUPPORTED ? FERMATA_OK : FERMATA_ERR_VERIFY;
+  });
+  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail;
+}
+
+TEST(HostsDie, BadArgumentsAreRefused) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  const int hosts[] = {0, 1}, far[] = {0, 7};
+  fermata_team* team = nullptr;
+  EXPECT_EQ(fermata_team_create_hosts(nullptr, hosts, 0, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_create_hosts(&config, nullptr, 0, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_create_hosts(&config, hosts, 0, nullptr), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_create_hosts(&config, far, 0, &team), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_create_hosts(&config, hosts, 3, &team), FERMATA_ERR_ARGUMENT);
+  ASSERT_EQ(fermata_team_create_hosts(&config, hosts, 0, &team), FERMATA_OK) << fermata_error_detail();
+  fermata_member* member = nullptr;
+  EXPECT_EQ(fermata_team_join(team, 0, &member), FERMATA_ERR_ARGUMENT) << "there is no port yet";
+  net::Loop loop({0, 1}, {});
+  fermata_port port = *reinterpret_cast<const fermata_port*>(loop.port(0));
+  port.flush = nullptr;
+  EXPECT_EQ(fermata_team_connect(team, &port), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_connect(nullptr, &port), FERMATA_ERR_ARGUMENT);
+  EXPECT_EQ(fermata_team_connect(team, nullptr), FERMATA_ERR_ARGUMENT);
+  port = *reinterpret_cast<const fermata_port*>(loop.port(0));
+  EXPECT_EQ(fermata_team_connect(team, &port), FERMATA_OK);
+  EXPECT_EQ(fermata_team_connect(team, &port), FERMATA_ERR_BUSY);
+  EXPECT_EQ(fermata_team_join(team, 1, &member), FERMATA_ERR_ARGUMENT) << "it is on another host";
+  std::uint64_t hash = 0, other = 0;
+  EXPECT_EQ(fermata_team_hash(team, &hash), FERMATA_OK);
+  EXPECT_NE(hash, 0u);
+  fermata_team* there = nullptr;
+  ASSERT_EQ(fermata_team_create_hosts(&config, hosts, 1, &there), FERMATA_OK);
+  EXPECT_EQ(fermata_team_hash(there, &other), FERMATA_OK);
+  EXPECT_EQ(hash, other) << "hosts run the same plans";
+  fermata_team_destroy(there);
+  fermata_team_destroy(team);
+  fermata_team* one = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &one), FERMATA_OK);
+  EXPECT_EQ(fermata_team_connect(one, &port), FERMATA_ERR_ARGUMENT) << "one host needs no port";
+  fermata_team_destroy(one);
+}
+
+}  // namespace
+}  // namespace fermata::test

@@ -1,0 +1,79 @@
+// Teams over several hosts, which threads pretend to be: every algorithm flat over them and the planner's compositions, over links that
+// are late, out of order and lossy.
+#include <gtest/gtest.h>
+
+#include "algo/algorithm.hpp"
+#include "worker.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::int64_t kMicro = 1000;
+// Losses may come in rows, and a loaded machine may be away for long: nobody is given up here.
+constexpr std::int64_t kLong = 30'000'000'000;
+const net::LoopOptions kGood{};
+const net::LoopOptions kLate{.delay_ns = 50 * kMicro, .patience_ns = kLong};
+const net::LoopOptions kBad{.delay_ns = 20 * kMicro, .jitter_ns = 60 * kMicro, .held = 0.1, .lost = 0.1, .seed = 11, .patience_ns = kLong};
+
+struct Shape {
+  int members, hosts;
+  bool scattered;
+};
+constexpr Shape kShapes[] = {{2, 2, false}, {3, 2, false}, {4, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
+
+constexpr struct {
+  int kind, payload;
+} kKinds[] = {{FERMATA_BARRIER, 0},  {FERMATA_ALLREDUCE, 8},  {FERMATA_ALLREDUCE, 56}, {FERMATA_REDUCE, 8},
+              {FERMATA_REDUCE, 56}, {FERMATA_BROADCAST, 8}, {FERMATA_BROADCAST, 56}};
+
+std::string name_of_case(const PropertyCase& c) {
+  return std::string(name_of(static_cast<Kind>(c.kind))) + " of " + std::to_string(c.payload) + " bytes by '" + c.algorithm + "', " +
+         std::to_string(c.members) + " members, " + std::to_string(c.hosts) + (c.scattered ? " hosts in turn" : " hosts");
+}
+
+void expect_property(const PropertyCase& c) { EXPECT_EQ(run_property(c), "") << name_of_case(c); }
+
+TEST(Hosts, ThePlannersCompositionsKeepTheProperty) {
+  for (const Shape& shape : kShapes)
+    for (const auto& [kind, payload] : kKinds)
+      for (const net::LoopOptions& links : {kGood, kBad})
+        expect_property({.kind = kind, .members = shape.members, .payload = payload, .episodes = 20 / FERMATA_TEST_SCALE + 2,
+                         .arrivals = Arrivals::kRandom, .hosts = shape.hosts, .scattered = shape.scattered, .links = links});
+}
+
+TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
+  int run = 0;
+  for (const Algorithm& algorithm : algorithms())
+    for (const auto& [kind, payload] : kKinds) {
+      const PropertyCase c{.algorithm = algorithm.name, .kind = kind, .members = 4, .payload = payload,
+                           .episodes = 12 / FERMATA_TEST_SCALE + 1, .hosts = 2, .scattered = payload == 8, .links = kBad};
+      const std::string problem = run_property(c);
+      if (problem.starts_with("unsupported: ") || problem.starts_with("plan: no candidate can be proved")) continue;
+      EXPECT_EQ(problem, "") << name_of_case(c);
+      ++run;
+    }
+  EXPECT_GT(run, 20);
+}
+
+TEST(Hosts, LateLinksAndEveryWaitPolicy) {
+  for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
+    for (const Arrivals arrivals : {Arrivals::kOneLate, Arrivals::kOneEarly})
+      expect_property({.kind = FERMATA_ALLREDUCE, .members = 4, .payload = 8, .wait = wait, .episodes = 5, .arrivals = arrivals, .hosts = 2,
+                       .links = kLate});
+}
+
+TEST(Hosts, TagsAreComparedAcrossHosts) {
+  expect_property({.kind = FERMATA_BARRIER, .members = 6, .episodes = 20, .tagged = true, .hosts = 3, .links = kBad});
+}
+
+TEST(Hosts, PublishedLinesStayOnTheirHost) {
+  expect_property({.algorithm = "linear", .layout = "published+2slots", .kind = FERMATA_ALLREDUCE, .members = 6, .payload = 8,
+                   .episodes = 20, .hosts = 2, .links = kBad});
+}
+
+TEST(Hosts, TheWorkerSeesABrokenBarrier) {
+  EXPECT_NE(run_property({.kind = FERMATA_BARRIER, .members = 4, .episodes = 20, .sabotage = true, .hosts = 2, .links = kLate}), "");
+}
+
+}  // namespace
+}  // namespace fermata::test

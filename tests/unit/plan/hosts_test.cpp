@@ -1,0 +1,158 @@
+// Plans for teams over several hosts: compositions along them, signals that know which leave a host, and a program set for each root.
+#include "plan/hosts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "algo/algorithm.hpp"
+#include "exec/program.hpp"
+#include "plan/choices.hpp"
+#include "plan/codegen.hpp"
+#include "plan/plan.hpp"
+
+namespace fermata {
+namespace {
+
+using Hosts = std::vector<std::int32_t>;
+
+const Hosts kBlocks = {0, 0, 1, 1, 2, 2, 3, 3}, kInTurn = {0, 1, 2, 3, 0, 1, 2, 3}, kUneven = {0, 0, 0, 1, 2, 2};
+
+PlanOptions options_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
+  PlanOptions options;
+  options.key.kind = kind;
+  options.key.payload = payload;
+  options.key.members = static_cast<std::int32_t>(hosts.size());
+  options.key.hosts = hosts;
+  options.key.cpus.resize(hosts.size());
+  std::iota(options.key.cpus.begin(), options.key.cpus.end(), 0);
+  return options;
+}
+
+Result<Plan> plan_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
+  const Topology topology = topology_of_hosts(hosts);
+  return make_plan(topology, profile_of_hosts(topology), options_for(kind, payload, hosts), nullptr);
+}
+
+// Stages in which something goes from host to host.
+int rounds_between_hosts(const Plan& plan) {
+  int rounds = 0;
+  for (const Stage& stage : plan.schedule.stages) {
+    bool any = false;
+    for (const Transfer& x : stage.transfers)
+      any = any || plan.key.hosts[static_cast<std::size_t>(x.from)] != plan.key.hosts[static_cast<std::size_t>(x.to)];
+    rounds += any;
+  }
+  return rounds;
+}
+
+TEST(PlanOverHosts, HasTheFewestRoundsBetweenHosts) {
+  for (const Hosts& hosts : {kBlocks, kInTurn, kUneven})
+    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
+      const auto plan = plan_for(kind, kind == Kind::kBarrier ? 0 : 8, hosts);
+      ASSERT_TRUE(plan) << plan.error().message;
+      EXPECT_EQ(rounds_between_hosts(*plan), 1) << plan->schedule.algorithm;
+      EXPECT_LT(plan->predicted_latency_ns, 40000) << plan->schedule.algorithm;
+    }
+}
+
+// Each step of each rank, for each root.
+void expect_routed(const Plan& plan, const std::vector<std::byte>& blob) {
+  const auto& header = *reinterpret_cast<const ProgramHeader*>(blob.data());
+  ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
+  EXPECT_TRUE(leaves_host(header));
+  EXPECT_EQ(header.roots, has_root(plan.key.kind) ? header.members : 1);
+  const auto* programs = reinterpret_cast<const MemberProgram*>(blob.data() + header.programs_offset);
+  const auto* steps = reinterpret_cast<const Step*>(blob.data() + header.steps_offset);
+  for (std::uint32_t i = 0; i < header.roots * header.members; ++i)
+    for (std::uint32_t k = 0; k < programs[i].count; ++k) {
+      const Step& s = steps[programs[i].first + k];
+      const std::int32_t mine = plan.key.hosts[i % header.members];
+      const auto theirs = [&] { return plan.key.hosts[s.peer]; };
+      if (s.code == Code::kSend || s.code == Code::kCreditGive) {
+        EXPECT_EQ(mine, theirs()) << plan.schedule.algorithm;
+      }
+      if (s.code == Code::kSendAway || s.code == Code::kCreditGiveAway) {
+        EXPECT_NE(mine, theirs()) << plan.schedule.algorithm;
+      }
+    }
+}
+
+TEST(PlanOverHosts, EachSignalGoesItsWay) {
+  for (const Hosts& hosts : {kBlocks, kInTurn, kUneven})
+    for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce, Kind::kReduce, Kind::kBroadcast}) {
+      const auto plan = plan_for(kind, kind == Kind::kBarrier ? 0 : 56, hosts);
+      ASSERT_TRUE(plan) << plan.error().message;
+      const auto blob = compile(*plan);
+      ASSERT_TRUE(blob) << blob.error().message;
+      expect_routed(*plan, *blob);
+    }
+}
+
+// With as many members on each host no root costs more messages than another.
+TEST(PlanOverHosts, EveryRootHasAsManyMessages) {
+  for (const Kind kind : {Kind::kReduce, Kind::kBroadcast}) {
+    const auto plan = plan_for(kind, 8, kBlocks);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto blob = compile(*plan);
+    ASSERT_TRUE(blob) << blob.error().message;
+    const auto& header = *reinterpret_cast<const ProgramHeader*>(blob->data());
+    const auto* programs = reinterpret_cast<const MemberProgram*>(blob->data() + header.programs_offset);
+    const auto* steps = reinterpret_cast<const Step*>(blob->data() + header.steps_offset);
+    std::vector<int> messages(header.roots, 0);
+    for (std::uint32_t i = 0; i < header.roots * header.members; ++i)
+      for (std::uint32_t k = 0; k < programs[i].count; ++k)
+        messages[i / header.members] += steps[programs[i].first + k].code == Code::kSendAway;
+    for (const int m : messages) EXPECT_EQ(m, messages[0]) << plan->schedule.algorithm;
+  }
+}
+
+TEST(PlanOverHosts, AFileKeepsTheHosts) {
+  const auto plan = plan_for(Kind::kBarrier, 0, kUneven);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const std::string text = to_json(*plan);
+  const auto read = plan_from_json(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->key, plan->key);
+  std::string fewer = text;
+  const std::string list = "\"hosts\": [0, 0, 0, 1, 2, 2]";
+  ASSERT_NE(fewer.find(list), std::string::npos);
+  fewer.replace(fewer.find(list), list.size(), "\"hosts\": [0, 0, 0, 1, 2]");
+  EXPECT_FALSE(plan_from_json(fewer));
+  PlanKey other = plan->key;
+  other.hosts = {0, 0, 0, 1, 1, 1};
+  EXPECT_NE(plan_path(other), plan_path(plan->key));
+}
+
+TEST(PlanOverHosts, WhatCannotBeIsRefused) {
+  auto plan = plan_for(Kind::kBarrier, 0, kBlocks);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(emit_code(*plan, "name").error().status, Status::kUnsupported);
+  Plan counter = *plan;
+  counter.schedule = parse_algorithm("counter")->algorithm->build({.kind = Kind::kBarrier, .members = 8});
+  EXPECT_EQ(compile(counter).error().status, Status::kUnsupported) << "a word joins no hosts";
+  plan->key.hosts.pop_back();
+  EXPECT_EQ(compile(*plan).error().status, Status::kArgument);
+  PlanOptions options = options_for(Kind::kBarrier, 0, kBlocks);
+  options.key.hosts.pop_back();
+  const Topology topology = topology_of_hosts(kBlocks);
+  EXPECT_EQ(make_plan(topology, profile_of_hosts(topology), options, nullptr).error().status, Status::kArgument);
+}
+
+// Two flags in one line are cheap where the line is shared. A message has no line.
+TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
+  const Hosts apart = {0, 1}, together = {0, 0};
+  const Topology topology = topology_of_hosts(together);
+  const Schedule s = parse_algorithm("butterfly")->algorithm->build({.kind = Kind::kBarrier, .members = 2});
+  CostModel model = cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, together).key);
+  const LayoutChoice packed{.layout = Layout::kPacked};
+  EXPECT_LT(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
+  model.hosts = apart;
+  EXPECT_EQ(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
+}
+
+}  // namespace
+}  // namespace fermata
