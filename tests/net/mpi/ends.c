@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "finish.h"
+
 static int check(int right, const char* what, int status) {
   if (!right) fprintf(stderr, "%s: %d, %s\n", what, status, fermata_error_detail());
   return right ? 0 : 1;
@@ -27,8 +29,7 @@ int main(int argc, char** argv) {
     config.members = me == 1 ? 0 : 1;
     status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
     wrong += check(status == FERMATA_ERR_ARGUMENT && team == NULL, "a process without members", status);
-    MPI_Finalize();
-    return wrong;
+    return finish(wrong);
   }
   status = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
   wrong += check(status == FERMATA_OK && first == me, "create", status);
@@ -47,6 +48,5 @@ int main(int argc, char** argv) {
   }
   fermata_member_leave(member);
   fermata_team_destroy(team);
-  MPI_Finalize();
-  return wrong;
+  return finish(wrong);
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "finish.h"
+
 enum { kMost = 4096 };
 
 static fermata_team* team;
@@ -124,6 +126,5 @@ int main(int argc, char** argv) {
   int wrong = 0;
   MPI_Allreduce(&failures, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (me == 0 && wrong == 0) printf("all right: %d members\n", all);
-  MPI_Finalize();
-  return wrong != 0;
+  return finish(wrong != 0);
 }

@@ -1,0 +1,138 @@
+/* switch DELAY_US [A-B=EXTRA_US]... : PID... : joins network namespaces by a switch that is late. Each process's namespace gets a
+ * device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US, and EXTRA_US more between
+ * those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is late. Says "ready"; ends with
+ * its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kPorts = 20, kFrame = 2048, kQueue = 512, kMacs = 64 };
+
+struct queue { /* of frames from one port to another: all are equally late, so the first is due first */
+  struct { double due; int bytes; unsigned char data[kFrame]; } frames[kQueue];
+  unsigned head, tail;
+};
+
+static int ports, taps[kPorts];
+static double late[kPorts][kPorts];
+static struct queue* queues[kPorts][kPorts];
+static struct { unsigned char mac[6]; int port; } macs[kMacs];
+static int known;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(const char* what) {
+  perror(what);
+  exit(1);
+}
+
+static int tap_of(int pid, int home) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+  const int there = open(path, O_RDONLY);
+  if (there < 0 || setns(there, CLONE_NEWNET) != 0) die(path);
+  close(there);
+  const int tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+  struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+  strcpy(request.ifr_name, "eth0");
+  if (tap < 0 || ioctl(tap, TUNSETIFF, &request) != 0) die("tap");
+  if (setns(home, CLONE_NEWNET) != 0) die("setns");
+  return tap;
+}
+
+static int port_of(const unsigned char* mac) {
+  for (int i = 0; i < known; ++i)
+    if (memcmp(macs[i].mac, mac, 6) == 0) return macs[i].port;
+  return -1;
+}
+
+/* A full queue drops, as a switch does. */
+static void put(int from, int to, const unsigned char* data, int bytes, double at) {
+  struct queue* q = queues[from][to];
+  if (q == NULL) q = queues[from][to] = calloc(1, sizeof *q);
+  if (q == NULL || q->tail - q->head == kQueue) return;
+  const unsigned slot = q->tail++ % kQueue;
+  q->frames[slot].due = at + late[from][to];
+  q->frames[slot].bytes = bytes;
+  memcpy(q->frames[slot].data, data, (size_t)bytes);
+}
+
+static void take(int from, double at) {
+  unsigned char frame[kFrame];
+  for (int n = 0; n < 64; ++n) {
+    const ssize_t bytes = read(taps[from], frame, sizeof frame);
+    if (bytes < 14) return;
+    if (port_of(frame + 6) < 0 && known < kMacs) {
+      memcpy(macs[known].mac, frame + 6, 6);
+      macs[known++].port = from;
+    }
+    const int to = port_of(frame);
+    for (int p = 0; p < ports; ++p)
+      if (p != from && (to < 0 || to == p)) put(from, p, frame, (int)bytes, at);
+  }
+}
+
+/* What is due goes out; when the next is. */
+static double give(double at) {
+  double next = at + 1;
+  for (int from = 0; from < ports; ++from)
+    for (int to = 0; to < ports; ++to) {
+      struct queue* q = queues[from][to];
+      for (; q != NULL && q->head != q->tail && q->frames[q->head % kQueue].due <= at; ++q->head)
+        (void)!write(taps[to], q->frames[q->head % kQueue].data, (size_t)q->frames[q->head % kQueue].bytes);
+      if (q != NULL && q->head != q->tail && q->frames[q->head % kQueue].due < next) next = q->frames[q->head % kQueue].due;
+    }
+  return next;
+}
+
+int main(int argc, char** argv) {
+  int first = 2;
+  while (first < argc && strcmp(argv[first], ":") != 0) ++first;
+  ports = argc - first - 1;
+  if (argc < 4 || ports < 2 || ports > kPorts) return 2;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_TIMERSLACK, 1);
+  const struct sched_param soon = {.sched_priority = 1};
+  sched_setscheduler(0, SCHED_FIFO, &soon); /* a switch waits for no CPU; without the right to it, it is later now and then */
+  const int home = open("/proc/self/ns/net", O_RDONLY);
+  for (int p = 0; p < ports; ++p) taps[p] = tap_of(atoi(argv[first + 1 + p]), home);
+  for (int a = 0; a < ports - 1; ++a)
+    for (int b = 0; b < ports - 1; ++b) {
+      late[a][b] = atof(argv[1]) * 1e-6;
+      for (int i = 2; i < first; ++i) {
+        char x[8], y[8];
+        double extra;
+        if (sscanf(argv[i], "%7[0-9*]-%7[0-9*]=%lf", x, y, &extra) != 3) return 2;
+        const int straight = (*x == '*' || atoi(x) == a + 1) && (*y == '*' || atoi(y) == b + 1);
+        const int back = (*x == '*' || atoi(x) == b + 1) && (*y == '*' || atoi(y) == a + 1);
+        if (straight || back) late[a][b] += extra * 1e-6;
+      }
+    }
+  puts("ready");
+  fflush(stdout);
+  struct pollfd polled[kPorts];
+  for (int p = 0; p < ports; ++p) polled[p] = (struct pollfd){.fd = taps[p], .events = POLLIN};
+  for (;;) {
+    const double at = now(), wait = give(at) - at;
+    const struct timespec limit = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
+    if (ppoll(polled, (nfds_t)ports, &limit, NULL) <= 0) continue;
+    const double came = now();
+    for (int p = 0; p < ports; ++p)
+      if (polled[p].revents & POLLIN) take(p, came);
+  }
+}
