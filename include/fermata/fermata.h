@@ -207,7 +207,7 @@ FERMATA_API int fermata_test(fermata_member* member);
  * fermata_barrier match any. The team stays usable. Needs config.tagged, else UNSUPPORTED. */
 FERMATA_API int fermata_barrier_tagged(fermata_member* member, uint32_t tag);
 
-/* Up to 56 bytes ride on the signals' lines; more goes as below. in == out is allowed. Every member gets the bitwise same
+/* Up to 56 bytes ride on the signals' lines, and may overlap; more goes as below. in == out is allowed. Every member gets the bitwise same
  * result, and the same on every run of a plan. Operators on types that they are not defined for: ARGUMENT. */
 FERMATA_API int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
 /* The result is written at root only; out may be NULL elsewhere. Others return when their part is on its way. */
@@ -224,7 +224,7 @@ FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t byt
  * scatter, allgather, alltoall or reduce_scatter have at most 56 bytes together, they ride on the lines of a broadcast or an allreduce. */
 
 /* Instead of `in`: the input is where the output goes: out itself, or for gather's root and allgather this member's block of out; for
- * scatter's root, instead of `out`: its own block stays where it is. */
+ * scatter's root, instead of `out`: its own block stays where it is. Where there is no such place: ARGUMENT. */
 #define FERMATA_IN_PLACE ((void*)-1)
 
 /* in: count elements; out: at the root P x count, by rank; elsewhere not looked at. */
@@ -275,7 +275,7 @@ typedef struct fermata_operation {
   int op;                          /* enum fermata_op; not looked at if fold is not NULL */
   int root;
   int irregular;                   /* not 0, at all members: blocks differ in size, as with the v functions */
-  const size_t* in_counts;         /* as the v functions take them, where they do; else NULL */
+  const size_t* in_counts;         /* as the v functions take them; not looked at where they take none, NULL if irregular is 0 */
   const size_t* in_displacements;
   const size_t* out_counts;
   const size_t* out_displacements;
@@ -314,7 +314,8 @@ FERMATA_API int fermata_request_wait_any(fermata_request* const* requests, size_
 FERMATA_API int fermata_request_test_any(fermata_request* const* requests, size_t count, size_t* index);
 /* Other buffers for the next start, of the same geometry; not while it is active. */
 FERMATA_API int fermata_request_reset(fermata_request* request, const void* in, void* out);
-/* Called whenever it is over, in the thread that makes progress. May start requests, this one too, and reset it first; may not wait. */
+/* Called whenever it is over, in the thread that makes progress. May start requests, this one too, and reset it first, or free it if
+ * nobody waits for it; may not wait (requests and calls on blocks of its member are BUSY). */
 typedef void (*fermata_callback)(fermata_request* request, int status, void* user);
 FERMATA_API int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user);
 FERMATA_API int fermata_request_free(fermata_request* request);             /* BUSY while it is active */

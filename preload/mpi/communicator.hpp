@@ -32,6 +32,7 @@ struct alignas(64) State {
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
+  std::uint32_t pass = 0, passed = 0;  // begun ones of which it isn't looked whether they are over at once, and were not yet
   State* next_active = nullptr;  // of those with any
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }

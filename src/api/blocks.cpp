@@ -117,14 +117,16 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   c.irregular = o.irregular != 0;
   const bool may_differ = c.kind == Kind::kGather || c.kind == Kind::kScatter || c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather;
   if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
-  if (!c.irregular && (o.in_counts != nullptr || o.out_counts != nullptr)) return fail(Status::kArgument, "counts without irregular");
-  const bool counts_in = c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root);
-  const bool counts_out = c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root);
-  if (c.irregular && ((counts_in && o.in_counts == nullptr) || (counts_out && o.out_counts == nullptr)))
+  const bool given = o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr || o.out_displacements != nullptr;
+  if (!c.irregular && given) return fail(Status::kArgument, "counts or displacements without irregular");
+  c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root));
+  c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root));
+  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
     return fail(Status::kArgument, "%s", kNullHandle);
   c.largest = o.count;
-  for (const auto& [counts, displacements] : {std::pair{o.in_counts, o.in_displacements}, std::pair{o.out_counts, o.out_displacements}}) {
-    if (counts == nullptr) continue;
+  for (const auto& [used, counts, displacements] : {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
+                                                    std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
+    if (!used) continue;
     const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
     if (bad != FERMATA_OK) return bad;
   }
@@ -132,6 +134,11 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
   if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return fail(Status::kArgument, "%s", kNullHandle);
+  // Others have no output, or none that they must give.
+  const bool scatters = c.kind == Kind::kScatter;
+  const bool bare = scatters || (c.kind == Kind::kGather && !root) || (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));
+  const bool nowhere = (reads && bare && o.in == FERMATA_IN_PLACE) || (writes && !(scatters && root) && o.out == FERMATA_IN_PLACE);
+  if (c.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
   if (reads && writes && overlaps(member, o, c, root))
     return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
   return FERMATA_OK;
@@ -162,10 +169,12 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const std::size_t rank = r.member->member->rank();
   // Of an allgather the counts say this member's own, too.
   const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[rank] : o.count;
-  call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, o.in_counts,
-                displacements_of(o.in_counts, o.in_displacements, members, r.in_displacements)};
-  call.output = {static_cast<std::byte*>(o.out), o.count, o.out_counts,
-                 displacements_of(o.out_counts, o.out_displacements, members, r.out_displacements)};
+  const size_t* const in_counts = c.counts_in ? o.in_counts : nullptr;
+  const size_t* const out_counts = c.counts_out ? o.out_counts : nullptr;
+  call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, in_counts,
+                displacements_of(in_counts, c.counts_in ? o.in_displacements : nullptr, members, r.in_displacements)};
+  call.output = {static_cast<std::byte*>(o.out), o.count, out_counts,
+                 displacements_of(out_counts, c.counts_out ? o.out_displacements : nullptr, members, r.out_displacements)};
   const auto own = [&](const BlockBuffer& b) {
     return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
   };
@@ -219,8 +228,18 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
 
 void over(exec::BlockRequest* core, void* context) {
   auto* r = static_cast<fermata_request*>(context);
-  if (r->callback != nullptr) r->callback(r, static_cast<int>(core->status), r->callback_user);
-  if (r->chain != nullptr) go_on(*r->chain, core->status);
+  const Status status = core->status;
+  Chain* const chain = r->chain;  // the callback may free the request, if it is no link
+  if (r->callback != nullptr) r->callback(r, static_cast<int>(status), r->callback_user);
+  if (chain != nullptr) go_on(*chain, status);
+}
+
+// Between processes. What others send by address is taken in any case.
+void lend_blocks(Blocks& blocks, const exec::Team& team) {
+  blocks.bounce.reset(new std::byte[exec::kBounce]);
+  BlockKnowledge known;
+  if (os::must_lend()) blocks.lent = Direct::from(kLog2LentFrom);
+  else if (unpack_knowledge(team, &known)) blocks.lent = known.model.bytes.direct;
 }
 
 exec::Call call_of(const Checked& c, const fermata_operation& o) {
@@ -254,7 +273,8 @@ void fill(fermata_request& r) {
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
-    if (call.bounce != nullptr) call.lent_from = folds(c.kind) ? kLentToFoldFrom : kLentFrom;
+    const auto& lent = r.member->blocks->lent.of(folds(c.kind));
+    std::copy(std::begin(lent), std::end(lent), call.lent);
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
@@ -285,7 +305,7 @@ Blocks::Key key_of(const Checked& c, std::int32_t root) {
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
-    if (member->member->team().shared() && os::may_lend()) member->blocks->bounce.reset(new std::byte[exec::kBounce]);
+    if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
     member->member->set_review(exec::kNoReview);  // requests refer to this team's memory: its members stay where they are
   }
   return *member->blocks;

@@ -21,6 +21,7 @@ struct Checked {
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   bool irregular = false;
+  bool counts_in = false, counts_out = false;  // this member's side has blocks of different sizes
   OpTraits traits;
 };
 
@@ -79,6 +80,7 @@ struct Blocks {
   std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
   Plain last;                              // call is prepared for it
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
+  Direct lent;                             // and which
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
   std::uint64_t told[2] = {};              // by rank 0, of slots: where, and how large a piece
 };

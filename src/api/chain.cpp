@@ -11,6 +11,7 @@ namespace fermata::api {
 namespace {
 
 Status begin(fermata_request& link) {
+  if (check_request(&link) != FERMATA_OK) return Status::kBroken;  // its member has left: that of a sub-team, for one
   try {
     fill(link);
   } catch (const std::bad_alloc&) {
@@ -46,6 +47,8 @@ void go_on(Chain& chain, Status status) {
 
 int start_chain(fermata_request& request) {
   Chain& chain = *request.links;
+  for (const auto& link : chain.links)
+    if (const int bad = check_request(link.get()); bad != FERMATA_OK) return bad;
   chain.next = 1;
   request.core.active = true;
   chain.stepping = true;
@@ -63,6 +66,7 @@ int start_chain(fermata_request& request) {
 int reset_chain(fermata_request& request, const void* in, void* out) {
   fermata_request& first = *request.links->links.front();
   fermata_request& last = *request.links->links.back();
+  if (const int bad = check_request(&last); bad != FERMATA_OK) return bad;
   fermata_operation begins = first.given;
   begins.in = in;
   if (&first == &last) begins.out = out;

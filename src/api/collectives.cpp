@@ -15,6 +15,8 @@ namespace {
 }
 [[gnu::noinline, gnu::cold]] int null_handle() { return api::fail(Status::kArgument, "%s", api::kNullHandle); }
 
+[[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
+
 [[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {
   return api::guarded([&] { return api::review(member); });
 }
@@ -66,6 +68,7 @@ inline bool data_ok(size_t count, int type, int op) {
   if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
   if (!data_ok(count, type, op)) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_ALLREDUCE, type, op, 0, in, out, count});
+  if (out == FERMATA_IN_PLACE && count != 0) [[unlikely]] return nowhere();
   if (in == FERMATA_IN_PLACE) in = out;
   const auto n = static_cast<std::uint32_t>(count);
   return answer_and_review(member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
@@ -115,6 +118,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   const bool gives = !broadcasts || root;
   const bool gets = broadcasts ? !root : !reduces || root;
   if (o.count != 0 && ((gives && in == nullptr) || (gets && out == nullptr))) return null_handle();
+  if (o.count != 0 && ((gives && in == FERMATA_IN_PLACE) || (gets && out == FERMATA_IN_PLACE))) return nowhere();
   fermata::exec::Call call;
   call.kind = static_cast<fermata::Kind>(o.collective);
   call.type = static_cast<std::uint8_t>(broadcasts ? 0 : o.type);
@@ -147,7 +151,7 @@ int fermata_resume(fermata_member* member) {
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   // One test for two null pointers; two that have no bit in common only take the longer way.
   const bool may_be_null = (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
-  if (member == nullptr || may_be_null) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
+  if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
   if (member->member->repeats(member->openings, count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
     return answer_and_review(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
@@ -158,8 +162,11 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
   if (!data_ok(count, type, op)) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
+  const bool is_root = static_cast<unsigned>(root) == member->member->rank();
+  if (is_root && out == nullptr && count != 0) [[unlikely]] return null_handle();
   if (in == FERMATA_IN_PLACE) in = out;
-  if (static_cast<unsigned>(root) == member->member->rank() && out == nullptr && count != 0) [[unlikely]] return null_handle();
+  const bool bare = in == nullptr || in == FERMATA_IN_PLACE || (is_root && out == FERMATA_IN_PLACE);
+  if (bare && count != 0) [[unlikely]] return nowhere();
   const auto n = static_cast<std::uint32_t>(count);
   const auto to = static_cast<std::uint32_t>(root);
   return answer_and_review(member, member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to));
@@ -168,6 +175,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
   if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]] return null_handle();
   if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  if (data == FERMATA_IN_PLACE && bytes != 0) [[unlikely]] return nowhere();
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   const auto from = static_cast<std::uint32_t>(root);

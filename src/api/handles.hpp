@@ -71,6 +71,7 @@ int fail(const Error& error);
 int member_status(const fermata_member* member, Status status);
 
 inline constexpr const char* kNullHandle = "a required pointer is NULL";
+inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
 
 // Runs a function that may throw; what it throws becomes a status.
 template <class F>

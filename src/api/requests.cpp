@@ -151,7 +151,8 @@ int fermata_request_start(fermata_request* request) {
   if (request->links != nullptr) return start_chain(*request);
   return guarded([&] {
     fill(*request);
-    return answer(request->member, request->member->member->begin(&request->core));
+    const fermata_member* const member = request->member;  // a callback may free the request
+    return answer(member, member->member->begin(&request->core));
   });
 }
 

@@ -12,18 +12,20 @@ namespace {
 using exec::Channel;
 
 constexpr std::size_t kFew = 16;
+constexpr std::size_t kShare = 4;  // no operation's pieces need be so long that it takes more than this part of the heap
 
 std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
 }
 
-// The same piece size at all members: what the largest block of a regular operation needs, else the most.
-std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled) {
-  std::size_t most = exec::kMostPiece;
+// The same piece size at all members, whatever each has to move: what the largest block of a regular operation needs, else the most;
+// less where many pairs exchange blocks.
+std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::size_t heap_bytes) {
+  const std::size_t quarters = exec::kRingQuarters * std::max<std::size_t>(1, compiled.edges.size());
+  const std::size_t share = heap_bytes / kShare / quarters / exec::kRingLine * exec::kRingLine;
+  std::size_t most = std::min(exec::kMostPiece, std::max(share, c.element));
   if (!c.irregular) {
-    std::uint32_t pieces = UINT32_MAX;
-    for (const BlockTransfer& x : compiled.transfers) pieces = std::min(pieces, x.pieces);
-    const std::size_t elements = compiled.transfers.empty() ? 0 : (c.largest + pieces - 1) / pieces;
+    const std::size_t elements = (c.largest + compiled.pieces - 1) / compiled.pieces;
     most = std::min(most, elements * c.element);
   }
   return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
@@ -104,7 +106,7 @@ int take_slots(fermata_request& r) {
   exec::Member& m = *member->member;
   const Status ready = m.prepares(r.core.call);
   if (ready != Status::kOk) return answer(member, ready);
-  const std::size_t in_quarter = own_quarter(r.checked, *r.program);
+  const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().header().heap_bytes);
   const std::size_t rings = r.program->edges.size();
   // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
   std::uint64_t (&told)[2] = member->blocks->told;

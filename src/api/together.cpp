@@ -37,7 +37,7 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
   const void* in = plain.in;
-  if (all == 0 || plain.out == nullptr || in == nullptr) return false;
+  if (all == 0 || plain.out == nullptr || plain.out == FERMATA_IN_PLACE || in == nullptr) return false;
   const bool in_place = in == FERMATA_IN_PLACE;
   const std::uint32_t members = m.team().members(), rank = m.rank();
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;

@@ -74,14 +74,11 @@ struct BlockEdge {
 };
 
 // Bytes of a piece from which it is not copied into a slot but read where it lies. Between threads an address and its acknowledgement
-// cost two line moves: to copy so much costs more. Between processes it is a copy by the kernel, a call that looks up every page; to
-// fold it takes a copy here, too.
-inline constexpr std::size_t kDirectFrom = 2048;
-inline constexpr std::size_t kLentFrom = 16384;
-inline constexpr std::size_t kLentToFoldFrom = 32768;
-// From so many on, if the sender has nothing else to move meanwhile, through the ring again: two CPUs copy at the same time what neither
-// has in its cache, where the kernel's copy is one CPU's (8 MiB between two processes: 1.2 to 2.0 ms, 2.1 to 3.2 by the kernel).
-inline constexpr std::size_t kLentUpTo = std::size_t{4} << 20;
+// cost two line moves: to copy so much costs more. Between processes it is a copy by the kernel, a call that looks up every page, where
+// the ring lets both CPUs copy at the same time; which sizes that is for is measured (cost_model.cpp), and none if it was not.
+inline constexpr int kLog2DirectFrom = 11;
+inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
+inline constexpr int kLog2LentFrom = 14;  // never less
 inline constexpr std::size_t kMostPiece = 16384;  // bytes of one that goes through a ring
 
 // One member's program. Transfers between two members happen in the same order at both.

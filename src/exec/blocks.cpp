@@ -193,7 +193,7 @@ bool BlockOperation::goes_direct(const BlockTransfer& x, const Work& w) const {
   Channel::End& end = *w.end;
   if (end.other == Where::kUnknown) end.other = call_.team == nullptr ? Where::kHere : call_.team->where_is(x.peer, call_.home);
   if (end.other == Where::kHere) return true;
-  return call_.lent_from != 0 && bytes >= call_.lent_from && !(w.alone && bytes >= kLentUpTo) && !end.refused;
+  return call_.lent[w.alone ? 1 : 0].has(bytes) && !end.refused;
 }
 
 BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {

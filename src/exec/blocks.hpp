@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "base/line.hpp"
+#include "base/sizes.hpp"
 #include "base/status.hpp"
 #include "exec/block_program.hpp"
 #include "exec/team.hpp"
@@ -99,7 +100,7 @@ struct BlockCall {
   void* context = nullptr;
   std::uint64_t tag = 0;       // of this call; 63 bits
   std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
-  std::size_t lent_from = 0;   // likewise to those of others; 0: never
+  Sizes lent[2];               // likewise to those of others: base/sizes.hpp
   const Team* team = nullptr;  // null: none; the members are driven by hand, in one process
   os::Lender home;             // this one; {} in a team of threads
   std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused

@@ -313,10 +313,14 @@ class Member {
     bool outer_;
   };
   friend class Crew;
+  // By this thread: in a callback, which may not wait, since nothing of this member's goes on meanwhile.
+  bool is_held() const {
+    // order: relaxed: this thread's own store, or one that says that it isn't this thread
+    return holder_.load(std::memory_order_relaxed) == Crew::self();
+  }
   // False: it does already.
   bool hold() {
-    // order: relaxed: this thread's own store, or one that says that it isn't this thread
-    if (holder_.load(std::memory_order_relaxed) == Crew::self()) return false;
+    if (is_held()) return false;
     if (!turn_.is_alone()) [[unlikely]] take_turn();
     holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see above
     return true;

@@ -17,9 +17,11 @@ void describe(const Call& call, char* text, std::size_t capacity) {
     if (n > 0 && at + static_cast<std::size_t>(n) < sizeof details) at += static_cast<std::size_t>(n);
   };
   constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};  // as enum Order, of 2 bits
-  if (folds(call.kind))
-    add("%s, %s%s, ", call.type < kTypeCount ? name_of(static_cast<Type>(call.type)) : "own type",
-        call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator", kOrders[call.order]);
+  // A broadcast is of bytes, unless it is made as data.
+  const auto type = static_cast<Type>(call.type);
+  const bool of_bytes = call.kind == Kind::kBarrier || (call.kind == Kind::kBroadcast && (type == Type{} || type == Type::kInt8));
+  if (!of_bytes) add("%s, ", call.type < kTypeCount ? name_of(type) : "own type");
+  if (folds(call.kind)) add("%s%s, ", call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator", kOrders[call.order]);
   if (call.irregular) add("%s", "blocks of different sizes");
   else if (call.bytes == Call::kMostBytes) add("%s", "16 GiB or more");
   else add("%llu bytes", static_cast<unsigned long long>(call.bytes));

@@ -174,6 +174,7 @@ void Member::give_turn() {
 }
 
 Status Member::execute(BlockRequest* request) {
+  if (is_held()) return Status::kBusy;
   Status status;
   {
     const Hold hold(*this);

@@ -319,6 +319,7 @@ Status Member::wait(What what) {
 Status Member::wait() { return wait(LineWait{*this}); }
 
 Status Member::wait_for_any(BlockRequest* const* requests, std::size_t count, bool several) {
+  if (is_held()) return Status::kBusy;
   const BlockWait what{*this, requests, count, several};
   if (what.advance(spins_)) return Status::kOk;
   const Status status = wait(what);

@@ -1,35 +1,26 @@
-// The contract of a transport between hosts: what a process needs in order to write a slot of a member on
-// another host. exec/ says what is written, a transport how it gets there; the member that awaits it spins on
-// its own memory in either case.
+// The contract of a transport between hosts: what a process needs in order to write a slot of a member on another host. exec/ says what is
+// written, a transport how it gets there; the member that awaits it spins on its own memory in either case.
 //
-//   - A line is a slot's new contents. Slots have the same offset in the segments of all hosts, so an address
-//   is a rank and an offset.
-//   - A write never waits. The line is copied, and what the transport cannot send at once it keeps. That is
-//   bounded by the plan: a sender
-//     writes a slot again only when its receiver has read it (schedule/verify.hpp), so of an edge as many
-//     lines are on their way at once as it has slots.
-//   - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that
-//   loses packets repeats them
-//     itself. Nobody above could: a collective's sender is often back in its program when its signal is lost,
-//     and of what was sent only the transport remembers anything.
-//   - Landing is a max-write: header and payload replace the slot's if the header is the greater one, by
-//   difference. So a line that comes
-//     twice, or behind a later one of its slot, does no harm, and no transport need keep order or look for
-//     repeats.
-//   - Payload before header: who sees the header sees the payload. A transport whose writes become visible in
-//   smaller pieces than a line
-//     (ordered_bytes of a remote store) sends the header behind the payload, with a flush between; land()
-//     does so by itself. That is known where the transport is written, so nobody above asks for it.
-//   - What the writer's thread knew before write(), it may have learned from others, is visible to who sees
-//   the header: a collective is
-//     the point of coherency. Queues between threads hand it on by their locks; a system call or a doorbell
-//     of a network card is at least a full fence.
-//   - Only progress() moves anything, and what was written before goes on moving in it. Whoever waits calls
-//   it again and again.
+//   - A line is a slot's new contents. Slots have the same offset in the segments of all hosts, so an address is a rank and an offset.
+//   - A write never waits. The line is copied, and what the transport cannot send at once it keeps. That is bounded by the plan: a sender
+//     writes a slot again only when its receiver has read it (schedule/verify.hpp), so of an edge as many lines are on their way at once
+//     as it has slots.
+//   - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that loses packets repeats them
+//     itself. Nobody above could: a collective's sender is often back in its program when its signal is lost, and of what was sent only
+//     the transport remembers anything.
+//   - Landing is a max-write: header and payload replace the slot's if the header is the greater one, by difference. So a line that comes
+//     twice, or behind a later one of its slot, does no harm, and no transport need keep order or look for repeats.
+//   - Payload before header: who sees the header sees the payload. A transport whose writes become visible in smaller pieces than a line
+//     (ordered_bytes of a remote store) sends the header behind the payload, with a flush between; land() does so by itself. That is
+//     known where the transport is written, so nobody above asks for it.
+//   - What the writer's thread knew before write(), it may have learned from others, is visible to who sees the header: a collective is
+//     the point of coherency. Queues between threads hand it on by their locks; a system call or a doorbell of a network card is at least
+//     a full fence.
+//   - Only progress() moves anything, and what was written before goes on moving in it. Whoever waits calls it again and again.
 //
-// Any thread of the process may call any of these at any time; land() is called by one thread of a process at
-// a time. A table of functions, since the run-time parts have no C++ run-time library, and since transports
-// come in libraries of their own (include/fermata/hosts.h has the same in C; src/api compares the two).
+// Any thread of the process may call any of these at any time; land() is called by one thread of a process at a time. A table of
+// functions, since the run-time parts have no C++ run-time library, and since transports come in libraries of their own
+// (include/fermata/hosts.h has the same in C; src/api compares the two).
 #ifndef FERMATA_NET_NET_HPP
 #define FERMATA_NET_NET_HPP
 
@@ -54,8 +45,7 @@ static_assert(sizeof(Line) == 80 && std::is_trivially_copyable_v<Line>);
 struct Window {
   std::byte* base = nullptr;  // for transports that write there by themselves
   std::size_t bytes = 0;
-  void (*land)(void* team,
-               const Line* line) = nullptr;  // for all others: the max-write, and who sleeps for it is woken
+  void (*land)(void* team, const Line* line) = nullptr;  // for all others: the max-write, and who sleeps for it is woken
   void* team = nullptr;
 };
 
@@ -67,8 +57,8 @@ struct Port {
   std::int32_t (*open)(void* self, const Window* window) = nullptr;
   void (*write)(void* self, const Line* line) = nullptr;
   void (*progress)(void* self) = nullptr;
-  // Nothing of that rank's process will come any more: it has closed its port, died, or not answered for too
-  // long. What came before is in the slots.
+  // Nothing of that rank's process will come any more: it has closed its port, died, or not answered for too long. What came before is in
+  // the slots.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
   // Waits until what was written needs nobody here any more, and will land before what is written from now on; for at most so many ns.
   void (*flush)(void* self, std::int64_t most_ns) = nullptr;

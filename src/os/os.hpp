@@ -124,7 +124,8 @@ struct Lender {
   std::uint32_t process = 0;
   bool operator==(const Lender&) const = default;
 };
-bool may_lend();  // false: the environment's FERMATA_CMA=0
+bool may_lend();   // false: the environment's FERMATA_CMA=0
+bool must_lend();  // true: FERMATA_CMA=1: wherever it is permitted, faster or not
 Lender lend();    // this process
 // False: not permitted, or it is gone, or another one; then `mine` holds anything.
 bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);

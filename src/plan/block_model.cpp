@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x4c444d46;  // "FMDL"
+constexpr std::uint32_t kMagic = 0x32444d46;  // "FMD2"
 constexpr std::size_t kMostClasses = 256;     // one byte a pair
 
 struct Costs {

@@ -356,6 +356,7 @@ class BlockCompiler {
       out.transfers.insert(out.transfers.end(), list.begin(), list.end());
     }
     out.edges = std::move(edges_);
+    out.pieces = pieces_;
     BlockProgram& p = out.program;
     p.kind = s_.kind;
     p.members = unsigned_of(s_.members);

@@ -27,6 +27,7 @@ struct CompiledBlocks {
   std::vector<BlockStage> stages;
   std::vector<BlockTransfer> transfers;
   std::vector<BlockEdge> edges;
+  std::uint32_t pieces = 1;  // that a block is cut into, at all members
   BlockProgram program;
 };
 

@@ -1,6 +1,7 @@
 // What a placement costs, out of a profile: rows for each rank's CPU; typical values where a rank has no CPU.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -189,6 +190,41 @@ double bytes_together(const Profile& profile, std::int32_t members) {
   return best == nullptr ? 0 : best->byte_ns;
 }
 
+// Where the kernel's copy was measured to be faster than the ring. A fold takes one more copy of it, to a place of one's own.
+Direct lent_sizes(const Profile& profile) {
+  Direct out;
+  std::int64_t most = 0;
+  for (const BlockWay& ring : profile.blocks) most = std::max(most, ring.bytes);
+  for (const BlockWay& ring : profile.blocks) {
+    if (ring.way != "ring") continue;
+    for (const BlockWay& lent : profile.blocks) {
+      if (lent.way == ring.way || lent.both != ring.both || lent.bytes != ring.bytes) continue;
+      const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
+      if (k < kLog2LentFrom) continue;
+      // Sizes were measured at every other power of two; the last stands for all beyond.
+      const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
+      const int alone = ring.both ? 0 : 1;
+      if (lent.ns < ring.ns) out.moved[alone].bits |= sizes.bits;
+      if (lent.ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns) out.folded[alone].bits |= sizes.bits;
+    }
+  }
+  return out;
+}
+
+// Up to the longest block whose bytes cost at most a twentieth more than the cheapest; beyond, what those of the longest cost.
+void fill_beyond(ByteCosts& c, const Profile& profile) {
+  constexpr double kAlike = 1.05;
+  std::map<std::int64_t, double> byte;  // by size
+  for (const BlockWay& b : profile.blocks)
+    if (b.way == "ring" && b.both && b.ns > 0) byte[b.bytes] = b.ns / static_cast<double>(b.bytes);
+  if (byte.empty()) return;
+  const double least = std::min_element(byte.begin(), byte.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+  const auto last = std::find_if(byte.rbegin(), byte.rend(), [&](const auto& b) { return b.second <= kAlike * least; });
+  if (last == byte.rbegin()) return;
+  c.cached = static_cast<double>(last->first);
+  c.beyond = byte.rbegin()->second / least;
+}
+
 void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   ByteCosts& c = model.bytes;
   const double fold = profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
@@ -196,18 +232,15 @@ void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   c.chunk = kChunk;
   c.fold = fold;
   c.together = bytes_together(profile, key.members);
+  fill_beyond(c, profile);
   if (key.engine == Engine::kThreads) {
-    c.direct_from = c.direct_fold_from = static_cast<double>(kDirectFrom);
+    c.direct = Direct::from(kLog2DirectFrom);
     c.direct_once = profile.engine == "threads" ? profile.direct_ns : 0;
     c.direct_fold = c.fold;
     return;
   }
-  // A profile of processes that has copies and no direct reading says that it is forbidden.
-  const bool measured = profile.engine == "processes" && profile.g.n > 0;
-  if (measured && profile.g_direct.n == 0) return;
-  c.direct_from = static_cast<double>(kLentFrom);
-  c.direct_fold_from = static_cast<double>(kLentToFoldFrom);
-  c.direct_once = measured ? profile.direct_ns : kUnknownLending;
+  c.direct = lent_sizes(profile);
+  c.direct_once = profile.engine == "processes" ? profile.direct_ns : kUnknownLending;
   c.direct_fold = own_byte(profile) + fold;  // the kernel copies to a place of one's own, which is folded
 }
 

@@ -86,6 +86,20 @@ void read_lists(Profile& p, ObjectReader& reader) {
   }
 }
 
+void read_blocks(Profile& p, std::int64_t version, ObjectReader& reader) {
+  const JsonNode* blocks = reader.array("blocks");
+  if (blocks == nullptr) return;
+  if (version < 4) reader.complain(*blocks, "'blocks' belongs to version 4");
+  for (const JsonNode& item : blocks->items) {
+    ObjectReader inner(item, "blocks");
+    inner.only({"way", "both", "bytes", "ns"});
+    BlockWay b{inner.text("way"), inner.flag("both", false), inner.integer("bytes", 1, 1LL << 40), inner.number("ns", 0, kMaxNs)};
+    if (inner.ok() && b.way != "ring" && b.way != "lent") inner.complain(item, "'way' must be ring or lent");
+    p.blocks.push_back(std::move(b));
+    reader.take_over(inner);
+  }
+}
+
 // Since version 2: g; since version 3: the rest.
 void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   if (const JsonNode* g = reader.array("g")) {
@@ -179,7 +193,7 @@ std::string indented(const std::string& text) {
 
 std::string to_json(const Profile& p) {
   const bool more = p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
-  const char* version = more ? "3" : p.g.n > 0 ? "2" : "1";
+  const char* version = !p.blocks.empty() ? "4" : more ? "3" : p.g.n > 0 ? "2" : "1";
   std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
@@ -203,6 +217,12 @@ std::string to_json(const Profile& p) {
     write_list(out, "domains", p.domains, false, [](const DomainBytes& d) {
       return std::string("{\"level\": \"") + name_of(d.level) + "\", \"cpus\": " + std::to_string(d.cpus) +
              ", \"byte_ns\": " + json_number(d.byte_ns) + "}";
+    });
+  }
+  if (!p.blocks.empty()) {
+    write_list(out, "blocks", p.blocks, false, [](const BlockWay& b) {
+      return "{\"way\": " + json_string(b.way) + ", \"both\": " + (b.both ? "true" : "false") + ", \"bytes\": " + std::to_string(b.bytes) +
+             ", \"ns\": " + json_number(b.ns) + "}";
     });
   }
   cost("one_way_ns", p.one_way_ns);
@@ -232,14 +252,14 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
-  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 3))
-    reader.complain(*root, "this is no fermata-profile of version 1, 2 or 3");
+  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 4))
+    reader.complain(*root, "this is no fermata-profile of version 1 to 4");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
                "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
-               "fold_byte_ns", "domains"});
+               "fold_byte_ns", "domains",    "blocks"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -266,6 +286,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   p.topology = *std::move(parsed);
   read_costs(p, *root, reader);
   read_bytes(p, version, reader);
+  read_blocks(p, version, reader);
   if (!reader.ok()) return reader.error();
   return p;
 }

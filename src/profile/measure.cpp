@@ -204,6 +204,9 @@ class Measurement {
     p_.layouts = measure_layouts(a, b, p_.topology.line_bytes, processes, 2 * seconds);
     for (LayoutCost& layout : p_.layouts) layout.period_ns = rounded(layout.period_ns);
     advance(2 * seconds, "layouts");
+    p_.blocks = measure_blocks(a, b, 3 * seconds);
+    for (BlockWay& block : p_.blocks) block.ns = rounded(block.ns);
+    advance(3 * seconds, "blocks between processes");
     measure_tears();
   }
 

@@ -37,6 +37,9 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
 // ns per byte that any of these CPUs has read, when all read each other at once; 0 if it could not be had.
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
+// Of blocks between two processes; none: it could not be had. Without those that are lent where that is not permitted.
+std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
+
 struct ManyCost {
   double awaited = 0, reader = 0;
   bool estimated = false;  // fewer than three CPUs: taken from one sender's further lines

@@ -60,7 +60,7 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
     for (std::size_t i = 0; i < pairs.size(); ++i)
       if (plan.pairs.size() <= kBytePairs || i < kPairsPerLevel) plan.byte_pairs.push_back(pairs[i]);
   const double count = std::max<double>(1, static_cast<double>(plan.pairs.size()));
-  const double extras = rows(topology) > 1 ? 9 + 4 * static_cast<double>(plan.representatives.size()) : 2;
+  const double extras = rows(topology) > 1 ? 12 + 4 * static_cast<double>(plan.representatives.size()) : 2;
   const double each = std::min(options.seconds_per_pair, kPairsBudget / count);
   plan.rounds = std::clamp(static_cast<int>(each / kLeastEach), 1, kMostRounds);
   plan.each = each / plan.rounds;

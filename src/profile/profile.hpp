@@ -46,6 +46,15 @@ struct DomainBytes {
   bool operator==(const DomainBytes&) const = default;
 };
 
+// What a block takes from one process to another between the nearest pair, ns.
+struct BlockWay {
+  std::string way;    // "ring": through shared memory; "lent": copied by the kernel from where it lies
+  bool both = false;  // while another one goes the other way
+  std::int64_t bytes = 0;
+  double ns = 0;
+  bool operator==(const BlockWay&) const = default;
+};
+
 struct Citation {  // published machines: where a value comes from
   std::string field;
   std::string source;     // paper, table or figure
@@ -67,6 +76,7 @@ struct Profile {
   double direct_ns = 0;     // of each direct reading, beyond its signal and its bytes: for processes the system call
   double fold_byte_ns = 0;  // two operands and a result, in one's own cache
   std::vector<DomainBytes> domains;
+  std::vector<BlockWay> blocks;
   double one_way_ns = 0;    // nearest pair's one-way line latency (half a ping-pong)
   double awaited_ns = 0;    // each further awaited slot from different senders
   double reader_ns = 0;     // each further reader of a published line
@@ -97,7 +107,7 @@ Profile estimate_profile(const Topology& topology);
 double byte_ns(const Profile& profile, const Matrix& g, std::int32_t row_a, std::int32_t row_b);
 double default_byte_ns(Level level);
 
-std::string to_json(const Profile& profile);                 // version 2 if it knows g, 3 if it knows more of bytes, else 1
+std::string to_json(const Profile& profile);                 // the least version that holds all it knows
 Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason
 std::string heat_map(const Profile& profile);                // of L, for a terminal
 std::string byte_heat_map(const Profile& profile);           // of G; empty if none is known

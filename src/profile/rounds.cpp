@@ -103,6 +103,8 @@ Profile combined(const std::vector<Profile>& rounds) {
         [](const LayoutCost& a, const LayoutCost& b) { return a.layout == b.layout; }, rounded);
   merge(out.domains, rounds, &Profile::domains, &DomainBytes::byte_ns,
         [](const DomainBytes& a, const DomainBytes& b) { return a.level == b.level && a.cpus == b.cpus; }, rounded_byte);
+  merge(out.blocks, rounds, &Profile::blocks, &BlockWay::ns,
+        [](const BlockWay& a, const BlockWay& b) { return a.way == b.way && a.both == b.both && a.bytes == b.bytes; }, rounded);
   add_up(out.tearing, rounds);
   collect_remarks(out, rounds);
   return out;

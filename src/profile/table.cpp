@@ -135,6 +135,14 @@ std::string to_table(const Profile& p) {
   if (p.fold_byte_ns > 0) out += line("a byte folded in one's own cache", byte_text(p.fold_byte_ns));
   for (const DomainBytes& d : p.domains)
     out += line("a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other", byte_text(d.byte_ns));
+  for (const BlockWay& ring : p.blocks) {
+    if (ring.way != "ring") continue;
+    const auto lent = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
+      return b.way != ring.way && b.both == ring.both && b.bytes == ring.bytes;
+    });
+    out += line(std::to_string(ring.bytes) + " bytes between processes" + (ring.both ? ", both ways" : ""),
+                ns(ring.ns) + " by ring" + (lent != p.blocks.end() ? ", " + ns(lent->ns) + " by kernel" : ""));
+  }
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
                 tearing_text(t));

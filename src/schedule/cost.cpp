@@ -55,6 +55,7 @@ class Simulation {
   void send(const Transfer& t, std::int64_t chunks);
   Bulk bulk_of(const Transfer& t, std::int64_t chunks) const;
   void find_exchanges(const Stage& stage);
+  void count_moves(const Stage& stage);
   void lay_out(std::size_t stage);
   void collect(const Stage& stage);
   void add_all(std::int32_t stage);
@@ -75,7 +76,8 @@ class Simulation {
   const Layouts& layouts_;
   const bool keep_path_;
   const double chunk_bytes_;
-  bool direct_;
+  bool direct_[2];                    // [1]: what a member sends that moves nothing else in the stage
+  std::vector<std::int32_t> moving_;  // where they differ, per member: with how many it exchanges in this stage
   bool published_ = false, packed_ = false;  // this stage's lines
   double factor_ = 1;
   double one_way_factor_;  // of a packed signal that nobody answers in its stage
@@ -128,8 +130,8 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       held_until_(s.vertices(), 0),
       sent_count_(s.vertices(), 0),
       incoming_(s.members) {
-  const double from = folds(s.kind) ? model.bytes.direct_fold_from : model.bytes.direct_from;
-  direct_ = from > 0 && chunk_bytes >= from;
+  const auto& direct = model.bytes.direct.of(folds(s.kind));
+  for (int alone = 0; alone < 2; ++alone) direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
   for (const Stage& stage : s.stages)
     for (const Transfer& t : stage.transfers)
       if (s.is_word(t.from) && !s.is_word(t.to)) polled_[s.word_of(t.from)] = true;
@@ -139,10 +141,10 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   if (chunks == 0 || chunk_bytes_ <= 0) return {};
   const ByteCosts& c = model_.bytes;
   const auto n = static_cast<double>(chunks);
-  const double bytes = n * chunk_bytes_, more = (n - 1) * c.chunk;
+  const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1), more = (n - 1) * c.chunk;
   const bool folded = t.action == Action::kCombine;
   if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
-  if (direct_)
+  if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0])
     return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) + n * c.direct_once + more, .held = true};
   const double g = model_.g_at(t.from, t.to);
   return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};
@@ -188,8 +190,21 @@ void Simulation::lay_out(std::size_t stage) {
             (packed_ ? one_way_factor_ : 1);
 }
 
+void Simulation::count_moves(const Stage& stage) {
+  moving_.assign(s_.vertices(), 0);
+  const Transfer* before = nullptr;
+  for (const Transfer& t : stage.transfers) {
+    const bool further = before != nullptr && before->from == t.from && before->to == t.to;
+    before = &t;
+    if (further || t.from == t.to) continue;
+    ++moving_[t.from];
+    ++moving_[t.to];
+  }
+}
+
 void Simulation::collect(const Stage& stage) {
   if (packed_) find_exchanges(stage);
+  if (direct_[0] != direct_[1]) count_moves(stage);
   const std::vector<Transfer>& list = stage.transfers;
   for (std::size_t i = 0, next = 0; i < list.size(); i = next) {
     const Transfer& t = list[i];

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sizes.hpp"
 #include "schedule/layout.hpp"
 #include "schedule/schedule.hpp"
 
@@ -14,13 +15,14 @@ namespace fermata {
 // How operations on blocks move their bytes (exec/blocks.hpp), beyond G. By default: copied in and out at the same time, folding is free.
 struct ByteCosts {
   double slot = 0;           // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
-  double direct_from = 0;    // bytes of a chunk from which it is read where it lies; 0: never
-  double direct_fold_from = 0;  // likewise in collectives that fold
+  Direct direct;             // sizes of a chunk that is read where it lies
   double direct_once = 0;    // ns of each such reading
   double fold = 0;           // ns per byte that is folded instead of copied
   double direct_fold = 0;    // likewise where it is read directly
   double fold_apart = 0;     // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
   double chunk = 0;          // ns of each further chunk of a message
+  double cached = 0;         // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
+  double beyond = 1;
   double together = 0;       // ns per byte that all members read at once: what their memory gives
   bool operator==(const ByteCosts&) const = default;
 };

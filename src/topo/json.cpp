@@ -72,6 +72,9 @@ std::string topology_flaw(const Topology& t) {
       return where + "its NUMA node " + std::to_string(c.numa) + " lies in two hosts";
   }
   if (t.cpus.empty()) return "there are no CPUs";
+  for (const std::string* text : {&t.source, &t.model, &t.kernel, &t.shape})
+    for (const char c : *text)
+      if (static_cast<unsigned char>(c) < 32) return "a control character";  // which the text form could not hold
   return {};
 }
 

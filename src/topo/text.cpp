@@ -61,8 +61,6 @@ class TextReader {
   // Returns the complaint, empty if none.
   std::string read_line(std::string_view line) {
     if (ended_) return "more follows after 'end'";
-    for (const char c : line)
-      if (static_cast<unsigned char>(c) < 32) return "a control character";  // to_text() writes none
     if (line.compare(0, 4, "cpu ") == 0) return read_cpu(line, t.cpus.emplace_back());
     std::string_view value = line;
     const std::string_view key = take_word(value);
@@ -95,7 +93,7 @@ class TextReader {
       return "a line has 16 to 4096 bytes";
     if (key == "total" && (!whole(value, t.cpus_total) || t.cpus_total < 1 || t.cpus_total > kMaxId))
       return "1 to 65536 CPUs are expected";
-    if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus < 1e9)))
+    if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus <= 1e9)))
       return "a quota from 0 (none) to 1e9 CPUs is expected";
     return {};
   }

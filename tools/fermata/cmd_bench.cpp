@@ -14,6 +14,7 @@
 #include "bench/planning.hpp"
 #include "bench/report.hpp"
 #include "bench/session.hpp"
+#include "bench/teams.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 // In a collective's place.
 constexpr const char* kOverlap = "overlap";    // bench/overlap.hpp
 constexpr const char* kPlanning = "planning";  // bench/planning.hpp
+constexpr const char* kTeams = "teams";        // bench/teams.hpp
 
 struct Arguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
@@ -58,7 +60,7 @@ Kind kind_of(const std::string& name) {
 
 bench::Options options_from(const Arguments& a) {
   bench::Options o;
-  const bool plain = a.collective.empty() || a.collective == kPlanning;
+  const bool plain = a.collective.empty() || a.collective == kPlanning || a.collective == kTeams;
   o.collective = plain ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
   o.members = numbers("-n", a.members);
   o.bytes = numbers("--bytes", a.bytes);
@@ -190,10 +192,22 @@ void planning(const bench::Options& options, const Arguments& a) {
   file.write(json);
 }
 
+void teams(const bench::Options& options, const Arguments& a) {
+  ResultFile file(a.json);
+  const auto rows = bench::run_teams(options.engines, options.members, options.seconds, options.progress);
+  end_progress();
+  if (!rows) throw CommandError(rows.error().message);
+  fmt::print("{}", bench::teams_table(*rows));
+  nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
+  json["teams"] = bench::teams_json(*rows);
+  file.write(json);
+}
+
 void bench_command(const Arguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
   if (a.collective == kPlanning) return planning(options, a);
+  if (a.collective == kTeams) return teams(options, a);
   if (a.guidelines) return check_guidelines(options, a);
   a.collective == kOverlap ? overlap(options, a) : compare(options, a);
 }
@@ -206,7 +220,7 @@ void add_bench(CLI::App& app) {
   const auto a = std::make_shared<Arguments>();
   command->add_option("collective", a->collective,
                       collectives() + "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "
-                                      "what planning itself takes");
+                                      "what planning itself takes; teams: what it takes to make and to split them");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
   command

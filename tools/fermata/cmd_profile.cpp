@@ -47,9 +47,9 @@ class Progress {
   int last_ = -1;
 };
 
-// Of a budget in seconds for all: what comes once takes about as long as 17 pairs, and a pair's bytes half as long as its signals.
+// Of a budget in seconds for all: what comes once takes about as long as 20 pairs, and a pair's bytes half as long as its signals.
 double share_of(double seconds, std::size_t cpus) {
-  constexpr double kOnce = 17, kPair = 1.5;
+  constexpr double kOnce = 20, kPair = 1.5;
   const auto n = static_cast<double>(cpus);
   return seconds / (kPair * n * (n - 1) / 2 + kOnce);
 }

@@ -28,6 +28,11 @@ bool may_lend() {
   return text == nullptr || strcmp(text, "0") != 0;
 }
 
+bool must_lend() {
+  const char* text = getenv("FERMATA_CMA");
+  return text != nullptr && strcmp(text, "1") == 0;
+}
+
 Lender lend() {
   // order: relaxed: the word alone says all; whoever reads it through the kernel has the call's answer from before.
   std::uint64_t word = proof.load(std::memory_order_relaxed);

@@ -198,6 +198,8 @@ class Session {
       o.user = &m.arena.back();
       o.ordered = static_cast<int>(flags >> 7);
     }
+    if ((flags & 26) == 18) o.out = FERMATA_IN_PLACE;
+    if ((flags & 25) == 9) o.out = nullptr;
     if ((flags & 64) != 0) {
       for (std::size_t& c : m.counts) c = in_.byte();
       o.irregular = 1;
@@ -217,6 +219,7 @@ class Session {
   static void called_back(fermata_request* handle, int status, void* user) {
     auto& request = *static_cast<Request*>(user);
     if (status == FERMATA_PENDING) fail("a callback for a request that is not over", "");
+    if (fermata_request_wait(handle) != status) fail("a callback's status is not the request's", std::to_string(status));
     if (request.restarts-- > 0) check(fermata_request_start(handle), "start in a callback");
   }
 
@@ -247,11 +250,67 @@ class Session {
         if (status == FERMATA_OK || out != nullptr) fail("a rank was joined twice", "");
         return;
       }
+      case 47: return chain(m);
+      case 48: case 49: case 50: case 51: case 52: return on_blocks(m, in_.byte());
+      case 53: {
+        const fermata_operation o = operation(m);
+        return check(fermata_arrive_with(m.handle, &o), "arrive_with");
+      }
+      case 54: return split(m);
       default: {
         const fermata_operation o = operation(m);
         return check(fermata_execute(m.handle, &o), "execute");
       }
     }
+  }
+
+  // Each by its own function, which may ride on lines.
+  void on_blocks(Member& m, unsigned choice) {
+    const unsigned flags = in_.byte();
+    const std::size_t n = count(in_.byte());
+    const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)), root = static_cast<int>(in_.below(5)) - 1;
+    std::uint8_t* const middle = m.arena.data() + kArena / 2;
+    const void* const in = (flags & 3) == 3 ? FERMATA_IN_PLACE : (flags & 12) == 12 ? nullptr : static_cast<const void*>(m.arena.data());
+    void* const out = (flags & 48) == 48 ? FERMATA_IN_PLACE : (flags & 192) == 192 ? nullptr : middle;
+    for (std::size_t& c : m.counts) c = (flags + n) % 60;
+    const std::size_t* const c = m.counts.data();
+    switch (choice % 11) {
+      case 0: return check(fermata_gather(m.handle, in, out, n, type, root), "gather");
+      case 1: return check(fermata_scatter(m.handle, in, out, n, type, root), "scatter");
+      case 2: return check(fermata_allgather(m.handle, in, out, n, type), "allgather");
+      case 3: return check(fermata_reduce_scatter(m.handle, in, out, n, type, op), "reduce_scatter");
+      case 4: return check(fermata_alltoall(m.handle, in, out, n, type), "alltoall");
+      case 5: return check(fermata_scan(m.handle, in, out, n, type, op), "scan");
+      case 6: return check(fermata_exscan(m.handle, in, out, n, type, op), "exscan");
+      case 7: return check(fermata_gatherv(m.handle, in, c[0], out, c, nullptr, type, root), "gatherv");
+      case 8: return check(fermata_scatterv(m.handle, in, c, nullptr, out, c[0], type, root), "scatterv");
+      case 9: return check(fermata_allgatherv(m.handle, in, out, c, nullptr, type), "allgatherv");
+      default: return check(fermata_alltoallv(m.handle, in, c, nullptr, out, c, nullptr, type), "alltoallv");
+    }
+  }
+
+  // Of one or two requests, which are its own from then on.
+  void chain(Member& m) {
+    Request& first = request(m);
+    Request& second = request(m);
+    const std::size_t count = 1 + in_.below(2);
+    fermata_request* const links[] = {first.handle, second.handle};
+    fermata_request* made = nullptr;
+    const int status = fermata_chain(links, count, &made);
+    check(status, "chain");
+    if ((status == FERMATA_OK) != (made != nullptr)) fail("a chain that does not go with its status", std::to_string(status));
+    if (status != FERMATA_OK) return;
+    if (count == 2) second.handle = nullptr;
+    first.handle = made;
+  }
+
+  void split(Member& m) {
+    fermata_member* part = nullptr;
+    const int colour = static_cast<int>(in_.below(3)) - 1;
+    const int status = fermata_team_split(m.handle, colour, static_cast<int>(in_.below(3)), &part);
+    check(status, "split");
+    if (status != FERMATA_OK && part != nullptr) fail("a part of a team that was not split", std::to_string(status));
+    fermata_member_leave(part);
   }
 
   void on_line(Member& m, unsigned choice) {
@@ -302,6 +361,9 @@ class Session {
     std::array<fermata_request*, kMostRequests> handles{};
     std::transform(m.requests.begin(), m.requests.end(), handles.begin(), [](const Request& r) { return r.handle; });
     std::size_t index = 99;
+    check(fermata_request_test_any(handles.data(), handles.size(), &index), "test_any");
+    if (index != 99 && (index >= handles.size() || handles[index] == nullptr)) fail("test_any's index", std::to_string(index));
+    index = 99;
     const int status = any ? fermata_request_wait_any(handles.data(), handles.size(), &index)
                            : fermata_request_wait_all(handles.data(), handles.size());
     check(status, any ? "wait_any" : "wait_all");

@@ -62,8 +62,8 @@ void expect_over(std::vector<Ending>& all, int status) {
 
 // Member 0 starts many that member 1 never does; then end(member 0, team) gives them up.
 template <class End>
-void with_outstanding(End&& end) {
-  fermata_team* team = make_team(2, FERMATA_THREADS);
+void with_outstanding_of(int engine, End&& end) {
+  fermata_team* team = make_team(2, engine);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   std::vector<Ending> idle(kMany);
   fermata_member* other = nullptr;
@@ -82,6 +82,15 @@ void with_outstanding(End&& end) {
   fermata_member_leave(other);
   for (Ending& e : idle) EXPECT_EQ(fermata_request_free(e.request), FERMATA_OK);
   fermata_team_destroy(team);
+}
+
+// In a team of threads, and in one of processes, of which this one has both members.
+template <class End>
+void with_outstanding(End&& end) {
+  for (const int engine : {FERMATA_THREADS, FERMATA_PROCESSES}) {
+    with_outstanding_of(engine, end);
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(Cancel, AbortEndsAllThatIsOutstanding) {
@@ -130,6 +139,41 @@ TEST(Cancel, ATimeoutLeavesAllAsTheyWere) {
     EXPECT_EQ(fermata_request_wait(all.front().request), FERMATA_ERR_BROKEN);
     expect_over(all, FERMATA_ERR_BROKEN);
   });
+}
+
+// Rank 1 ends it: by an abort, by leaving, by exiting. The others' requests are over, each with an error, while they wait or only ask.
+int gives_up(fermata_team* team, int rank, int how) {
+  fermata_member* m = nullptr;
+  if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 90;
+  fermata_member_set_timeout(m, 20);
+  std::vector<Ending> all(kMany);
+  start_many(m, all, rank != 1);
+  if (rank == 1) {
+    usleep(10'000);
+    if (how == 0) fermata_team_abort(team);
+    if (how == 1) fermata_member_leave(m);
+    return 0;
+  }
+  int status = FERMATA_PENDING;
+  for (int turn = 0; turn < 200'000 && status == FERMATA_PENDING; ++turn)
+    status = rank == 0 ? fermata_request_wait(all.back().request) : fermata_progress(m, 100);
+  if (status != (how == 0 ? FERMATA_ERR_BROKEN : FERMATA_ERR_MEMBER_LOST)) return 91;
+  if (how != 0 && std::string(fermata_error_detail()).find("rank 1") == std::string::npos) return 92;
+  expect_over(all, status);
+  fermata_member_leave(m);
+  fermata_team_destroy(team);
+  return testing::Test::HasFailure() ? 93 : 0;
+}
+
+TEST(Cancel, ByAnotherProcess) {
+  for (int how = 0; how < 3; ++how)
+    for (const int members : {2, 3}) {
+      fermata_team* team = make_team(members, FERMATA_PROCESSES);
+      ASSERT_NE(team, nullptr) << fermata_error_detail();
+      Crew crew(members, [&](int rank) { return gives_up(team, rank, how); });
+      for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
+      fermata_team_destroy(team);
+    }
 }
 
 }  // namespace

@@ -24,32 +24,34 @@ inline int open_descriptors() {
   return n;
 }
 
-// One member of a team that is killed, delay_us after all of them have counted themselves; before that nobody could know that it will
+// One process of a team that is killed, delay_us after all members have counted themselves; before that nobody could know that it will
 // not come.
 struct Victim {
-  int rank;
-  int members;
+  int rank;  // number of the process, which is its member's rank where each has one
+  int processes;
   int delay_us;
+  int members_each = 1;
 };
 
-// All others exit with `code`, soon. body(team, rank, joined), in a process of its own, counts itself in `joined` once.
+// All others exit with `code`, soon. body(team, process, joined), in a process of its own, counts each of its members in `joined` once.
 inline void expect_survivors_exit(const Victim& victim, int code, const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // on a machine that does other things, too
   void* const page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& joined = *new (page) std::atomic<int>{0};
-  fermata_team* team = make_team(victim.members, FERMATA_PROCESSES);
+  const int members = victim.processes * victim.members_each;
+  fermata_team* team = make_team(members, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   {
-    Crew crew(victim.members, [&](int rank) { return body(team, rank, joined); });
+    Crew crew(victim.processes, [&](int process) { return body(team, process, joined); });
     const auto begin = Clock::now();
-    while (joined < victim.members && Clock::now() - begin < std::chrono::seconds(30)) usleep(50);
-    ASSERT_EQ(joined, victim.members);
+    while (joined < members && Clock::now() - begin < std::chrono::seconds(30)) usleep(50);
+    ASSERT_EQ(joined, members);
     usleep(static_cast<useconds_t>(victim.delay_us));
     const auto killed = Clock::now();
     ASSERT_EQ(kill(crew.pid(victim.rank), SIGKILL), 0);
-    for (int r = 0; r < victim.members; ++r)
-      EXPECT_EQ(crew.wait_for(r), r == victim.rank ? 1000 + SIGKILL : code) << "rank " << r << " of " << victim.members;
+    for (int p = 0; p < victim.processes; ++p)
+      EXPECT_EQ(crew.wait_for(p), p == victim.rank ? 1000 + SIGKILL : code) << "process " << p << " of " << victim.processes;
     EXPECT_LT(Clock::now() - killed, kSoon);
   }
   fermata_team_destroy(team);

@@ -20,6 +20,7 @@ struct Call {
   std::size_t count = 0;
   int root = 0;
   int op = FERMATA_SUM;
+  int type = FERMATA_DOUBLE;
 };
 
 struct Differing {
@@ -35,7 +36,7 @@ fermata_operation operation_of(const Call& c, double* in, double* out) {
   o.in = c.collective == FERMATA_DO_BROADCAST ? nullptr : in;
   o.out = out;
   o.count = c.count;
-  o.type = FERMATA_DOUBLE;
+  o.type = c.type;
   o.op = c.op;
   o.root = c.root;
   return o;
@@ -45,8 +46,8 @@ int call(fermata_member* m, const Call& c, double* in, double* out) {
   switch (c.collective) {
     case kBarrier: return fermata_barrier(m);
     case FERMATA_DO_BROADCAST: return fermata_broadcast(m, out, c.count * sizeof(double), c.root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, FERMATA_DOUBLE, c.op, c.root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, FERMATA_DOUBLE, c.op);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, in, out, c.count, c.type, c.op, c.root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in, out, c.count, c.type, c.op);
     default: {
       const fermata_operation o = operation_of(c, in, out);
       return fermata_execute(m, &o);
@@ -100,20 +101,35 @@ void run_member(fermata_member* m, bool last, const Differing& d, Next next) {
   EXPECT_EQ(fermata_error_detail(), detail);
 }
 
+void run_rank(fermata_team* team, int rank, const Differing& d, Next next) {
+  const int members = fermata_team_size(team);
+  SCOPED_TRACE(std::string(d.what) + ", rank " + std::to_string(rank) + " of " + std::to_string(members));
+  fermata_member* m = nullptr;
+  ASSERT_EQ(fermata_team_join(team, rank, &m), FERMATA_OK) << fermata_error_detail();
+  fermata_member_set_timeout(m, 20);
+  run_member(m, rank == members - 1, d, next);
+  fermata_member_leave(m);
+}
+
 void expect_mismatch(fermata_team* team, const Differing& d, Next next) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  const int members = fermata_team_size(team);
   std::vector<std::thread> crew;
-  for (int r = 0; r < members; ++r)
-    crew.emplace_back([&, r] {
-      SCOPED_TRACE(std::string(d.what) + ", rank " + std::to_string(r) + " of " + std::to_string(members));
-      fermata_member* m = nullptr;
-      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
-      fermata_member_set_timeout(m, 20);
-      run_member(m, r == members - 1, d, next);
-      fermata_member_leave(m);
-    });
+  for (int r = 0; r < fermata_team_size(team); ++r) crew.emplace_back([&, r] { run_rank(team, r, d, next); });
   for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+// each: members of a process.
+void expect_mismatch_of_processes(int processes, int each, const Differing& d, Next next) {
+  fermata_team* team = make_team(processes * each, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
+  Crew crew(processes, [&](int process) {
+    std::vector<std::thread> house;
+    for (int k = 0; k < each; ++k) house.emplace_back([&, k] { run_rank(team, process + k * processes, d, next); });
+    for (std::thread& t : house) t.join();
+    return testing::Test::HasFailure() ? 1 : 0;
+  });
+  for (int p = 0; p < processes; ++p) EXPECT_EQ(crew.wait_for(p), 0) << d.what << ", process " << p << " of " << processes;
   fermata_team_destroy(team);
 }
 
@@ -133,6 +149,27 @@ TEST(Mismatch, OfCallsThatNobodyWaitsFor) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{20000}})
       for (const Differing& d : calls_that_only_send(members, count))
         expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+}
+
+TEST(Mismatch, BetweenProcesses) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{20000}}) {
+    for (const int processes : {2, 3})
+      for (const Differing& d : calls_that_only_send(processes, count)) expect_mismatch_of_processes(processes, 1, d, next_barrier);
+    for (const Differing& d : calls_that_only_send(4, count)) expect_mismatch_of_processes(2, 2, d, next_barrier);
+  }
+}
+
+constexpr const char* kNames[] = {"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
+                                  "alltoall", "scan", "exscan"};
+
+TEST(Mismatch, OfEachKindWithTheNext) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
+    for (int kind = kBarrier; kind < FERMATA_DO_EXSCAN; ++kind) {
+      const Differing d{"kinds", {{kind, count}}, {{kind + 1, count}}, {kNames[kind], kNames[kind + 1]}};
+      expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
+      expect_mismatch(make_team(3, FERMATA_THREADS), d, next_allreduce);
+      expect_mismatch_of_processes(2, 1, d, next_barrier);
+    }
 }
 
 TEST(Mismatch, IsFoundByWhateverSynchronizesNext) {
@@ -187,6 +224,9 @@ TEST(Mismatch, AfterAgreementInSuchBarriers) {
 TEST(Mismatch, OfCallsOnLines) {
   const Differing all[] = {
       {"operators", {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_MAX}}, {"sum", "max"}},
+      {"types", {{FERMATA_DO_ALLREDUCE, 1}}, {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM, FERMATA_INT64}}, {"double", "int64"}},
+      {"types on blocks", {{FERMATA_DO_ALLREDUCE, 9}}, {{FERMATA_DO_ALLREDUCE, 9, 0, FERMATA_SUM, FERMATA_INT64}}, {"double", "int64"}},
+      {"types of what is moved", {{FERMATA_DO_GATHER, 9}}, {{FERMATA_DO_GATHER, 9, 0, 0, FERMATA_INT64}}, {"double", "int64"}},
       {"several words", {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_MAX}}, {"sum", "max"}},
       {"counts", {{FERMATA_DO_ALLREDUCE, 5}}, {{FERMATA_DO_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
       {"counts of a broadcast", {{FERMATA_DO_BROADCAST, 3}}, {{FERMATA_DO_BROADCAST, 4}}, {"24 bytes", "32 bytes"}},
@@ -204,7 +244,7 @@ TEST(Mismatch, OfSizesTellsThem) {
   const Differing all[] = {
       {"large", {{FERMATA_DO_ALLREDUCE, 20000}}, {{FERMATA_DO_ALLREDUCE, 20001}}, {"160000 bytes", "160008 bytes"}},
       {"small", {{FERMATA_DO_ALLREDUCE, 8}}, {{FERMATA_DO_ALLREDUCE, 9}}, {"64 bytes", "72 bytes"}},
-      {"none", {{FERMATA_DO_ALLGATHER, 0}}, {{FERMATA_DO_ALLGATHER, 1}}, {"allgather(0 bytes)", "allgather(8 bytes)"}},
+      {"none", {{FERMATA_DO_ALLGATHER, 0}}, {{FERMATA_DO_ALLGATHER, 1}}, {"allgather(double, 0 bytes)", "allgather(double, 8 bytes)"}},
   };
   for (const Differing& d : all) expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
 }

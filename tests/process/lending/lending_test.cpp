@@ -51,7 +51,7 @@ int broadcast(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_
 
 int all(fermata_member* m, std::uint64_t rank, std::uint64_t n) {
   std::uint64_t round = 0;
-  for (const std::size_t count : {3001ul, 4096ul, 20011ul, 300'007ul, 5ul, 20011ul}) {
+  for (const std::size_t count : {3001ul, 4096ul, 20011ul, 300'007ul, 5ul, 20011ul, 600'007ul}) {
     for (int repeat = 0; repeat < 2; ++repeat, ++round) {
       for (const bool in_place : {false, true}) {
         const int bad = allreduce(m, rank, n, count, round, in_place);
@@ -96,6 +96,7 @@ TEST(Lending, ADeadLenderIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   Crew crew(2, [&](int rank) {
+    setenv("FERMATA_CMA", "1", 1);
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 99;
     Words in(1'000'000, 1), out(1'000'000);

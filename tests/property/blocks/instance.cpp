@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/kind.hpp"
+#include "typed.hpp"
+
 namespace fermata::test {
 namespace {
 
@@ -43,17 +46,31 @@ struct Value {
   std::int32_t index = 0;
   Affine map{};
   double rounded = 0;
+  Bytes typed{};
 };
+static_assert(kMostTyped <= kMostBytes);
 
-Value contribution(Element element, std::uint64_t seed, int rank, int block, std::size_t i) {
-  const std::uint64_t h = mix(seed * 1000003 + static_cast<std::uint64_t>(rank * 64 + block) * 2654435761u + i);
+Value contribution(const Shape& shape, int rank, int block, std::size_t i) {
+  const Element element = shape.element;
+  const std::uint64_t h = mix(shape.seed * 1000003 + static_cast<std::uint64_t>(rank * 64 + block) * 2654435761u + i);
+  if (element == Element::kTyped) {
+    Value v;
+    typed_element(shape.type, shape.op, h, v.typed.data());
+    return v;
+  }
   if (element == Element::kAffine) return {0, 0, {h | 1, h >> 7, 1}};
   if (element == Element::kRounded)  // of all magnitudes between 2^-20 and 2^19, and both signs
     return {0, 0, {}, std::ldexp(static_cast<double>(h >> 12) + 1, -52 + static_cast<int>(h % 40) - 20) * ((h & 64) != 0 ? -1 : 1)};
   return {static_cast<std::int64_t>(h >> 20 & 7), rank * 1000 + static_cast<std::int32_t>(h >> 40 & 511), {}};
 }
 
-Value fold(Element element, const Value& left, const Value& right) {
+Value fold(const Shape& shape, const Value& left, const Value& right) {
+  const Element element = shape.element;
+  if (element == Element::kTyped) {
+    Value both = left;
+    typed_fold(shape.type, shape.op, both.typed.data(), right.typed.data());
+    return both;
+  }
   if (element == Element::kAffine) return {0, 0, compose(left.map, right.map)};
   if (element == Element::kRounded) return {0, 0, {}, left.rounded + right.rounded};
   if (element != Element::kFloatInt) return {left.number + right.number, 0, {}};
@@ -84,6 +101,7 @@ Bytes encode(Element element, const Value& v) {
     case Element::kHalf: return bytes_of(to_half(v.number));
     case Element::kFloatInt: return bytes_of(fermata_float_int{static_cast<float>(v.number), v.index});
     case Element::kRounded: return bytes_of(v.rounded);
+    case Element::kTyped: return v.typed;
     case Element::kAffine: break;
   }
   return bytes_of(v.map);
@@ -106,16 +124,22 @@ bool several_out(int c) { return c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGA
 }  // namespace
 
 std::size_t size_of(Element element) {
-  constexpr std::size_t kSizes[] = {8, 4, 1, 2, 8, 24, 8};
+  constexpr std::size_t kSizes[] = {8, 4, 1, 2, 8, 24, 8, 0};
   return kSizes[static_cast<int>(element)];
+}
+
+std::size_t size_of(const Shape& shape) {
+  return shape.element == Element::kTyped ? fermata::size_of(static_cast<Type>(shape.type)) : size_of(shape.element);
 }
 
 std::string describe(const Shape& s) {
   constexpr const char* kNames[] = {"", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
                                     "alltoall", "scan", "exscan"};
-  constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded"};
+  constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded", ""};
+  std::string typed;
+  if (s.element == Element::kTyped) typed = std::string(name_of(static_cast<Type>(s.type))) + " " + name_of(static_cast<Op>(s.op));
   return std::string(kNames[s.collective]) + (s.irregular ? "v" : "") + "(" + std::to_string(s.count) + " " +
-         kTypes[static_cast<int>(s.element)] + ", root " + std::to_string(s.root) + (s.in_place ? ", in place" : "") + ", seed " +
+         kTypes[static_cast<int>(s.element)] + typed + ", root " + std::to_string(s.root) + (s.in_place ? ", in place" : "") + ", seed " +
          std::to_string(s.seed) + ")";
 }
 
@@ -134,6 +158,9 @@ Instance::Instance(const Shape& shape, int rank, int members)
     operation_.element = sizeof(Affine);
     operation_.fold = fold_affine;
     operation_.ordered = FERMATA_RANK_ORDER;
+  } else if (shape.element == Element::kTyped) {
+    operation_.type = shape.type;
+    operation_.op = shape.op;
   } else {
     operation_.type = type_of(shape.element);
     operation_.op = shape.element == Element::kFloatInt ? FERMATA_MINLOC : FERMATA_SUM;
@@ -191,11 +218,11 @@ void Instance::lay_out(Side& side, bool several, bool receives) {
 
 void Instance::write_input(std::vector<unsigned char>& into, const Side& side) const {
   const bool own_block = side.counts.size() > 1 && !several_in(shape_.collective);  // in place, of a gather
-  const std::size_t size = size_of(shape_.element);
+  const std::size_t size = size_of(shape_);
   for (std::size_t b = 0; b < side.counts.size(); ++b) {
     if (own_block && b != static_cast<std::size_t>(rank_)) continue;
     for (std::size_t i = 0; i < side.counts[b]; ++i) {
-      const Bytes one = encode(shape_.element, contribution(shape_.element, shape_.seed, rank_, own_block ? 0 : static_cast<int>(b), i));
+      const Bytes one = encode(shape_.element, contribution(shape_, rank_, own_block ? 0 : static_cast<int>(b), i));
       std::memcpy(&into[(side.displacements[b] + i) * size], one.data(), size);
     }
   }
@@ -204,7 +231,7 @@ void Instance::write_input(std::vector<unsigned char>& into, const Side& side) c
 void Instance::fill(std::uint64_t seed) {
   // The counts stay those of the first seed.
   if (!shape_.irregular) shape_.seed = seed;
-  const std::size_t size = size_of(shape_.element);
+  const std::size_t size = size_of(shape_);
   in_.bytes.assign(in_.elements * size + kGuard, kUntouched);
   out_.bytes.assign(out_.elements * size + kGuard, kUntouched);
   const bool in_place = in_place_here();
@@ -228,12 +255,12 @@ void Instance::fill(std::uint64_t seed) {
 
 std::vector<unsigned char> Instance::expected_output() const {
   std::vector<unsigned char> expected(out_.bytes.size(), kUntouched);
-  const std::size_t size = size_of(shape_.element);
+  const std::size_t size = size_of(shape_);
   const int c = shape_.collective;
   if (in_place_here() && c == FERMATA_DO_EXSCAN && rank_ == 0) write_input(expected, out_);
   if (!has_output() || (in_place_here() && c == FERMATA_DO_SCATTER) || (c == FERMATA_DO_EXSCAN && rank_ == 0)) return expected;
   const std::size_t blocks = several_out(c) ? static_cast<std::size_t>(members_) : 1;
-  const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_.element, shape_.seed, rank, block, i); };
+  const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_, rank, block, i); };
   for (std::size_t b = 0; b < blocks; ++b) {
     for (std::size_t i = 0; i < out_.counts[b]; ++i) {
       Value v;
@@ -245,7 +272,7 @@ std::vector<unsigned char> Instance::expected_output() const {
         const int last = c == FERMATA_DO_SCAN ? rank_ : c == FERMATA_DO_EXSCAN ? rank_ - 1 : members_ - 1;
         const int block = c == FERMATA_DO_REDUCE_SCATTER ? rank_ : 0;
         v = given(0, block, i);
-        for (int r = 1; r <= last; ++r) v = fold(shape_.element, v, given(r, block, i));
+        for (int r = 1; r <= last; ++r) v = fold(shape_, v, given(r, block, i));
       }
       const Bytes one = encode(shape_.element, v);
       std::memcpy(&expected[(out_.displacements[b] + i) * size], one.data(), size);
@@ -258,7 +285,7 @@ std::string Instance::check() const {
   std::vector<unsigned char> expected = expected_output();
   // Its other blocks were input; what is left of them is not said.
   if (in_place_here() && shape_.collective == FERMATA_DO_REDUCE_SCATTER) {
-    const std::size_t own = out_.counts[0] * size_of(shape_.element);
+    const std::size_t own = out_.counts[0] * size_of(shape_);
     const auto from = static_cast<std::ptrdiff_t>(own);
     std::copy(out_.bytes.begin() + from, out_.bytes.end() - kGuard, expected.begin() + from);
   }
@@ -274,7 +301,7 @@ std::string Instance::check() const {
 int Instance::own_function(fermata_member* m) const {
   const fermata_operation& o = operation_;
   switch (o.collective) {
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count * size_of(shape_.element), o.root);
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count * size_of(shape_), o.root);
     case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
     case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
     case FERMATA_DO_GATHER:

@@ -13,7 +13,8 @@
 namespace fermata::test {
 
 // kAffine: opaque, its operator does not commute. kRounded: doubles whose sum depends on the order, folded left to right.
-enum class Element { kDouble, kInt32, kInt8, kHalf, kFloatInt, kAffine, kRounded };
+// kTyped: the shape's own type and operator.
+enum class Element { kDouble, kInt32, kInt8, kHalf, kFloatInt, kAffine, kRounded, kTyped };
 inline constexpr Element kElements[] = {Element::kDouble,   Element::kInt32,  Element::kInt8,   Element::kHalf,
                                         Element::kFloatInt, Element::kAffine, Element::kRounded};
 std::size_t size_of(Element element);
@@ -26,7 +27,9 @@ struct Shape {
   bool in_place = false;
   bool irregular = false;
   std::uint64_t seed = 0;  // of the contributions, and of the counts of an irregular one
+  int type = FERMATA_DOUBLE, op = FERMATA_SUM;  // of kTyped
 };
+std::size_t size_of(const Shape& shape);
 
 std::string describe(const Shape& shape);
 

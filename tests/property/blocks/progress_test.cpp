@@ -205,12 +205,13 @@ TEST_P(Progress, ThousandsOutstanding) { expect(thousands, {1, 2, 3}); }
 
 std::string name_of(const ::testing::TestParamInfo<Param>& info) {
   constexpr const char* kWaits[] = {"auto", "spin", "yield", "park"};
-  return std::string(info.param.engine == FERMATA_THREADS ? "threads_" : "processes_") + kWaits[info.param.wait];
+  return std::string(name_of_engine(info.param.engine)) + "_" + kWaits[info.param.wait];
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Progress,
                          ::testing::Values(Param{FERMATA_THREADS, FERMATA_WAIT_AUTO}, Param{FERMATA_THREADS, FERMATA_WAIT_PARK},
-                                           Param{FERMATA_PROCESSES, FERMATA_WAIT_AUTO}, Param{FERMATA_PROCESSES, FERMATA_WAIT_PARK}),
+                                           Param{FERMATA_PROCESSES, FERMATA_WAIT_AUTO}, Param{FERMATA_PROCESSES, FERMATA_WAIT_PARK},
+                                           Param{kMixed, FERMATA_WAIT_AUTO}),
                          name_of);
 
 // Hands something from one thread to another.

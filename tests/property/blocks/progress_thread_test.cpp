@@ -136,13 +136,19 @@ TEST(ProgressThread, EnvironmentSwitchesItOn) {
   EXPECT_TRUE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
 }
 
+// Switched on by each member, of whom several may be in a process.
+void all_kinds_beside_it(Seat& seat) {
+  if (seat.holds(fermata_progress_thread(1), "progress_thread")) all_kinds(seat);
+}
+
 TEST(ProgressThread, MayRunBesideEverything) {
-  const Running running;
-  for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_PARK}) {
-    long ran = 0;
-    EXPECT_EQ(run_team({3, FERMATA_THREADS, wait}, all_kinds, &ran), "");
-    EXPECT_GE(ran, 3);
-  }
+  for (const int engine : {kMixed, static_cast<int>(FERMATA_PROCESSES), static_cast<int>(FERMATA_THREADS)})  // this process's own last
+    for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_PARK}) {
+      long ran = 0;
+      EXPECT_EQ(run_team({3, engine, wait}, all_kinds_beside_it, &ran), "");
+      EXPECT_GE(ran, 3);
+    }
+  EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
 }
 
 TEST(ProgressThread, MayComeAndGo) {

@@ -1,6 +1,5 @@
-// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on
-// further along
-// a buffer; waiting for any or for all.
+// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on further
+// along a buffer; waiting for any or for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -232,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, Requests,
                          ::testing::Values(Param{FERMATA_THREADS, FERMATA_WAIT_AUTO}, Param{FERMATA_THREADS, FERMATA_WAIT_YIELD},
                                            Param{FERMATA_THREADS, FERMATA_WAIT_PARK}, Param{FERMATA_PROCESSES, FERMATA_WAIT_AUTO},
                                            Param{FERMATA_PROCESSES, FERMATA_WAIT_YIELD}, Param{FERMATA_PROCESSES, FERMATA_WAIT_PARK},
-                                           Param{kMixed, FERMATA_WAIT_AUTO}),
+                                           Param{kMixed, FERMATA_WAIT_AUTO}, Param{kMixed, FERMATA_WAIT_PARK}),
                          name_of);
 
 }  // namespace

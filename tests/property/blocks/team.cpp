@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace fermata::test {
 namespace {
@@ -50,11 +51,15 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   auto& board = *new (page) Seat::Board;
+  // Blocks between processes by the kernel's copy; between those of several threads each as it is chosen without a profile, by rings.
+  const bool lends = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
+  if (lends) setenv("FERMATA_CMA", "1", 1);
   run_members(
       test.engine, test.members, [&](int rank) { run_member(team, test, rank, board, body); },
       [&](int how) {
         if (board.failures.fetch_add(1) == 0) std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
       });
+  if (lends) unsetenv("FERMATA_CMA");
   std::string problem;
   if (board.failures.load() != 0) {
     std::size_t length = 8192;

@@ -25,6 +25,23 @@ void refuses_input(World& w, Call&& call) {
   REFUSED(call(w.member[0], w.x.data() + 1, w.x.data(), 100, FERMATA_DOUBLE));   // they overlap
   REFUSED(call(w.member[0], w.x.data(), w.x.data() + 99, 100, FERMATA_DOUBLE));
 }
+// On lines and on blocks: FERMATA_IN_PLACE for both sides, and for the one that has a place of its own.
+template <class Call>
+void refuses_to_write_in_place(World& w, Call&& call) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
+    REFUSED(call(w.member[0], FERMATA_IN_PLACE, FERMATA_IN_PLACE, n, FERMATA_DOUBLE));
+    REFUSED(call(w.member[0], w.x.data(), FERMATA_IN_PLACE, n, FERMATA_DOUBLE));
+    REFUSED(call(w.member[0], FERMATA_IN_PLACE, nullptr, n, FERMATA_DOUBLE));
+  }
+}
+// Where another member is the root.
+template <class Call>
+void refuses_places_of_the_root(World& w, Call&& call) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
+    REFUSED(call(w.member[0], FERMATA_IN_PLACE, nullptr, n, FERMATA_DOUBLE));
+    REFUSED(call(w.member[0], FERMATA_IN_PLACE, FERMATA_IN_PLACE, n, FERMATA_DOUBLE));
+  }
+}
 // call(member, op, type)
 template <class Call>
 void refuses_operators(World& w, Call&& call) {
@@ -49,6 +66,8 @@ void collectives(Checks& all) {
       REFUSED(fermata_broadcast(nullptr, w.x.data(), bytes, 0));
       REFUSED(fermata_broadcast(w.member[0], nullptr, bytes, 0));
       REFUSED(fermata_broadcast(w.member[0], nullptr, bytes, 1));
+      REFUSED(fermata_broadcast(w.member[0], FERMATA_IN_PLACE, bytes, 0));
+      REFUSED(fermata_broadcast(w.member[0], FERMATA_IN_PLACE, bytes, 1));
     }
     REFUSED(fermata_broadcast(w.member[0], w.x.data(), SIZE_MAX, 0));
   };
@@ -58,6 +77,7 @@ void collectives(Checks& all) {
     };
     refuses_data(w, call);
     refuses_input(w, call);
+    refuses_to_write_in_place(w, call);
     REFUSED(fermata_allreduce(w.member[0], nullptr, w.y.data(), 1, FERMATA_DOUBLE, FERMATA_SUM));
     REFUSED(fermata_allreduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM));
     for (const std::size_t n : {std::size_t{1}, std::size_t{100}})
@@ -69,6 +89,10 @@ void collectives(Checks& all) {
     };
     refuses_data(w, call);
     refuses_input(w, call);
+    refuses_to_write_in_place(w, call);
+    refuses_places_of_the_root(w, [](fermata_member* m, const void* in, void* out, size_t n, int type) {
+      return fermata_reduce(m, in, out, n, type, FERMATA_SUM, 1);
+    });
     REFUSED(fermata_reduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM, 0));
     for (const std::size_t n : {std::size_t{1}, std::size_t{100}}) {
       refuses_operators(w, [&](fermata_member* m, int op, int t) { return fermata_reduce(m, w.x.data(), w.y.data(), n, t, op, 0); });
@@ -83,6 +107,12 @@ void collectives(Checks& all) {
     };
     refuses_data(w, call);
     refuses_input(w, call);
+    refuses_to_write_in_place(w, call);
+    const auto to_another = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
+      return fermata_gather(m, in, out, n, type, 1);
+    };
+    refuses_places_of_the_root(w, to_another);
+    REFUSED(to_another(w.member[0], FERMATA_IN_PLACE, w.y.data(), 1, FERMATA_DOUBLE));
     refuses_roots(w, [&](fermata_member* m, int root) { return fermata_gather(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root); });
   };
   all["fermata_scatter"] = [](World& w) {
@@ -91,15 +121,22 @@ void collectives(Checks& all) {
     };
     refuses_data(w, call);
     refuses_input(w, call);
+    for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{100}}) {
+      REFUSED(fermata_scatter(w.member[0], FERMATA_IN_PLACE, w.y.data(), n, FERMATA_DOUBLE, 0));
+      REFUSED(fermata_scatter(w.member[0], FERMATA_IN_PLACE, FERMATA_IN_PLACE, n, FERMATA_DOUBLE, 0));
+      REFUSED(fermata_scatter(w.member[0], nullptr, FERMATA_IN_PLACE, n, FERMATA_DOUBLE, 1));
+    }
     refuses_roots(w, [&](fermata_member* m, int root) { return fermata_scatter(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root); });
   };
   all["fermata_allgather"] = [](World& w) {
     refuses_data(w, fermata_allgather);
     refuses_input(w, fermata_allgather);
+    refuses_to_write_in_place(w, fermata_allgather);
   };
   all["fermata_alltoall"] = [](World& w) {
     refuses_data(w, fermata_alltoall);
     refuses_input(w, fermata_alltoall);
+    refuses_to_write_in_place(w, fermata_alltoall);
   };
   using Folding = int (*)(fermata_member*, const void*, void*, size_t, int, int);
   const std::pair<const char*, Folding> folding[] = {{"fermata_reduce_scatter", fermata_reduce_scatter}, {"fermata_scan", fermata_scan},
@@ -111,6 +148,7 @@ void collectives(Checks& all) {
       };
       refuses_data(w, call);
       refuses_input(w, call);
+      refuses_to_write_in_place(w, call);
       refuses_operators(w, [&](fermata_member* m, int op, int type) { return f(m, w.x.data(), w.y.data(), 1, type, op); });
     };
 }
@@ -188,6 +226,10 @@ void operations(Checks& all) {
     with([](fermata_operation& o) { o.element = 4097; }, FERMATA_ERR_UNSUPPORTED);
     with([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
     with([&](fermata_operation& o) { o.out_counts = w.counts; });
+    with([&](fermata_operation& o) { o.in_displacements = w.counts; });
+    with([](fermata_operation& o) { o.out = FERMATA_IN_PLACE; });
+    with([](fermata_operation& o) { o.collective = FERMATA_DO_GATHER, o.root = 1, o.in = FERMATA_IN_PLACE; });
+    with([](fermata_operation& o) { o.collective = FERMATA_DO_BROADCAST, o.root = 1, o.out = FERMATA_IN_PLACE; });
   };
   all["fermata_execute"] = [refused](World& w) {
     refused(w, [&](const fermata_operation* o) { return fermata_execute(w.member[0], o); });
@@ -263,6 +305,7 @@ void requests(Checks& all) {
     REFUSED(fermata_request_reset(nullptr, w.x.data(), w.y.data()));
     REFUSED(fermata_request_reset(w.idle, nullptr, w.y.data()));
     REFUSED(fermata_request_reset(w.idle, w.x.data(), w.x.data() + 1));
+    REFUSED(fermata_request_reset(w.idle, w.x.data(), FERMATA_IN_PLACE));
     FAILS(fermata_request_reset(w.running, w.x.data(), w.y.data()), FERMATA_ERR_BUSY);
   };
   all["fermata_request_set_callback"] = [](World&) { REFUSED(fermata_request_set_callback(nullptr, nullptr, nullptr)); };

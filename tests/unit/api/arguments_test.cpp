@@ -238,6 +238,9 @@ void members(Checks& all) {
     o.in = nullptr;
     REFUSED(fermata_arrive_with(w.member[0], &o));
     o.in = &in;
+    o.out = FERMATA_IN_PLACE;
+    REFUSED(fermata_arrive_with(w.member[0], &o));
+    o.out = &out;
     o.count = 8;
     FAILS(fermata_arrive_with(w.member[0], &o), FERMATA_ERR_UNSUPPORTED);
     o.count = 1;

@@ -61,7 +61,7 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   call.element = 8;
   call.fold = add;
   call.direct_from = 2048;
-  call.lent_from = 32768;
+  call.lent[0] = call.lent[1] = Sizes::from(15);
   const auto none = [](std::uint32_t) {};
   for (int use = 0; use < 2; ++use) {
     BlockOperation sender, receiver;
@@ -107,12 +107,12 @@ TEST_P(Lent, RefusedAtTheFirstByte) { exchange(GetParam(), true, 0, true); }
 // The first part was read, and folded, already: it does not come again.
 TEST_P(Lent, RefusedInTheMiddle) { exchange(GetParam(), true, 400 * kPage, true); }
 
-// Who has nothing else to move copies with the reader rather than wait for it.
-TEST(Lending, EndsWhereBothCanCopy) {
+// A sender who has nothing else to move goes by sizes of its own.
+TEST(Lending, GoesBySize) {
   const OneTransfer sends(BlockCode::kSend, 0);
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
-  std::vector<std::uint64_t> block(kLentUpTo / 8);
-  for (const std::size_t count : {kLentUpTo / 8 - 1, kLentUpTo / 8}) {
+  std::vector<std::uint64_t> block(65536 / 8);
+  for (const std::size_t count : {32768 / 8 - 1, 32768 / 8, 65536 / 8 - 1, 65536 / 8}) {
     std::memset(ring, 0, sizeof ring);
     Channel::End ends[2];
     ends[0].other = Where::kElsewhere;
@@ -121,11 +121,12 @@ TEST(Lending, EndsWhereBothCanCopy) {
     BlockOperation sender;
     BlockCall call;
     call.element = 8;
-    call.lent_from = 32768;
+    call.lent[0] = Sizes::from(0);
+    call.lent[1] = {std::uint64_t{1} << 15};
     call.input = {reinterpret_cast<std::byte*>(block.data()), count, nullptr, nullptr};
     sender.prepare(sends.program, call, &channel, &work, nullptr, 0);
-    EXPECT_FALSE(sender.advance([](std::uint32_t) {}));
-    EXPECT_EQ(sender.lends(), count * 8 < kLentUpTo) << count;
+    sender.advance([](std::uint32_t) {});
+    EXPECT_EQ(sender.lends(), count * 8 >= 32768 && count * 8 < 65536) << count;
   }
 }
 

@@ -343,6 +343,27 @@ TEST(BlockChoice, SizeDecides) {
   EXPECT_EQ(chosen(Kind::kBroadcast, 16, 0, 8, false, kFloatSum, nullptr).chunks, 1);
 }
 
+TEST(BlockChoice, WhereCpusAreSharedAScanTakesTheFewestSteps) {
+  for (const Kind kind : {Kind::kScan, Kind::kExscan}) {
+    const BlockCase wanted{.kind = kind, .members = 8, .bytes = 8, .op = kSum};
+    CostModel model = flat_model(8);
+    EXPECT_NE(choose_blocks(wanted, &model).algorithm, "chain");
+    model.members_per_cpu = 4;
+    EXPECT_EQ(choose_blocks(wanted, &model).algorithm, "chain");
+  }
+}
+
+TEST(BlockChoice, WhatLeavesTheCachesIsCut) {
+  const BlockCase wanted{.kind = Kind::kAllreduce, .members = 2, .bytes = std::size_t{8} << 20, .op = kSum};
+  CostModel model = flat_model(2);
+  model.bytes.fold_apart = 0;
+  EXPECT_EQ(BlockChooser(wanted, &model).ranked().front().segments, 1);
+  model.bytes.cached = 262144;
+  model.bytes.beyond = 1.3;
+  const BlockChooser cut(wanted, &model);
+  EXPECT_GE(cut.ranked().front().segments, 16) << "halves of 4 MiB";
+}
+
 TEST(BlockChoice, TheModelDecides) {
   CostModel far;  // ranks 0-3 and 4-7 on two machines: trees that cross between them often are dear
   far.members = 8;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "exec/block_program.hpp"
 #include "plan/choices.hpp"
 #include "plan/plan.hpp"
 
@@ -89,18 +90,44 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   EXPECT_DOUBLE_EQ(threads.together, 0.15);
   EXPECT_DOUBLE_EQ(threads.direct_once, 20);
   EXPECT_NEAR(threads.direct_fold, 0.03, 1e-12);
-  EXPECT_GT(threads.direct_from, 0);
+  EXPECT_TRUE(threads.direct.moved[0].has(kDirectFrom) && !threads.direct.folded[1].has(kDirectFrom - 1));
   PlanKey key;
   key.members = 2;
   key.engine = Engine::kProcesses;
   const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // out of a profile of threads
-  EXPECT_GT(guessed.direct_from, threads.direct_from);
+  EXPECT_EQ(guessed.direct, Direct());  // blocks were not measured
   EXPECT_GT(guessed.direct_once, 500);
   EXPECT_DOUBLE_EQ(guessed.together, 0.2);
   profile_.engine = "processes";
   EXPECT_DOUBLE_EQ(cost_model(profile_, topology_, key).bytes.direct_once, 20);
-  profile_.g_direct = Matrix(0);
-  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct_from, 0);  // forbidden
+  const auto way = [&](const char* name, bool both, std::int64_t bytes, double ns) { profile_.blocks.push_back({name, both, bytes, ns}); };
+  for (const bool both : {false, true}) way("ring", both, 16384, 4000), way("ring", both, 65536, 20000);
+  EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct, Direct());  // forbidden
+  way("lent", false, 16384, 4100);
+  way("lent", false, 65536, 15000);
+  way("lent", true, 16384, 3900);
+  way("lent", true, 65536, 19000);
+  const Direct measured = cost_model(profile_, topology_, key).bytes.direct;
+  EXPECT_EQ(measured.moved[1], Sizes::from(16));  // the largest stands for all beyond
+  EXPECT_EQ(measured.moved[0], Sizes::from(14));
+  EXPECT_EQ(measured.folded[1], Sizes::from(16));
+  EXPECT_EQ(measured.folded[0], Sizes()) << "a further copy makes it the slower one";
+}
+
+TEST_F(CostModelOf, LongBlocksLeaveTheCaches) {
+  const auto beyond = [&](std::vector<double> ns) {
+    profile_.blocks.clear();
+    std::int64_t bytes = 16384;
+    for (const double each : ns) {
+      profile_.blocks.push_back({"ring", true, bytes, each * static_cast<double>(bytes)});
+      bytes *= 4;
+    }
+    return model({0, 1}, 2).bytes;
+  };
+  const ByteCosts rising = beyond({0.05, 0.04, 0.041, 0.06, 0.08});
+  EXPECT_DOUBLE_EQ(rising.cached, 262144);
+  EXPECT_DOUBLE_EQ(rising.beyond, 2);
+  EXPECT_EQ(beyond({0.05, 0.04, 0.041, 0.041}).cached, 0) << "as far as was measured, none";
 }
 
 TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {

@@ -238,7 +238,7 @@ TEST(Bytes, TheFirstSlotfulIsCopiedOutAfterItWasCopiedIn) {
 TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   CostModel m = with_bytes(5, 0.5);
   m.direct.assign(25, 0.4);
-  m.bytes.direct_from = m.bytes.direct_fold_from = 500;
+  m.bytes.direct = Direct::from(9);
   m.bytes.direct_once = 10;
   m.bytes.direct_fold = 0.1;
   const Schedule two = collective("linear", Kind::kBroadcast, 2), five = collective("linear", Kind::kBroadcast, 5);
@@ -252,10 +252,19 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 25 + 10 + 500 + 5);
 }
 
+TEST(Bytes, LongChunksCostMore) {
+  CostModel m = with_bytes(2, 0.5);
+  m.bytes.cached = 1000;
+  m.bytes.beyond = 3;
+  const Schedule s = collective("linear", Kind::kBroadcast, 2);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1000).departure_ns[1], 25 + 500);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}, 1001).departure_ns[1], 25 + 3 * 500.5);
+}
+
 TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   CostModel m = with_bytes(5, 0.5);
   m.direct.assign(25, 0.4);
-  m.bytes.direct_from = 1;
+  m.bytes.direct = Direct::from(0);
   m.bytes.together = 0.25;
   EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns, 4 * 1000 * 0.25);
   EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);

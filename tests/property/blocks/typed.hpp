@@ -1,0 +1,19 @@
+// Elements of the library's types and their operators, as bytes: what members contribute, chosen so that every order of folds gives the
+// same bits, and the serial fold.
+#ifndef FERMATA_TESTS_PROPERTY_BLOCKS_TYPED_HPP
+#define FERMATA_TESTS_PROPERTY_BLOCKS_TYPED_HPP
+
+#include <cstdint>
+
+namespace fermata::test {
+
+inline constexpr std::size_t kMostTyped = 16;  // bytes
+
+// Writes the element that follows from h. op as its fold will be; of what is only moved, any.
+void typed_element(int type, int op, std::uint64_t h, void* out);
+// acc = acc op other.
+void typed_fold(int type, int op, void* acc, const void* other);
+bool typed_fold_is_defined(int type, int op);
+
+}  // namespace fermata::test
+#endif

@@ -1,0 +1,52 @@
+// Up to 56 bytes everything is read before anything is written, so input and output of calls on lines may overlap in any way.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "fermata/fermata.h"
+
+namespace fermata::test {
+namespace {
+
+constexpr int kMembers = 3;
+constexpr std::size_t kMost = 7;
+
+void overlap(fermata_member* m, int rank) {
+  for (std::size_t count = 1; count <= kMost; ++count)
+    for (std::size_t shift = 0; shift <= count; ++shift)
+      for (const bool up : {false, true})
+        for (const bool reduces : {false, true}) {
+          double x[2 * kMost];
+          double* const in = x + (up ? 0 : shift);
+          double* const out = x + (up ? shift : 0);
+          for (std::size_t i = 0; i < count; ++i) in[i] = static_cast<double>(i) + 10 * rank;
+          const int status = reduces ? fermata_reduce(m, in, out, count, FERMATA_DOUBLE, FERMATA_SUM, static_cast<int>(shift) % kMembers)
+                                     : fermata_allreduce(m, in, out, count, FERMATA_DOUBLE, FERMATA_SUM);
+          ASSERT_EQ(status, FERMATA_OK) << fermata_error_detail();
+          if (reduces && rank != static_cast<int>(shift) % kMembers) continue;
+          for (std::size_t i = 0; i < count; ++i)
+            ASSERT_EQ(out[i], 3 * static_cast<double>(i) + 30) << count << " elements, " << shift << " apart, upwards " << up;
+        }
+}
+
+TEST(Overlap, OfCallsOnLinesIsHarmless) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = kMembers;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::vector<std::thread> crew;
+  for (int r = 0; r < kMembers; ++r)
+    crew.emplace_back([team, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      fermata_member_set_timeout(m, 20);
+      overlap(m, r);
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+}  // namespace
+}  // namespace fermata::test
