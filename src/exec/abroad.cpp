@@ -5,8 +5,9 @@
 namespace fermata::exec {
 namespace {
 
-// For lines on their way when a member leaves.
+// For lines on their way when a member leaves, and when a process has done with a team.
 constexpr std::int64_t kFlushNs = 1'000'000'000;
+constexpr std::int64_t kCloseNs = 1'000'000'000;
 
 }  // namespace
 
@@ -25,6 +26,11 @@ Status Team::connect(const net::Port& port, const char** detail) {
   if (opened != Status::kOk) return opened;
   port_ = port;
   return Status::kOk;
+}
+
+// A forked child has none: it is its parent's.
+void Team::close_port() {
+  if (port() != nullptr && generation_ == os::fork_generation()) port_.close(port_.self, kCloseNs);
 }
 
 // What lies outside the regions, or is for nobody here, is from another version of the library: nothing is touched.

@@ -67,9 +67,6 @@ std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
   return header.heap + header.heap_bytes;
 }
 
-// For lines that nobody has acknowledged when a process has done with a team.
-constexpr std::int64_t kCloseNs = 1'000'000'000;
-
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
 bool crowded(std::uint32_t members) {
@@ -291,7 +288,7 @@ void Team::retain() {
 void Team::release() {
   if (!shared_) {
     if (!drop_reference<RealAtomics>(references_)) return;
-    if (port() != nullptr) port_.close(port_.self, kCloseNs);
+    close_port();
     os::unmap(&segment_);
   } else {
     // Also the closing: who attached meanwhile would lose the locks that it takes.
@@ -317,7 +314,7 @@ void Team::keep(std::int32_t fd) {
 }
 
 void Team::free_segment() {
-  if (port() != nullptr) port_.close(port_.self, kCloseNs);
+  close_port();
   Team** at = &listed_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;

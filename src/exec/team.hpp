@@ -189,6 +189,7 @@ class Team {
   }
   void tell_all(std::uint64_t offset, std::uint64_t word);
   static void land_here(void* self, const net::Line* line);
+  void close_port();
   void list();
   void keep(std::int32_t fd);
   void free_segment();

@@ -1,6 +1,6 @@
-/* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI library, and, as their bound, the way
- * from the first rank to the last (half of MPI's ping-pong). In turn: back-to-back batches of ten calls, microseconds per call as rank 0
- * sees them: median, p10, p90, least. */
+/* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI library, and, as their bound,
+ * the way from the first rank to the last (half of MPI's ping-pong). In turn: back-to-back batches of ten calls, microseconds per call as
+ * rank 0 sees them: median, p10, p90, least. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
