@@ -123,6 +123,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->memory_.fence = &header.full_fence;
   m->memory_.calls.shared = team->shared();
   m->memory_.team = team;
+  m->over_hosts_ = team->is_over_hosts();
   auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));

@@ -171,7 +171,11 @@ class Member {
     if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
-    const Step* steps = root == 0 ? plan.steps : steps_of_root(slot, root);
+    const Step* steps = plan.steps;
+    if (root != 0) {
+      if (over_hosts_) [[unlikely]] steps = steps_of_root(slot, root);
+      else steps = team_->steps(slot, memory_.swapped(rank_));
+    }
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
     // Behind the first signal: only who has waited for long looks at these.
@@ -195,9 +199,8 @@ class Member {
     openings_->whole.forget();
   }
   [[gnu::noinline, gnu::cold]] void turn_spacing();
-  // The programs for that root, or those for rank 0 with ranks exchanged.
-  const Step* steps_of_root(PlanSlot slot, std::uint32_t root) {
-    if (team_->program(slot)->roots == 1) return team_->steps(slot, memory_.swapped(rank_));
+  // Over several hosts each root has its own programs.
+  [[gnu::noinline, gnu::cold]] const Step* steps_of_root(PlanSlot slot, std::uint32_t root) {
     memory_.root = 0;
     return team_->steps(slot, rank_, root);
   }
@@ -381,6 +384,7 @@ class Member {
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
   bool tagged_ = false;             // this team's barrier carries tags
+  bool over_hosts_ = false;
   bool barrier_has_words_ = false;  // which carry no history; 8 bytes' allreduce does
   bool barrier_carries_ = false;    // the next barrier is not the plain one: tagged, or to compare histories
   History history_;

@@ -87,11 +87,11 @@ const ProgramHeader* Team::program(PlanSlot slot) const {
   return entry.program == 0 ? nullptr : reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
 }
 
-const Step* Team::steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root) const {
+const Step* Team::steps_at(PlanSlot slot, std::uint32_t index) const {
   const ProgramHeader* p = program(slot);
   const auto* base = reinterpret_cast<const std::byte*>(p);
   const auto* programs = reinterpret_cast<const MemberProgram*>(base + p->programs_offset);
-  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[root * p->members + rank].first;
+  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[index].first;
 }
 
 std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {

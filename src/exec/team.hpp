@@ -158,7 +158,8 @@ class Team {
 
   // Null if this team has no such plan.
   const ProgramHeader* program(PlanSlot slot) const;
-  const Step* steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root = 0) const;
+  const Step* steps(PlanSlot slot, std::uint32_t rank) const { return steps_at(slot, rank); }
+  const Step* steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root) const { return steps_at(slot, root * members_ + rank); }
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
 
   // Does this member live in that process, so that addresses mean the same to both? Known once it has joined.
@@ -189,6 +190,7 @@ class Team {
   }
   void tell_all(std::uint64_t offset, std::uint64_t word);
   static void land_here(void* self, const net::Line* line);
+  const Step* steps_at(PlanSlot slot, std::uint32_t index) const;
   void close_port();
   void list();
   void keep(std::int32_t fd);

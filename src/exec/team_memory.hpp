@@ -47,9 +47,7 @@ struct TeamMemory {
   void ring(const Step& step) {
     if (must_wake(step)) [[unlikely]] wake(step);
   }
-  // A call of its own, so that the cursor's frame has no place for the line.
-  [[gnu::noinline, gnu::cold]] void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words,
-                                          const std::uint64_t* payload) const {
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words, const std::uint64_t* payload) const {
     net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset, .header = header, .to = step.peer, .words = words};
     for (std::uint32_t i = 0; i < words; ++i) line.payload[i] = payload[i];
     team->port()->write(team->port()->self, &line);
