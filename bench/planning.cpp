@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "bench/report.hpp"
 #include "bench/stats.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
@@ -88,17 +89,12 @@ std::string planning_table(const std::vector<PlanningRow>& rows) {
 nlohmann::json planning_json(const std::vector<PlanningRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const PlanningRow& row : rows) {
-    const Summary s = summarize(row.ms);
-    list.push_back({{"collective", name_of(row.kind)},
-                    {"n", row.members},
-                    {"algorithm", row.algorithm.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.algorithm)},
-                    {"chosen", row.chosen},
-                    {"unit", "ms"},
-                    {"samples", row.ms},
-                    {"median", s.median},
-                    {"p10", s.p10},
-                    {"p90", s.p90},
-                    {"min", s.min}});
+    nlohmann::json json = samples_json(row.ms, "ms");
+    json["collective"] = name_of(row.kind);
+    json["n"] = row.members;
+    json["algorithm"] = row.algorithm.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.algorithm);
+    json["chosen"] = row.chosen;
+    list.push_back(std::move(json));
   }
   return list;
 }

@@ -137,6 +137,11 @@ std::string short_ratio(double value) {
 }
 std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" + short_ratio(i.high); }
 
+nlohmann::json samples_json(const std::vector<double>& samples, const char* unit) {
+  const Summary s = summarize(samples);
+  return {{"unit", unit}, {"samples", samples}, {"median", s.median}, {"p10", s.p10}, {"p90", s.p90}, {"min", s.min}};
+}
+
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
   nlohmann::json results = nlohmann::json::array();
   for (const Row& row : outcome.rows) results.push_back(row_json(row));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bench/session.hpp"
 
@@ -13,6 +14,9 @@ inline constexpr int kTableWidth = 100;
 
 // CPU, kernel, compiler, flags, commit, affinity, plans, versions, command line, date.
 nlohmann::json machine_json(const Options& options, const Outcome& outcome, const std::string& command_line);
+
+// {"unit", "samples", "median", "p10", "p90", "min"}, to be added to.
+nlohmann::json samples_json(const std::vector<double>& samples, const char* unit);
 
 // {"version": 1, "machine": {...}, "results": [...], "left_out": [...]}. Times in ns per episode. `bound` and
 // `ratio_to_plan` are null where there is none; `samples` has one entry per round, null where the subject sat

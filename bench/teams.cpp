@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "bench/report.hpp"
 #include "bench/stats.hpp"
 #include "fermata/fermata.h"
 
@@ -151,16 +152,11 @@ std::string teams_table(const std::vector<TeamsRow>& rows) {
 nlohmann::json teams_json(const std::vector<TeamsRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const TeamsRow& row : rows) {
-    const Summary s = summarize(row.us);
-    list.push_back({{"what", row.what},
-                    {"engine", name_of(row.engine)},
-                    {"n", row.members},
-                    {"unit", "us"},
-                    {"samples", row.us},
-                    {"median", s.median},
-                    {"p10", s.p10},
-                    {"p90", s.p90},
-                    {"min", s.min}});
+    nlohmann::json json = samples_json(row.us, "us");
+    json["what"] = row.what;
+    json["engine"] = name_of(row.engine);
+    json["n"] = row.members;
+    list.push_back(std::move(json));
   }
   return list;
 }

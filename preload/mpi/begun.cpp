@@ -170,7 +170,7 @@ void depart(State& s) {
 // library's takes. Where they don't, that is looked for ever more seldom.
 bool arrives_at_once(State& s, Begun* b) {
   constexpr int kLooks = 256;
-  constexpr std::uint32_t kMostPassed = 64;
+  constexpr std::uint32_t kMostPassed = 63;
   if (!on_line(b) || s.line != nullptr || s.waiting != nullptr || arrive(s, b) != FERMATA_OK) return false;
   s.line = b;
   if (s.passed != s.pass) {
@@ -183,7 +183,7 @@ bool arrives_at_once(State& s, Begun* b) {
       s.pass = 0;
       return true;
     }
-  s.pass = s.pass == 0 ? 1 : s.pass < kMostPassed ? 2 * s.pass : kMostPassed;
+  if (s.pass < kMostPassed) s.pass = 2 * s.pass + 1;
   return false;
 }
 

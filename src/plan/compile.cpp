@@ -122,8 +122,9 @@ class Compiler {
     step.pauses = pauses(t);
     program.push_back(step);
     const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
-    if (credit != credits_.end()) program.push_back(
-          credit_step(away(x.from, x.to) ? Code::kCreditGiveAway : Code::kCreditGive, t, credit->second, x.from, x.from));
+    if (credit == credits_.end()) return;
+    const Code gives = away(x.from, x.to) ? Code::kCreditGiveAway : Code::kCreditGive;
+    program.push_back(credit_step(gives, t, credit->second, x.from, x.from));
   }
 
   std::uint32_t pauses(std::size_t t) const { return static_cast<std::uint32_t>(plan_.layout.at(t).pauses); }

@@ -196,17 +196,14 @@ Direct lent_sizes(const Profile& profile) {
   std::int64_t most = 0;
   for (const BlockWay& ring : profile.blocks) most = std::max(most, ring.bytes);
   for (const BlockWay& ring : profile.blocks) {
-    if (ring.way != "ring") continue;
-    for (const BlockWay& lent : profile.blocks) {
-      if (lent.way == ring.way || lent.both != ring.both || lent.bytes != ring.bytes) continue;
-      const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
-      if (k < kLog2LentFrom) continue;
-      // Sizes were measured at every other power of two; the last stands for all beyond.
-      const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
-      const int alone = ring.both ? 0 : 1;
-      if (lent.ns < ring.ns) out.moved[alone].bits |= sizes.bits;
-      if (lent.ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns) out.folded[alone].bits |= sizes.bits;
-    }
+    const BlockWay* const lent = ring.way == "ring" ? lent_beside(profile, ring) : nullptr;
+    const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
+    if (lent == nullptr || k < kLog2LentFrom) continue;
+    // Sizes were measured at every other power of two; the last stands for all beyond.
+    const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
+    const int alone = ring.both ? 0 : 1;
+    if (lent->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
+    if (lent->ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns) out.folded[alone].bits |= sizes.bits;
   }
   return out;
 }

@@ -1,4 +1,6 @@
 // What a signal costs where nothing was measured: round figures by level.
+#include <algorithm>
+
 #include "profile/levels.hpp"
 
 namespace fermata {
@@ -18,6 +20,13 @@ constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.
 }  // namespace
 
 double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
+
+const BlockWay* lent_beside(const Profile& p, const BlockWay& ring) {
+  const auto at = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
+    return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes;
+  });
+  return at != p.blocks.end() ? &*at : nullptr;
+}
 
 double byte_ns(const Profile& p, const Matrix& g, std::int32_t a, std::int32_t b) {
   if (a < g.n && b < g.n && g.at(a, b) > 0) return g.at(a, b);

@@ -106,6 +106,8 @@ Profile estimate_profile(const Topology& topology);
 // ns per byte between the CPUs of two rows: measured (g or g_direct), else the default of their level, which ranks levels only.
 double byte_ns(const Profile& profile, const Matrix& g, std::int32_t row_a, std::int32_t row_b);
 double default_byte_ns(Level level);
+// The same block by the kernel, of one that went through a ring; null: not measured, or not permitted.
+const BlockWay* lent_beside(const Profile& profile, const BlockWay& ring);
 
 std::string to_json(const Profile& profile);                 // the least version that holds all it knows
 Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason

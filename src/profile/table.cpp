@@ -137,11 +137,9 @@ std::string to_table(const Profile& p) {
     out += line("a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other", byte_text(d.byte_ns));
   for (const BlockWay& ring : p.blocks) {
     if (ring.way != "ring") continue;
-    const auto lent = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
-      return b.way != ring.way && b.both == ring.both && b.bytes == ring.bytes;
-    });
+    const BlockWay* const lent = lent_beside(p, ring);
     out += line(std::to_string(ring.bytes) + " bytes between processes" + (ring.both ? ", both ways" : ""),
-                ns(ring.ns) + " by ring" + (lent != p.blocks.end() ? ", " + ns(lent->ns) + " by kernel" : ""));
+                ns(ring.ns) + " by ring" + (lent != nullptr ? ", " + ns(lent->ns) + " by kernel" : ""));
   }
   for (const Tearing& t : p.tearing)
     out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),

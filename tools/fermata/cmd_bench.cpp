@@ -181,26 +181,27 @@ void overlap(bench::Options options, const Arguments& a) {
   if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
 }
 
-void planning(const bench::Options& options, const Arguments& a) {
+// What has no rivals: rows of its own, under its own name in the file.
+template <class Run, class Table, class Json>
+void rows_of(const bench::Options& options, const Arguments& a, Run run, Table table, Json json_of) {
   ResultFile file(a.json);
-  const auto rows = bench::run_planning(options.members, options.seconds, options.progress);
+  const auto rows = run();
   end_progress();
   if (!rows) throw CommandError(rows.error().message);
-  fmt::print("{}", bench::planning_table(*rows));
+  fmt::print("{}", table(*rows));
   nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
-  json["planning"] = bench::planning_json(*rows);
+  json[a.collective] = json_of(*rows);
   file.write(json);
 }
 
+void planning(const bench::Options& options, const Arguments& a) {
+  const auto run = [&] { return bench::run_planning(options.members, options.seconds, options.progress); };
+  rows_of(options, a, run, bench::planning_table, bench::planning_json);
+}
+
 void teams(const bench::Options& options, const Arguments& a) {
-  ResultFile file(a.json);
-  const auto rows = bench::run_teams(options.engines, options.members, options.seconds, options.progress);
-  end_progress();
-  if (!rows) throw CommandError(rows.error().message);
-  fmt::print("{}", bench::teams_table(*rows));
-  nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
-  json["teams"] = bench::teams_json(*rows);
-  file.write(json);
+  const auto run = [&] { return bench::run_teams(options.engines, options.members, options.seconds, options.progress); };
+  rows_of(options, a, run, bench::teams_table, bench::teams_json);
 }
 
 void bench_command(const Arguments& a) {

@@ -21,17 +21,15 @@ std::uint64_t make_proof() {
   return ((start * 0x9e3779b97f4a7c15u | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
 }
 
+bool environment_says(const char* value) {
+  const char* text = getenv("FERMATA_CMA");
+  return text != nullptr && strcmp(text, value) == 0;
+}
+
 }  // namespace
 
-bool may_lend() {
-  const char* text = getenv("FERMATA_CMA");
-  return text == nullptr || strcmp(text, "0") != 0;
-}
-
-bool must_lend() {
-  const char* text = getenv("FERMATA_CMA");
-  return text != nullptr && strcmp(text, "1") == 0;
-}
+bool may_lend() { return !environment_says("0"); }
+bool must_lend() { return environment_says("1"); }
 
 Lender lend() {
   // order: relaxed: the word alone says all; whoever reads it through the kernel has the call's answer from before.

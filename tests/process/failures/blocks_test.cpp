@@ -8,29 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "../../in_place_sum.hpp"
+#include "../../with_members.hpp"
 #include "kill.hpp"
 
 namespace fermata::test {
 namespace {
 
 constexpr std::size_t kMost = 1 << 17;  // doubles: 1 MiB
-
-template <class Body>
-void with_members(int members, Body&& body) {
-  fermata_team* team = make_team(members, FERMATA_THREADS);
-  ASSERT_NE(team, nullptr) << fermata_error_detail();
-  std::vector<std::thread> crew;
-  for (int r = 0; r < members; ++r)
-    crew.emplace_back([&, r] {
-      fermata_member* m = nullptr;
-      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
-      fermata_member_set_timeout(m, 20);
-      body(m, r);
-      fermata_member_leave(m);
-    });
-  for (std::thread& t : crew) t.join();
-  fermata_team_destroy(team);
-}
 
 struct Called {
   int collective;
@@ -130,16 +115,7 @@ TEST(BlockDeath, SurvivorsReportAKilledProcess) {
   expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever);
 }
 
-fermata_operation allreduce_of(std::vector<double>& data) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_ALLREDUCE;
-  o.in = FERMATA_IN_PLACE;
-  o.out = data.data();
-  o.count = data.size();
-  o.type = FERMATA_DOUBLE;
-  o.op = FERMATA_SUM;
-  return o;
-}
+fermata_operation allreduce_of(std::vector<double>& data) { return in_place_sum(data.data(), data.size()); }
 
 TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
   with_members(2, [](fermata_member* m, int rank) {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../in_place_sum.hpp"
 #include "crew.hpp"
 
 namespace fermata::test {
@@ -28,12 +29,8 @@ void note(fermata_request*, int status, void* user) {
 }
 
 fermata_operation operation_on(Ending& e, std::size_t i) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = i % 2 == 0 ? FERMATA_DO_ALLREDUCE : FERMATA_DO_BROADCAST;
-  o.in = FERMATA_IN_PLACE;
-  o.out = e.data.data();
-  o.count = e.data.size();
-  o.type = FERMATA_DOUBLE;
+  fermata_operation o = in_place_sum(e.data.data(), e.data.size());
+  if (i % 2 != 0) o.collective = FERMATA_DO_BROADCAST;
   o.root = 1;
   return o;
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <thread>
 
+#include "../../in_place_sum.hpp"
 #include "instance.hpp"
 #include "team.hpp"
 
@@ -31,13 +32,7 @@ int ask_seldom(fermata_request* request, int most, int* asked) {
 
 void moves_while_members_sleep(Seat& seat) {
   std::vector<double> data(kVeryLong, seat.rank + 1);
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_ALLREDUCE;
-  o.in = FERMATA_IN_PLACE;
-  o.out = data.data();
-  o.count = kVeryLong;
-  o.type = FERMATA_DOUBLE;
-  o.op = FERMATA_SUM;
+  fermata_operation o = in_place_sum(data.data(), kVeryLong);
   fermata_request* requests[2] = {};  // the second one waits for the first one's channel
   std::vector<double> small(3, 1);
   if (!seat.holds(fermata_begin(seat.member, &o, &requests[0]), "begin")) return;

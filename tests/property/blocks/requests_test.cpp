@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 
+#include "../../in_place_sum.hpp"
 #include "instance.hpp"
 #include "team.hpp"
 
@@ -165,13 +166,7 @@ void chain(Seat& seat) {
       walk.data.resize(segment * kSegments);
       for (std::size_t i = 0; i < walk.data.size(); ++i)
         walk.data[i] = static_cast<double>((i * 3 + static_cast<unsigned>(seat.rank)) % 16);
-      fermata_operation o = FERMATA_OPERATION_INIT;
-      o.collective = FERMATA_DO_ALLREDUCE;
-      o.in = FERMATA_IN_PLACE;
-      o.out = walk.data.data();
-      o.count = segment;
-      o.type = FERMATA_DOUBLE;
-      o.op = FERMATA_SUM;
+      const fermata_operation o = in_place_sum(walk.data.data(), segment);
       fermata_request*& request = requests[&walk - walks];
       if (!seat.holds(fermata_prepare(seat.member, &o, &request), "prepare")) return;
       if (!seat.holds(fermata_request_set_callback(request, go_on, &walk), "set_callback")) return;

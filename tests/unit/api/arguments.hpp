@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fermata/fermata.h"
+#include "../../in_place_sum.hpp"
 
 namespace fermata::test {
 
@@ -60,12 +60,7 @@ struct World {
   }
 
   fermata_operation good(double* buffer) const {
-    fermata_operation o = FERMATA_OPERATION_INIT;
-    o.collective = FERMATA_DO_ALLREDUCE;
-    o.in = FERMATA_IN_PLACE;
-    o.out = buffer;
-    o.count = 10;
-    o.type = FERMATA_DOUBLE;
+    fermata_operation o = in_place_sum(buffer, 10);
     o.op = FERMATA_MAX;
     return o;
   }

@@ -310,12 +310,7 @@ TEST(Arguments, FreedHandlesAreRefused) {
   fermata_member* m = nullptr;
   ASSERT_EQ(fermata_team_join(team, 0, &m), FERMATA_OK);
   double x[10] = {};
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_ALLREDUCE;
-  o.in = FERMATA_IN_PLACE;
-  o.out = x;
-  o.count = 10;
-  o.type = FERMATA_DOUBLE;
+  const fermata_operation o = in_place_sum(x, 10);
   fermata_request* freed = nullptr;
   fermata_request* left = nullptr;
   ASSERT_EQ(fermata_prepare(m, &o, &freed), FERMATA_OK) << fermata_error_detail();

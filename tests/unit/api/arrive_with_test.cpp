@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "fermata/fermata.h"
+#include "../../with_members.hpp"
 
 namespace {
 
@@ -28,9 +28,7 @@ void end(fermata_member* m, bool asks) {
   ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
 }
 
-void work(fermata_team* team, int rank) {
-  fermata_member* m = nullptr;
-  ASSERT_EQ(fermata_team_join(team, rank, &m), FERMATA_OK) << fermata_error_detail();
+void work(fermata_member* m, int rank) {
   for (int i = 0; i < kRounds; ++i) {
     const bool asks = (i + rank) % 2 == 0;
     const int root = i % kMembers;
@@ -60,18 +58,10 @@ void work(fermata_team* team, int rank) {
     end(m, asks);
     EXPECT_EQ(at_root, rank == root ? 6 : -1);
   }
-  fermata_member_leave(m);
 }
 
 TEST(ArriveWith, GivesWhatTheBlockingCallGives) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = kMembers;
-  fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-  std::vector<std::thread> threads;
-  for (int r = 0; r < kMembers; ++r) threads.emplace_back(work, team, r);
-  for (std::thread& t : threads) t.join();
-  fermata_team_destroy(team);
+  fermata::test::with_members(kMembers, work);
 }
 
 }  // namespace

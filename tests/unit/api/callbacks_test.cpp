@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "fermata/fermata.h"
+#include "../../in_place_sum.hpp"
 
 namespace fermata::test {
 namespace {
@@ -30,13 +30,7 @@ class Callbacks : public testing::Test {
 
   fermata_operation sum(std::vector<double>& data) const {
     data.assign(kCount, 1.0);
-    fermata_operation o = FERMATA_OPERATION_INIT;
-    o.collective = FERMATA_DO_ALLREDUCE;
-    o.in = FERMATA_IN_PLACE;
-    o.out = data.data();
-    o.count = kCount;
-    o.type = FERMATA_DOUBLE;
-    return o;
+    return in_place_sum(data.data(), kCount);
   }
   fermata_request* begun(int rank, std::vector<double>& data) {
     const fermata_operation o = sum(data);

@@ -1,10 +1,7 @@
 // Up to 56 bytes everything is read before anything is written, so input and output of calls on lines may overlap in any way.
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
-
-#include "fermata/fermata.h"
+#include "../../with_members.hpp"
 
 namespace fermata::test {
 namespace {
@@ -30,23 +27,7 @@ void overlap(fermata_member* m, int rank) {
         }
 }
 
-TEST(Overlap, OfCallsOnLinesIsHarmless) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = kMembers;
-  fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-  std::vector<std::thread> crew;
-  for (int r = 0; r < kMembers; ++r)
-    crew.emplace_back([team, r] {
-      fermata_member* m = nullptr;
-      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
-      fermata_member_set_timeout(m, 20);
-      overlap(m, r);
-      fermata_member_leave(m);
-    });
-  for (std::thread& t : crew) t.join();
-  fermata_team_destroy(team);
-}
+TEST(Overlap, OfCallsOnLinesIsHarmless) { with_members(kMembers, overlap); }
 
 }  // namespace
 }  // namespace fermata::test
