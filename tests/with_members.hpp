@@ -13,8 +13,7 @@ namespace fermata::test {
 
 // body(member, rank). Every wait has 20 s.
 template <class Body>
-void with_members(int members, Body&& body) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+void with_members(int members, Body&& body, fermata_team_config config = FERMATA_TEAM_CONFIG_INIT) {
   config.members = members;
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();

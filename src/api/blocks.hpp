@@ -120,11 +120,5 @@ inline int call(fermata_member* member, const Plain& plain) {
   });
 }
 
-// The call done on one line, if its blocks are small enough. False: they are not, or the arguments are wrong. (No optional: what is
-// stored in parts and loaded as a whole waits for all stores before it, the line's too.)
-bool call_together(fermata_member* member, const Plain& plain, int* status);     // allgather, alltoall, reduce_scatter
-bool gather_together(fermata_member* member, const Plain& plain, int* status);
-bool scatter_together(fermata_member* member, const Plain& plain, int* status);
-
 }  // namespace fermata::api
 #endif

@@ -18,13 +18,6 @@ inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
 
-// on_line: done, if its blocks are small enough.
-inline int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
-  if (member == nullptr) return null_handle();
-  int status = FERMATA_OK;
-  return on_line(member, plain, &status) ? status : call(member, plain);
-}
-
 fermata_operation irregular(const Plain& plain) {
   fermata_operation o = operation_of(plain);
   o.irregular = 1;
@@ -49,26 +42,6 @@ extern "C" {
 int fermata_execute(fermata_member* member, const fermata_operation* operation) {
   if (member == nullptr || operation == nullptr) return null_handle();
   return guarded([&] { return execute(member, *operation); });
-}
-
-int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count}, gather_together);
-}
-
-int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
-  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count}, scatter_together);
-}
-
-int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return small_call(member, {FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count}, call_together);
-}
-
-int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  return small_call(member, {FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count}, call_together);
-}
-
-int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
-  return small_call(member, {FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count}, call_together);
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

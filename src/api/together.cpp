@@ -1,6 +1,6 @@
 // Small blocks ride together on one line: scatter as a broadcast of all blocks, gather as a reduce and allgather and alltoall as an
 // allreduce of all blocks, where each member's are zero but for its own; reduce_scatter is an allreduce of which each member takes its
-// part. A line or two that carry all cost less than a ring for each pair.
+// part. A line or two that carry all cost less than a ring for each pair. Between two members only what the other one is to get rides.
 #include "api/blocks.hpp"
 #include "base/word.hpp"
 
@@ -18,6 +18,10 @@ std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   return static_cast<std::uint32_t>(fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
 }
 
+int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
+
+constexpr std::uint32_t kMostSwapped = 8;
+
 struct Line {
   alignas(8) std::byte at[kLinePayload] = {};
 };
@@ -31,7 +35,39 @@ int check_overlap(const fermata_member* member, const Plain& plain, std::size_t 
   return check(member, operation_of(plain), &checked);
 }
 
-}  // namespace
+// Where the blocks of an allgather, a reduce_scatter or an alltoall of two members are.
+inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uint32_t block) {
+  auto* const out = static_cast<std::byte*>(plain.out);
+  const bool in_place = plain.in == FERMATA_IN_PLACE;
+  const auto* const in = in_place ? out : static_cast<const std::byte*>(plain.in);
+  const std::uint32_t own = rank * block, other = (1 - rank) * block;
+  switch (plain.collective) {
+    case FERMATA_DO_ALLGATHER: {
+      const std::byte* const mine = in_place ? in + own : in;
+      return {.sent = mine, .kept = mine, .kept_to = out + own, .out = out + other};
+    }
+    case FERMATA_DO_REDUCE_SCATTER: return {.sent = in + other, .kept = in + own, .kept_to = nullptr, .out = out};
+    default: return {.sent = in + other, .kept = in + own, .kept_to = out + own, .out = out + other};
+  }
+}
+
+// The member's last call of the kind again, but for its buffers? These are apart, for whatever they hold.
+[[gnu::always_inline]] inline bool swaps_again(const fermata_member* member, const Plain& plain) {
+  if (member == nullptr) return false;
+  const exec::Openings& openings = member->openings;
+  const auto in = reinterpret_cast<std::uintptr_t>(plain.in), out = reinterpret_cast<std::uintptr_t>(plain.out);
+  const std::uintptr_t most = 2 * kMostSwapped;
+  const bool apart = in - out + most > 2 * most;
+  return apart && in + 1 > 1 && out + 1 > 1 &&  // neither null nor in place
+         member->member->repeats_swap(openings, static_cast<Kind>(plain.collective), plain.count, static_cast<unsigned>(plain.type),
+                                      static_cast<unsigned>(plain.op));
+}
+
+[[gnu::always_inline]] inline int swap_again(fermata_member* member, const Plain& plain) {
+  Member& m = *member->member;
+  const exec::Openings& openings = member->openings;
+  return answer(member, m.swap_again(openings, blocks_of_two(plain, m.rank(), openings.swapped_bytes)));
+}
 
 bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
@@ -48,28 +84,32 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   const std::uint32_t in_bytes = plain.collective == FERMATA_DO_ALLGATHER ? block : members * block;
   const std::uint32_t out_bytes = plain.collective == FERMATA_DO_REDUCE_SCATTER ? block : members * block;
   if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
-  Call call{.type = static_cast<std::uint8_t>(plain.type), .bytes = block};
+  Call call{.kind = static_cast<Kind>(plain.collective), .type = static_cast<std::uint8_t>(plain.type), .bytes = block};
+  FoldFn fold = fold_of(Op::kOr, Type::kUint64);
+  if (call.kind == Kind::kReduceScatter) {
+    if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) || size_of(type) > 8) return false;
+    call.op = static_cast<std::uint8_t>(plain.op);
+    fold = fold_of(static_cast<Op>(plain.op), type);
+  }
+  if (m.swaps() && block <= kMostSwapped) {
+    const FoldFn folded = call.kind == Kind::kReduceScatter ? fold : nullptr;
+    *status = answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
+    return true;
+  }
   Member::Taken taken{.out = out, .bytes = block};
   Line line;
-  FoldFn fold = fold_of(Op::kOr, Type::kUint64);
   switch (plain.collective) {
     case FERMATA_DO_ALLGATHER:
-      call.kind = Kind::kAllgather;
       copy_bytes(line.at + rank * block, in_place ? out + rank * block : in, block);
       taken.bytes = all;
       break;
     case FERMATA_DO_ALLTOALL:
-      call.kind = Kind::kAlltoall;
       copy_bytes(line.at + rank * members * block, in_place ? out : in, members * block);
       taken = {.out = out, .bytes = block, .blocks = members, .first = rank * block, .stride = members * block};
       break;
     case FERMATA_DO_REDUCE_SCATTER:
-      if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) || size_of(type) > 8) return false;
-      call.kind = Kind::kReduceScatter;
-      call.op = static_cast<std::uint8_t>(plain.op);
       copy_bytes(line.at, in_place ? out : in, all);
       taken.first = rank * block;
-      fold = fold_of(static_cast<Op>(plain.op), type);
       break;
     default: return false;
   }
@@ -88,15 +128,18 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
   const Call call{.kind = Kind::kScatter, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
+  const bool two = m.team().members() == 2;
   if (!is_root) {
-    *status = answer(member, m.together(slot, call, all, nullptr, nullptr, {.out = plain.out, .bytes = block, .first = m.rank() * block}));
+    const std::uint32_t first = two ? 0 : m.rank() * block;
+    *status = answer(member, m.together(slot, call, all, nullptr, nullptr, {.out = plain.out, .bytes = block, .first = first}));
     return true;
   }
-  if ((*status = check_overlap(member, plain, all, block)) != FERMATA_OK) return true;
-  *status = answer(member, m.together(slot, call, all, plain.in, nullptr, {}));
+  if ((*status = check_overlap(member, plain, m.team().members() * block, block)) != FERMATA_OK) return true;
+  const auto* const in = static_cast<const std::byte*>(plain.in);
+  *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
   // Its signals are on their way.
   if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
-    copy_bytes(plain.out, static_cast<const std::byte*>(plain.in) + m.rank() * block, block);
+    copy_bytes(plain.out, in + m.rank() * block, block);
   return true;
 }
 
@@ -109,15 +152,66 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   const PlanSlot slot = all <= 8 ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
-  if (is_root && (*status = check_overlap(member, plain, block, all)) != FERMATA_OK) return true;
+  if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK) return true;
   const Call call{.kind = Kind::kGather, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
-  Line line;
   const std::uint32_t own = m.rank() * block;
+  if (m.team().members() == 2) {
+    auto* const out = static_cast<std::byte*>(plain.out);
+    const FoldFn fold = fold_of(Op::kOr, Type::kUint64);
+    if (!is_root) {
+      *status = answer(member, m.together(slot, call, all, plain.in, fold, {}));
+      return true;
+    }
+    if (plain.in != FERMATA_IN_PLACE) copy_bytes(out + own, plain.in, block);
+    *status = answer(member, m.together(slot, call, all, nullptr, fold, {.out = out + (1 - m.rank()) * block, .bytes = block}));
+    return true;
+  }
+  Line line;
   copy_bytes(line.at + own, plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
   const Member::Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
   *status = answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
   return true;
 }
 
+// on_line: done, if its blocks are small enough.
+int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
+  if (member == nullptr) return null_handle();
+  int status = FERMATA_OK;
+  return on_line(member, plain, &status) ? status : call(member, plain);
+}
+
+// Not inlined: the shortest path makes no frame for it.
+[[gnu::noinline]] int other_call(fermata_member* member, const Plain& plain) { return small_call(member, plain, call_together); }
+
+}  // namespace
 }  // namespace fermata::api
+
+using namespace fermata::api;
+
+extern "C" {
+
+int fermata_gather(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
+  return small_call(member, {FERMATA_DO_GATHER, type, 0, root, in, out, count}, gather_together);
+}
+
+int fermata_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int root) {
+  return small_call(member, {FERMATA_DO_SCATTER, type, 0, root, in, out, count}, scatter_together);
+}
+
+int fermata_allgather(fermata_member* member, const void* in, void* out, size_t count, int type) {
+  const Plain plain{FERMATA_DO_ALLGATHER, type, 0, 0, in, out, count};
+  return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
+}
+
+int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+  const Plain plain{FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count};
+  return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
+}
+
+int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {
+  const Plain plain{FERMATA_DO_ALLTOALL, type, 0, 0, in, out, count};
+  return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
+}
+
+}  // extern "C"

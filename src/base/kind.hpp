@@ -107,12 +107,13 @@ constexpr const char* name_of(Kind k) {
 inline constexpr std::size_t kLinePayload = 56;
 
 // Bytes of all blocks of a call whose blocks ride together on a line, as a broadcast, a reduce or an allreduce of all of them. 0: they
-// don't.
+// don't. The root's own need not, where there is but one other.
 constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
   const bool rides = k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter ||
                      k == Kind::kAlltoall;
   if (!rides || block > kLinePayload) return 0;
-  const std::size_t all = block * members * (k == Kind::kAlltoall ? members : 1);
+  const bool rooted = k == Kind::kGather || k == Kind::kScatter;
+  const std::size_t all = block * (rooted && members == 2 ? 1 : members) * (k == Kind::kAlltoall ? members : 1);
   return all <= kLinePayload ? all : 0;
 }
 

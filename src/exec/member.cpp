@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bit>
-#include <type_traits>
-
 namespace fermata::exec {
 namespace {
 
@@ -23,15 +20,14 @@ void publish_affinity(TeamHeader& header) {
   count_joined<RealAtomics>(header.joined);
 }
 
-// A fold of the caller's own, on one word.
-struct WholeWord {
-  WholeFold fold;
-  void* context;
-  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const {
-    fold(&left, &right, context);
-    return left;
+// Of two members: each sends, and folds what has come. The same at both.
+bool is_exchange(const Team& team) {
+  for (const std::uint32_t rank : {0u, 1u}) {
+    const Step* steps = team.steps(PlanSlot::kAllreduce8, rank);
+    if (!goes_in_rounds<Load::kOneWord>(steps) || steps[2].code != Code::kEnd) return false;
   }
-};
+  return true;
+}
 
 }  // namespace
 
@@ -139,6 +135,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
+  m->swaps_ = header.members == 2 && word.steps != nullptr && is_exchange(*team);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
   m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr && has_words(*team->program(PlanSlot::kBarrier));
@@ -189,97 +186,6 @@ Status Member::finish() {
   snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
            ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
   return Status::kMismatch;
-}
-
-// Works out the first signal of the plan's next episode.
-void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  memory_.region = plan.region;
-  opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
-}
-
-// Behind the first signal. True: somebody is parked for it, or the spacing has its turn. What is done here is in few steps and without a
-// frame: in the rhythm that a pair of far cores has at its best each sends two signals while it has the line, and all of a call lies
-// between them.
-[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
-  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-  const Step* const steps = plan.steps;
-  const std::uint64_t episode = ++*plan.episodes;
-  memory_.region = plan.region;
-  memory_.root = 0;
-  cursor_.follow(memory_, steps, episode, opening.header);
-  opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
-  say_call<RealAtomics>(*status_, ++sequence_, call);
-  return memory_.must_wake(*steps) || sequence_ >= spacing_.next();
-}
-
-void Member::turn_spacing() {
-  spacing_.turn(sequence_, os::now_ns());
-  cursor_.set_pauses(spacing_.pauses());
-}
-
-template <Load L, class Folds>
-[[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, Folds fold) {
-  if (attend) [[unlikely]] return attend_and_go<L>(value, out, fold);
-  return go_round<L>(value, out, fold);
-}
-
-template <Load L, class Folds>
-[[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
-  memory_.ring(cursor_.sent());
-  if (sequence_ >= spacing_.next()) turn_spacing();
-  return go_round<L>(value, out, fold);
-}
-
-template <Load L, class Folds>
-[[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, Folds fold) {
-  switch (cursor_.round<L>(memory_, value, fold, spins_)) {
-    case TeamCursor::Round::kOver: break;
-    case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
-    case TeamCursor::Round::kLate: return late<L>(value, out, fold);
-  }
-  if constexpr (L != Load::kNothing) copy_bytes(out, &value, 8);
-  say_over<RealAtomics>(*status_, sequence_);
-  return Status::kOk;
-}
-
-template <Load L, class Folds>
-[[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, Folds fold) {
-  cursor_.ring_again(memory_);
-  return go_round<L>(value, out, fold);
-}
-
-// go_round() has stopped at an await.
-template <Load L, class Folds>
-[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
-  gate_ = 0;
-  load_ = L;
-  if constexpr (L != Load::kNothing) {
-    carried_ = {.words = 1, .fold = repeat_.fold};
-    if constexpr (std::is_same_v<Folds, WholeWord>) {
-      load_ = Load::kWords;
-      carried_.whole = fold.fold;
-      carried_.context = fold.context;
-    }
-    regs_[0][0] = value;
-    taken_ = {out, 8};
-  }
-  return run();
-}
-
-Status Member::rest_of_barrier() {
-  const bool attend = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
-  return go<Load::kNothing>(attend, 0, nullptr, nullptr);
-}
-
-// The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
-Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
-  openings_->whole.forget();
-  const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
-  if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
-  return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
-    return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
-  });
 }
 
 Status Member::other_barrier() {
@@ -389,38 +295,27 @@ Status Member::resume() {
   return status;
 }
 
-Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
-  openings_->word.forget();
-  const Call call = whole_call(8);
-  const bool attend = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
-  return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
-}
-
-Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
-  const Call call = whole_call(bytes);
-  if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
-    prepare(PlanSlot::kAllreduce8, openings_->whole, History::own_tag(call.packed()));
-    return allreduce_whole(*openings_, data, bytes, fold, context);
-  }
-  const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
-  return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});
-}
-
 Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken) {
   return together(slot, call, bytes, in, Carried{.words = words_of(bytes), .fold = fold}, taken);
 }
 
 Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken) {
+  if (carried.words == 1 && carried.whole == nullptr) return together<Load::kOneWord>(slot, call, bytes, in, carried, taken);
+  return together<Load::kWords>(slot, call, bytes, in, carried, taken);
+}
+
+template <Load L>
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken) {
   const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, bytes); };
-  const Status ready = start<Load::kWords>(slot, call, carried.words, word);
+  const Status ready = start<L>(slot, call, carried.words, word);
   if (ready != Status::kOk) return ready;
   for (std::uint32_t i = 0; i < carried.words; ++i) regs_[0][i] = word(i);
-  if (cursor_.advance<Load::kWords>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
+  if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
     take(taken);
     over();
     return Status::kOk;
   }
-  load_ = Load::kWords;
+  load_ = L;
   taken_ = taken;
   carried_ = carried;
   return run();

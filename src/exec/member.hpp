@@ -10,6 +10,7 @@
 #include "exec/call.hpp"
 #include "exec/crew.hpp"
 #include "exec/fold.hpp"
+#include "exec/openings.hpp"
 #include "exec/patience.hpp"
 #include "exec/spacing.hpp"
 #include "exec/team.hpp"
@@ -77,6 +78,21 @@ class Member {
     TeamCursor::open<Load::kOneWord>(openings.whole, value);
     return rest_of_allreduce_whole(value, data, fold, context);
   }
+  // Two members whose plan for one word is one exchange: each sends the other what is for it, a block of at most 8 bytes, and nothing else
+  // rides.
+  bool swaps() const { return swaps_; }
+  [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count, std::uint32_t type,
+                                           std::uint32_t op) const {
+    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op &&
+           kind == openings.swapped_kind && openings.swap.is_known() && gate_ == os::fork_generation();
+  }
+  [[gnu::always_inline]] Status swap_again(const Openings& openings, const Swap& swap) {
+    const std::uint64_t value = word_at(swap.sent, 0, openings.swapped_bytes);
+    TeamCursor::open<Load::kOneWord>(openings.swap, value);
+    return rest_of_swap(value, swap);
+  }
+  // fold: null where blocks are only moved.
+  Status swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap);
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
   // A call whose blocks ride together: a payload of `bytes` (1..56), this member's contribution in `in` (null: it has none), and of what is
   // on the line in the end `taken`.
@@ -197,6 +213,7 @@ class Member {
   void forget_words() {
     openings_->word.forget();
     openings_->whole.forget();
+    openings_->swap.forget();
   }
   [[gnu::noinline, gnu::cold]] void turn_spacing();
   // Over several hosts each root has its own programs.
@@ -253,6 +270,7 @@ class Member {
   // of their own, so that no frame is made before it, and none taken down behind the last look.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
+  [[gnu::noinline]] Status rest_of_swap(std::uint64_t sent, const Swap& swap);
   [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context);
   [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
   static Call whole_call(std::uint32_t bytes) { return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes}; }
@@ -267,6 +285,8 @@ class Member {
   Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
   Status late(std::uint64_t value, void* out, const Folds& fold);
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
+  template <Load L>
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
@@ -356,13 +376,6 @@ class Member {
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;
   std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
-  // The last allreduce of one whole word, if its plan goes in rounds.
-  struct Repeat {
-    FoldFn fold = nullptr;
-    std::uint64_t call = 0;
-    std::uint64_t tag = 0;
-    bool sums_doubles = false;
-  };
   void repeat(const Repeat& call, std::size_t count, Type type, Op op) {
     repeat_ = call;
     openings_->count = count;
@@ -370,10 +383,13 @@ class Member {
     openings_->op = static_cast<std::uint32_t>(op);
     prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
   }
+  struct SwappedWord;
   bool rounds_ = false;          // the plan of allreduces of one word goes in rounds
+  bool swaps_ = false;           // and is one exchange of two members
   bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
+  Swapped swapped_;
   Openings own_openings_;
   Openings* openings_ = &own_openings_;
   TeamCursor cursor_;

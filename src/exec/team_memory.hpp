@@ -56,16 +56,5 @@ struct TeamMemory {
 
 using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
-// The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
-struct Openings {
-  TeamCursor::Opening barrier;
-  TeamCursor::Opening word;
-  TeamCursor::Opening whole;  // of one word with a fold of the caller's own
-  // The call that `word` is for: arguments that make sense.
-  std::size_t count = 0;
-  std::uint32_t type = 0;
-  std::uint32_t op = 0;
-};
-
 }  // namespace fermata::exec
 #endif

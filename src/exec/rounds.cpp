@@ -1,0 +1,182 @@
+// The shortest path: calls of a barrier or of one word, whose plans go in rounds and whose first signal was worked out before.
+#include <bit>
+#include <type_traits>
+
+#include "exec/member.hpp"
+
+namespace fermata::exec {
+namespace {
+
+// A fold of the caller's own, on one word.
+struct WholeWord {
+  WholeFold fold;
+  void* context;
+  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const {
+    fold(&left, &right, context);
+    return left;
+  }
+};
+
+}  // namespace
+
+// The fold of a swap, whose plan folds what was sent with what has come, in either order: neither is what the caller wants folded.
+struct Member::SwappedWord {
+  const Swapped* swapped;
+  static std::uint64_t result(const Swapped& s, std::uint64_t left, std::uint64_t right) {
+    const std::uint64_t come = left ^ right ^ s.sent;
+    if (s.fold == nullptr) return come;
+    return s.left ? s.fold(s.kept, come) : s.fold(come, s.kept);
+  }
+  static void fold(void* acc, const void* other, void* context) {
+    const std::uint64_t word = result(*static_cast<const Swapped*>(context), word_at(acc, 0, 8), word_at(other, 0, 8));
+    std::memcpy(acc, &word, 8);
+  }
+  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const { return result(*swapped, left, right); }
+  std::uint32_t bytes() const { return swapped->bytes; }
+};
+
+// Works out the first signal of the plan's next episode.
+void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
+  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  memory_.region = plan.region;
+  opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
+}
+
+// Behind the first signal. True: somebody is parked for it, or the spacing has its turn. What is done here is in few steps and without a
+// frame: in the rhythm that a pair of far cores has at its best each sends two signals while it has the line, and all of a call lies
+// between them.
+[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
+  const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
+  const Step* const steps = plan.steps;
+  const std::uint64_t episode = ++*plan.episodes;
+  memory_.region = plan.region;
+  memory_.root = 0;
+  cursor_.follow(memory_, steps, episode, opening.header);
+  opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
+  say_call<RealAtomics>(*status_, ++sequence_, call);
+  return memory_.must_wake(*steps) || sequence_ >= spacing_.next();
+}
+
+void Member::turn_spacing() {
+  spacing_.turn(sequence_, os::now_ns());
+  cursor_.set_pauses(spacing_.pauses());
+}
+
+template <Load L, class Folds>
+[[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, Folds fold) {
+  if (attend) [[unlikely]] return attend_and_go<L>(value, out, fold);
+  return go_round<L>(value, out, fold);
+}
+
+template <Load L, class Folds>
+[[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
+  memory_.ring(cursor_.sent());
+  if (sequence_ >= spacing_.next()) turn_spacing();
+  return go_round<L>(value, out, fold);
+}
+
+template <Load L, class Folds>
+[[gnu::noinline]] Status Member::go_round(std::uint64_t value, void* out, Folds fold) {
+  switch (cursor_.round<L>(memory_, value, fold, spins_)) {
+    case TeamCursor::Round::kOver: break;
+    case TeamCursor::Round::kMore: return ring_and_go_round<L>(value, out, fold);
+    case TeamCursor::Round::kLate: return late<L>(value, out, fold);
+  }
+  if constexpr (std::is_same_v<Folds, SwappedWord>) {
+    copy_bytes(out, &value, fold.bytes());
+  } else if constexpr (L != Load::kNothing) {
+    copy_bytes(out, &value, 8);
+  }
+  say_over<RealAtomics>(*status_, sequence_);
+  return Status::kOk;
+}
+
+template <Load L, class Folds>
+[[gnu::noinline]] Status Member::ring_and_go_round(std::uint64_t value, void* out, Folds fold) {
+  cursor_.ring_again(memory_);
+  return go_round<L>(value, out, fold);
+}
+
+// go_round() has stopped at an await.
+template <Load L, class Folds>
+[[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
+  gate_ = 0;
+  load_ = L;
+  if constexpr (L != Load::kNothing) {
+    carried_ = {.words = 1, .fold = repeat_.fold};
+    taken_ = {out, 8};
+    if constexpr (std::is_same_v<Folds, WholeWord>) {
+      load_ = Load::kWords;
+      carried_.whole = fold.fold;
+      carried_.context = fold.context;
+    }
+    if constexpr (std::is_same_v<Folds, SwappedWord>) {
+      load_ = Load::kWords;
+      carried_.whole = SwappedWord::fold;
+      carried_.context = &swapped_;
+      taken_.bytes = swapped_.bytes;
+    }
+    regs_[0][0] = value;
+  }
+  return run();
+}
+
+Status Member::rest_of_barrier() {
+  const bool attend = follow(PlanSlot::kBarrier, openings_->barrier, Call{}.packed(), Call{}.packed());
+  return go<Load::kNothing>(attend, 0, nullptr, nullptr);
+}
+
+// The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
+Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
+  openings_->whole.forget();
+  openings_->swap.forget();
+  const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
+  if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
+  return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
+    return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
+  });
+}
+
+Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context) {
+  openings_->word.forget();
+  openings_->swap.forget();
+  const Call call = whole_call(8);
+  const bool attend = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
+  return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
+}
+
+Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context) {
+  const Call call = whole_call(bytes);
+  if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
+    prepare(PlanSlot::kAllreduce8, openings_->whole, History::own_tag(call.packed()));
+    return allreduce_whole(*openings_, data, bytes, fold, context);
+  }
+  const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
+  return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});
+}
+
+Status Member::rest_of_swap(std::uint64_t sent, const Swap& swap) {
+  openings_->word.forget();
+  openings_->whole.forget();
+  swapped_.sent = sent;
+  swapped_.kept = word_at(swap.kept, 0, swapped_.bytes);
+  if (swap.kept_to != nullptr) copy_bytes(swap.kept_to, &swapped_.kept, swapped_.bytes);
+  const bool attend = follow(PlanSlot::kAllreduce8, openings_->swap, swapped_.call, swapped_.tag);
+  return go<Load::kOneWord>(attend, sent, swap.out, SwappedWord{&swapped_});
+}
+
+Status Member::swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap) {
+  if (gate_ != os::fork_generation()) return refusal();
+  const auto bytes = static_cast<std::uint32_t>(call.bytes);
+  swapped_ = {.fold = fold, .call = call.packed(), .tag = History::own_tag(call.packed()), .bytes = bytes, .left = rank_ == 0};
+  Openings& o = *openings_;
+  o.swapped_kind = call.kind;
+  o.swapped_count = count;
+  o.swapped_type = call.type;
+  o.swapped_op = call.op;
+  o.swapped_bytes = bytes;
+  prepare(PlanSlot::kAllreduce8, o.swap, swapped_.tag);
+  return swap_again(o, swap);
+}
+
+}  // namespace fermata::exec
