@@ -241,7 +241,7 @@ FERMATA_API int fermata_alltoall(fermata_member* member, const void* in, void* o
 FERMATA_API int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
 FERMATA_API int fermata_exscan(fermata_member* member, const void* in, void* out, size_t count, int type, int op);
 /* Blocks of different sizes: counts and displacements in elements, an entry per rank; displacements NULL: one behind the other. Both
- * ends of a block give it the same count. */
+ * ends of a block give it the same count. Blocks of an output may lie in any order, but not over one another: ARGUMENT. */
 FERMATA_API int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
                                 const size_t* displacements, int type, int root);
 FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out,

@@ -41,6 +41,25 @@ int check_counts(const size_t* counts, const size_t* displacements, std::uint32_
   return FERMATA_OK;
 }
 
+// Blocks of an output: no element may be in two of them. Mostly they lie in the order of the ranks.
+int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t members) {
+  std::size_t end = 0;
+  std::uint32_t r = 0;
+  for (; r < members && (counts[r] == 0 || displacements[r] >= end); ++r)
+    if (counts[r] != 0) end = displacements[r] + counts[r];
+  if (r == members) return FERMATA_OK;
+  std::vector<std::uint32_t> ranks;
+  for (r = 0; r < members; ++r)
+    if (counts[r] != 0) ranks.push_back(r);
+  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) { return displacements[a] < displacements[b]; });
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const std::uint32_t before = ranks[i - 1], next = ranks[i];
+    if (displacements[before] + counts[before] > displacements[next])
+      return fail(Status::kArgument, "out: the blocks of ranks %u and %u overlap", std::min(before, next), std::max(before, next));
+  }
+  return FERMATA_OK;
+}
+
 // One side of an operation at one member, in bytes: all its blocks, from the first to the end of the last.
 struct Side {
   std::uintptr_t at = 0;
@@ -128,6 +147,10 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
                                                     std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
     if (!used) continue;
     const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
+    if (bad != FERMATA_OK) return bad;
+  }
+  if (c.counts_out && o.out_displacements != nullptr) {
+    const int bad = check_apart(o.out_counts, o.out_displacements, members);
     if (bad != FERMATA_OK) return bad;
   }
   if (!fits(c.largest, members, c.element)) return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);

@@ -164,8 +164,10 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.huge, nullptr, FERMATA_DOUBLE, 0));
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.huge, FERMATA_DOUBLE, 0));
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, nullptr, 99, 0));
-    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, w.counts, FERMATA_DOUBLE, -1));
-    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, w.counts, FERMATA_DOUBLE, 0));  // its place is x + 1
+    const size_t behind[] = {1, 2};
+    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
+    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));      // its place is x + 1
+    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));    // both blocks at 1
   };
   all["fermata_scatterv"] = [](World& w) {
     double* const x = w.x.data();
@@ -189,6 +191,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_allgatherv(w.member[0], x, y, w.huge, nullptr, FERMATA_DOUBLE));
     REFUSED(fermata_allgatherv(w.member[0], x, y, w.counts, w.huge, FERMATA_DOUBLE));
     REFUSED(fermata_allgatherv(w.member[0], x + 1, x, w.counts, nullptr, FERMATA_DOUBLE));
+    const size_t longer[] = {1, 2}, crossed[] = {2, 1};
+    REFUSED(fermata_allgatherv(w.member[0], x, y, longer, crossed, FERMATA_DOUBLE));
   };
   all["fermata_alltoallv"] = [](World& w) {
     double* const x = w.x.data();
@@ -201,6 +205,7 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_alltoallv(w.member[0], x, w.huge, nullptr, y, w.counts, nullptr, FERMATA_DOUBLE));
     REFUSED(fermata_alltoallv(w.member[0], x, w.counts, nullptr, y, w.huge, nullptr, FERMATA_DOUBLE));
     REFUSED(fermata_alltoallv(w.member[0], x, w.counts, nullptr, x + 1, w.counts, nullptr, FERMATA_DOUBLE));
+    REFUSED(fermata_alltoallv(w.member[0], x, w.counts, nullptr, y, w.counts, w.counts, FERMATA_DOUBLE));
   };
 }
 

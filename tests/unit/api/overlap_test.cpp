@@ -29,5 +29,17 @@ void overlap(fermata_member* m, int rank) {
 
 TEST(Overlap, OfCallsOnLinesIsHarmless) { with_members(kMembers, overlap); }
 
+// Side by side is not over one another, in whatever order, and an empty block is nowhere.
+void any_order(fermata_member* m, int rank) {
+  const std::size_t counts[kMembers] = {2, 0, 3}, displacements[kMembers] = {3, 1, 0};
+  const double in[3] = {10.0 * rank, 10.0 * rank + 1, 10.0 * rank + 2};
+  double out[5] = {};
+  ASSERT_EQ(fermata_allgatherv(m, in, out, counts, displacements, FERMATA_DOUBLE), FERMATA_OK) << fermata_error_detail();
+  const double expected[5] = {20, 21, 22, 0, 1};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(out[i], expected[i]) << i;
+}
+
+TEST(Overlap, BlocksOfAnOutputMayLieInAnyOrder) { with_members(kMembers, any_order); }
+
 }  // namespace
 }  // namespace fermata::test
