@@ -41,10 +41,13 @@ enum class BlockCode : std::uint8_t {
   kReceive,        // the peer's -> to
   kReceiveLeft,    // to = the peer's op from
   kReceiveRight,   // to = from op the peer's
-  kCopy,           // to = from, here; before all that this stage receives
+  // Here, before all that this stage receives.
+  kCopy,           // to = from
+  kFold,           // to = from op to
 };
 
-constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && code != BlockCode::kCopy; }
+constexpr bool is_local(BlockCode code) { return code >= BlockCode::kCopy; }
+constexpr bool is_receive(BlockCode code) { return code != BlockCode::kSend && !is_local(code); }
 
 // Sends read what their place held when the stage began. Receives of a stage that share `to` are done in list order, for that is the
 // order of the fold; if part by part, then every part in it. All others, and all sends, go on independently, those of one edge in list
@@ -56,8 +59,8 @@ struct BlockTransfer {
   bool after_sends = false;
   std::uint32_t peer = 0;
   std::uint32_t edge = 0;    // in BlockProgram::edges
-  BlockAt from;              // kSend, kCopy: the source; kReceiveLeft, kReceiveRight: this member's own operand (may be `to`)
-  BlockAt to;                // receives and kCopy: where the result goes
+  BlockAt from;              // kSend and what is local: the source; kReceiveLeft, kReceiveRight: this member's own operand (may be `to`)
+  BlockAt to;                // of all but sends: where the result goes
   std::uint32_t block = 0;   // number of the block (schedule/contents.hpp), whose size it has where it lies in space
   std::uint32_t piece = 0;
   std::uint32_t pieces = 1;
@@ -65,7 +68,7 @@ struct BlockTransfer {
 
 struct BlockStage {
   std::uint32_t first = 0;  // in BlockProgram::transfers
-  std::uint32_t count = 0;  // sends and copies first, then receives, each kind in the schedule's order
+  std::uint32_t count = 0;  // sends and what is local first, then receives, each kind in the schedule's order
 };
 
 struct BlockEdge {

@@ -96,7 +96,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     work_[t] = {};
     work_[t].from = from.at;
     work_[t].to = to.at;
-    if (x.code != BlockCode::kCopy) {
+    if (!is_local(x.code)) {
       work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
       work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
     }
@@ -110,16 +110,16 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
 void BlockOperation::relate(const BlockStage& stage) {
   const std::uint32_t end = stage.first + stage.count;
   std::uint32_t moves = 0;
-  for (std::uint32_t t = stage.first; t < end; ++t) moves += program_->transfers[t].code != BlockCode::kCopy && work_[t].elements != 0;
+  for (std::uint32_t t = stage.first; t < end; ++t) moves += !is_local(program_->transfers[t].code) && work_[t].elements != 0;
   for (std::uint32_t t = stage.first; t < end; ++t) {
     const BlockTransfer& x = program_->transfers[t];
     Work& w = work_[t];
-    if (x.code == BlockCode::kCopy) continue;
+    if (is_local(x.code)) continue;
     w.alone = moves == 1;
     for (std::uint32_t u = stage.first; u < t; ++u) {
       const BlockTransfer& y = program_->transfers[u];
       // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
-      if (y.code == BlockCode::kCopy || work_[u].elements == 0) continue;
+      if (is_local(y.code) || work_[u].elements == 0) continue;
       if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;  // a member may send to itself
       if (is_receive(x.code) && is_receive(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
     }
@@ -178,8 +178,9 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
   if (!may_move(stage, t)) return Moved::kNothing;
   const BlockTransfer& x = program_->transfers[t];
   Work& w = work_[t];
-  if (x.code == BlockCode::kCopy) {
-    if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
+  if (is_local(x.code)) {
+    if (x.code == BlockCode::kFold) call_.fold(call_.context, w.to, w.from, w.to, w.elements);
+    else if (w.from != w.to) memmove(w.to, w.from, w.elements * call_.element);
     w.done = w.elements;
     spend(w.elements * call_.element);
     return Moved::kQuietly;
@@ -360,7 +361,7 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
 // As move() would find it, without moving. The loads here are relaxed in effect: advance() reads again.
 bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const {
   if (!may_move(stage, t)) return false;
-  return program_->transfers[t].code == BlockCode::kCopy || peer_has_acted(t);
+  return is_local(program_->transfers[t].code) || peer_has_acted(t);
 }
 
 bool BlockOperation::peer_has_acted(std::uint32_t t) const {
@@ -388,7 +389,7 @@ bool BlockOperation::ready() const {
 }
 
 bool BlockOperation::works_with(std::uint32_t rank) const {
-  return any_open([&](const BlockTransfer& x, std::uint32_t) { return x.code != BlockCode::kCopy && x.peer == rank; });
+  return any_open([&](const BlockTransfer& x, std::uint32_t) { return !is_local(x.code) && x.peer == rank; });
 }
 
 bool BlockOperation::lends() const {
@@ -397,7 +398,7 @@ bool BlockOperation::lends() const {
 
 bool BlockOperation::lacks(std::uint32_t rank) const {
   return any_open([&](const BlockTransfer& x, std::uint32_t t) {
-    return x.code != BlockCode::kCopy && x.peer == rank && is_next(t) && !peer_has_acted(t);
+    return !is_local(x.code) && x.peer == rank && is_next(t) && !peer_has_acted(t);
   });
 }
 
@@ -413,8 +414,8 @@ std::size_t BlockOperation::open_bytes() const {
 std::uint32_t BlockOperation::awaited() const {
   std::uint32_t peer = program_->rank;
   any_open([&](const BlockTransfer& x, std::uint32_t) {
-    if (x.code != BlockCode::kCopy) peer = x.peer;
-    return x.code != BlockCode::kCopy;
+    if (!is_local(x.code)) peer = x.peer;
+    return !is_local(x.code);
   });
   return peer;
 }

@@ -46,6 +46,7 @@ std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int
 enum class Way : std::uint8_t {
   kWire,
   kLocalCopy,
+  kLocalFold,  // of another of its registers, to the left, and nothing else of the stage touches the chunk at this member
   kFoldLeft,   // a copy into a register, and the own value to its right
   kFoldRight,  // likewise, to its left
   kAbsorbed,   // the own value of such a pair
@@ -61,11 +62,19 @@ std::vector<Way> ways_of(const Stage& stage) {
     own_folds = own_folds || list[i].action == Action::kCombine;
   }
   if (!own_folds) return ways;
+  std::map<std::pair<std::int32_t, std::int32_t>, int> touched;  // member, chunk
+  for (const Transfer& t : list) {
+    ++touched[{t.from, t.chunk}];
+    if (t.to != t.from) ++touched[{t.to, t.chunk}];
+  }
   std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;  // into this register
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Transfer& t = list[i];
     const auto [at, fresh] = last.try_emplace({t.to, t.chunk, t.dst_reg}, i);
     const std::size_t before = std::exchange(at->second, i);
+    if (t.from == t.to && t.action == Action::kCombine && t.side == Side::kLeft && t.src_reg != t.dst_reg && t.dst_reg != 0 &&
+        touched[{t.to, t.chunk}] == 1)
+      ways[i] = Way::kLocalFold;
     // Another register's place may be written meanwhile: only the own register's old value is a safe operand.
     if (fresh || t.from != t.to || t.action != Action::kCombine || t.src_reg != t.dst_reg) continue;
     if (ways[before] != Way::kWire || list[before].action != Action::kCopy) continue;
@@ -75,7 +84,7 @@ std::vector<Way> ways_of(const Stage& stage) {
   return ways;
 }
 
-bool crosses_an_edge(Way way) { return way != Way::kLocalCopy && way != Way::kAbsorbed; }
+bool crosses_an_edge(Way way) { return way != Way::kLocalCopy && way != Way::kLocalFold && way != Way::kAbsorbed; }
 
 std::vector<BlockEdge> edges_of(const Schedule& s, const std::vector<std::vector<Way>>& ways) {
   std::vector<BlockEdge> edges;
@@ -208,7 +217,7 @@ class BlockCompiler {
     out.block = static_cast<std::uint32_t>(block_of(s_, t.chunk));
     out.piece = piece_of(t.chunk);
     out.pieces = pieces_;
-    if (code == BlockCode::kCopy) return out;
+    if (is_local(code)) return out;
     out.peer = unsigned_of(code == BlockCode::kSend ? t.to : t.from);
     const std::pair edge(unsigned_of(t.from), unsigned_of(t.to));
     const auto at = std::lower_bound(edges_.begin(), edges_.end(), edge, [](const BlockEdge& e, const auto& wanted) {
@@ -275,6 +284,14 @@ class BlockCompiler {
     write(t, copies.back().to);
   }
 
+  // A register but the first lies in space, so it may be written where it is.
+  void fold_here(const Transfer& t, std::vector<BlockTransfer>& copies) {
+    copies.push_back(transfer(t, BlockCode::kFold));
+    copies.back().from = start_of(at_register(t.chunk, t.src_reg));
+    copies.back().to = at_register(t.chunk, t.dst_reg).at;
+    write(t, copies.back().to);
+  }
+
   void receive(const Transfer& t, Way way, std::vector<BlockTransfer>& receives) {
     BlockCode code = BlockCode::kReceive;
     if (t.action == Action::kCombine) code = t.side == Side::kLeft ? BlockCode::kReceiveLeft : BlockCode::kReceiveRight;
@@ -304,6 +321,7 @@ class BlockCompiler {
     });
     each([&](const Transfer& t, Way way) {
       if (way == Way::kLocalCopy) copy(t, list);
+      if (way == Way::kLocalFold) fold_here(t, list);
     });
     each([&](const Transfer& t, Way way) {
       if (t.to == me_ && crosses_an_edge(way)) receive(t, way, receives);

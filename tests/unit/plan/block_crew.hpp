@@ -204,7 +204,7 @@ class BlockCrew {
     if (sends ? queues_[t.edge].size() >= static_cast<std::size_t>(capacity_) : queues_[t.edge].empty()) return false;
     for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
       const BlockTransfer& u = m.program->transfers[i];
-      if (m.done[i] || u.code == BlockCode::kCopy || i == index) continue;
+      if (m.done[i] || is_local(u.code) || i == index) continue;
       const bool u_sends = u.code == BlockCode::kSend;
       if (u_sends && !sends && t.after_sends && same_place(u, u.from, t, t.to)) return false;
       if (u_sends != sends || i > index) continue;
@@ -239,8 +239,9 @@ class BlockCrew {
     if (!m.copied) {
       for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
         const BlockTransfer& t = m.program->transfers[i];
-        if (t.code != BlockCode::kCopy) continue;
-        write(m, t, read(m, t.from, t));
+        if (!is_local(t.code)) continue;
+        if (t.code == BlockCode::kCopy) write(m, t, read(m, t.from, t));
+        if (t.code == BlockCode::kFold) write(m, t, fold(read(m, t.from, t), read(m, t.to, t)));
         m.done[i] = moved = true;
       }
       m.copied = true;

@@ -131,12 +131,15 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
           }
           if (t.code != BlockCode::kCopy) continue;
           ++copies;
+          if (t.to.place == BlockPlace::kSpace) continue;
           EXPECT_EQ(t.from.place, BlockPlace::kInput) << s.algorithm << " " << name_of(s.kind);
           EXPECT_EQ(t.to.place, BlockPlace::kOutput) << s.algorithm << " " << name_of(s.kind);
         }
         const bool own = s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall || (s.kind == Kind::kScan && c.program.rank == 0) ||
                          ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
-        EXPECT_EQ(copies, own ? 1u : 0u) << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
+        // What an exscan's chain sends on is folded apart from its result.
+        const bool apart = s.kind == Kind::kExscan && s.registers == 2 && c.program.rank != 0 && c.program.rank != c.program.members - 1;
+        EXPECT_EQ(copies, own || apart ? 1u : 0u) << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
       }
     }
   }
