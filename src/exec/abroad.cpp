@@ -1,4 +1,8 @@
-// Teams over several hosts: lines that land here, and what hosts tell each other of a team's end.
+// Teams over several hosts: what leaves by a ring, lines that land here, and what hosts tell each other of a team's end.
+#include <string.h>
+
+#include "base/word.hpp"
+#include "exec/blocks.hpp"
 #include "exec/team.hpp"
 #include "sync/landing.hpp"
 
@@ -34,15 +38,21 @@ void Team::close_port() {
 }
 
 // What lies outside the regions, or is for nobody here, is from another version of the library: nothing is touched.
-void Team::land_here(void* self, const net::Line* line) {
+void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& team = *static_cast<Team*>(self);
   const std::uint64_t bytes = 8 + std::uint64_t{line->words} * 8;
   if (line->words > net::kLineWords || line->to >= team.members_ || line->offset % 8 != 0) return;
-  if (line->offset < team.header().window || line->offset > team.segment_.bytes - bytes) return;
+  const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
+    return at >= team.header().window && length <= team.segment_.bytes && at <= team.segment_.bytes - length;
+  };
+  if (!lies_there(line->offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes))) return;
   auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(team.segment_.base + line->offset);
   auto* words = reinterpret_cast<std::uint64_t*>(team.segment_.base + line->offset + 8);
   const auto payload = [words](std::uint32_t i) -> std::uint64_t& { return words[i]; };
-  if (!land<RealAtomics>(slot, payload, line->header, line->words, line->payload)) return;
+  const auto bring = [&] {
+    if (block != nullptr) memcpy(team.segment_.base + block->offset, block->from, block->bytes);
+  };
+  if (!land<RealAtomics>(slot, payload, line->header, line->words, line->payload, bring)) return;
   const OsCalls calls{.shared = team.shared_};
   const bool full = team.header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
   ring<RealAtomics>(team.door(line->to), full, calls);
@@ -75,7 +85,36 @@ void Team::tell_abroad() {
 void Team::tell_all(std::uint64_t offset, std::uint64_t word) {
   net::Line line{.offset = offset, .header = word};
   for (line.to = 0; line.to < members_; ++line.to)
-    if (is_away(line.to)) port_.write(port_.self, &line);
+    if (is_away(line.to)) port_.write(port_.self, &line, nullptr);
+}
+
+// What send() would store here is written there.
+BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x, Work& w) {
+  const Team& team = *call_.team;
+  const std::size_t elements = piece_elements(w);
+  const std::size_t bytes = elements * call_.element;
+  const std::byte* from = w.from + w.done * call_.element;
+  const auto offset_of = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - team.base()); };
+  net::Line out{.offset = offset_of(line(w)), .header = w.end->next, .to = x.peer, .words = 1};
+  out.payload[0] = tag_of(w);
+  net::Block block;
+  if (bytes <= kOnLine) {
+    out.words += static_cast<std::uint32_t>((bytes + 7) / 8);
+    copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));
+  } else {
+    block = {offset_of(room_for(w, bytes)), bytes, from};
+  }
+  team.port()->write(team.port()->self, &out, block.bytes != 0 ? &block : nullptr);
+  ++w.end->next;
+  w.done += elements;
+  spend(bytes);
+  return Moved::kQuietly;
+}
+
+void BlockOperation::give_credit_away(const BlockTransfer& x, const Work& w, std::uint64_t piece) const {
+  const Team& team = *call_.team;
+  const net::Line credit{.offset = static_cast<std::uint64_t>(w.ring - team.base()), .header = piece, .to = x.peer};
+  team.port()->write(team.port()->self, &credit, nullptr);
 }
 
 }  // namespace fermata::exec

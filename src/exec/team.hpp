@@ -147,8 +147,9 @@ class Team {
   const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
   bool is_over_hosts() const { return header().hosts != 0; }
   // It is on another host.
-  bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != hosts()[members_]; }
+  bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != host(); }
   std::uint32_t host_of(std::uint32_t rank) const { return is_over_hosts() ? hosts()[rank] : 0; }
+  std::uint32_t host() const { return is_over_hosts() ? hosts()[members_] : 0; }  // this one
   // Lines come and go. What broke the team elsewhere breaks it here.
   void attend_port();
   // The others are told what broke the team, once.
@@ -189,7 +190,7 @@ class Team {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window + kMaxLine)[rank];
   }
   void tell_all(std::uint64_t offset, std::uint64_t word);
-  static void land_here(void* self, const net::Line* line);
+  static void land_here(void* self, const net::Line* line, const net::Block* block);
   const Step* steps_at(PlanSlot slot, std::uint32_t index) const;
   void close_port();
   void list();

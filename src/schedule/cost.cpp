@@ -144,7 +144,7 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1), more = (n - 1) * c.chunk;
   const bool folded = t.action == Action::kCombine;
   if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
-  if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0])
+  if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0] && !model_.is_message(t.from, t.to))
     return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) + n * c.direct_once + more, .held = true};
   const double g = model_.g_at(t.from, t.to);
   return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};

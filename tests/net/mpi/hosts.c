@@ -62,6 +62,28 @@ static void values(fermata_member* m, int rank, int e) {
     if (out[i] != root + i + e) fail("wrong broadcast", rank, e);
 }
 
+enum { kLongest = 40000 };
+
+/* Blocks: on a line, in a piece, longer than a ring. */
+static void blocks(fermata_member* m, int rank, int e) {
+  const int counts[] = {8, 100, 3000, e % 8 == 0 ? kLongest : 2048}, count = counts[e % 4], root = e % all;
+  double* in = malloc((size_t)all * kLongest * sizeof *in);
+  double* out = malloc((size_t)all * kLongest * sizeof *out);
+  for (int i = 0; i < count; ++i) in[i] = rank + i + e;
+  if (fermata_allreduce(m, in, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK) fail("allreduce of blocks", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != (double)all * (i + e) + all * (all - 1) / 2) return fail("wrong sum of blocks", rank, e);
+  memcpy(out, in, (size_t)count * sizeof *in);
+  if (fermata_broadcast(m, out, (size_t)count * sizeof *out, root) != FERMATA_OK) fail("broadcast of blocks", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != root + i + e) return fail("wrong broadcast of blocks", rank, e);
+  if (fermata_allgather(m, in, out, (size_t)count, FERMATA_DOUBLE) != FERMATA_OK) fail("allgather", rank, e);
+  for (int i = 0; i < count * all; ++i)
+    if (out[i] != i / count + i % count + e) return fail("wrong allgather", rank, e);
+  free(in);
+  free(out);
+}
+
 static void* member(void* which) {
   const int rank = first + (int)(size_t)which;
   fermata_member* m = NULL;
@@ -73,6 +95,7 @@ static void* member(void* which) {
   for (int e = 0; e < episodes && failures == 0; ++e) {
     barrier(m, rank, e);
     values(m, rank, e);
+    if (e % 5 == 0) blocks(m, rank, e / 5);
   }
   if (failures != 0) fermata_team_abort(team);
   /* The one that drives MPI does so until the others are through. */
