@@ -11,8 +11,9 @@ extern "C" {
 /* ---- Teams over several hosts -----------------------------------------------------------------------------------
  * The members of a host share a segment, as those of any team. Each process has a port to the other hosts: signals that leave a host go
  * through it, all others are stored as ever. One plan, proved as a whole, says which are which. The port moves in every call of the
- * process that waits, in fermata_test and in fermata_progress. All collectives work over hosts, begun, persistent or blocking;
- * fermata_team_split and shared counters do not yet. Blocks between hosts go through rings as those between processes do. */
+ * process that waits, in fermata_test and in fermata_progress. All collectives work over hosts, begun, persistent or blocking; shared
+ * counters do not. Blocks between hosts go through rings as those between processes do. Teams that fermata_team_split makes of one, on
+ * one host or several, use its port. */
 
 /* A slot's new contents on the way to a member on another host. A port copies it and carries it there as it is. */
 typedef struct fermata_line {
@@ -20,6 +21,8 @@ typedef struct fermata_line {
   uint64_t header; /* the greater one is the newer one, by difference */
   uint32_t to;     /* the receiver's rank */
   uint32_t words;  /* of payload that count, 0..7 */
+  uint32_t branch; /* not 0: of a team that was split from the port's; such lines go to land(), not straight into the window */
+  uint32_t rank;   /* the receiver's there */
   uint64_t payload[7];
 } fermata_line;
 

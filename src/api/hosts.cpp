@@ -17,6 +17,7 @@ using namespace fermata::api;
 // The public structs are the contract's, field by field.
 static_assert(sizeof(fermata_line) == sizeof(net::Line) && offsetof(fermata_line, header) == offsetof(net::Line, header) &&
               offsetof(fermata_line, to) == offsetof(net::Line, to) && offsetof(fermata_line, words) == offsetof(net::Line, words) &&
+              offsetof(fermata_line, branch) == offsetof(net::Line, branch) && offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
               offsetof(fermata_line, payload) == offsetof(net::Line, payload));
 static_assert(sizeof(fermata_block) == sizeof(net::Block) && offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
               offsetof(fermata_block, from) == offsetof(net::Block, from) && FERMATA_MOST_BLOCK == net::kMostBlock);

@@ -118,8 +118,8 @@ bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
 
 void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t use) {
   if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0)) return;
-  const net::Line line{.offset = word_of(at, team.host()), .header = use};
-  team.port()->write(team.port()->self, &line, nullptr);
+  net::Line line{.offset = word_of(at, team.host()), .header = use};
+  team.write(line);
 }
 
 }  // namespace

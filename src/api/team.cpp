@@ -159,7 +159,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
-  if (team->cpus.empty() && team->team->members() > 1 && !team->team->is_over_hosts()) handle->member->set_review(kFirstReview);
+  if (team->cpus.empty() && team->team->members() > 1 && team->team->port() == nullptr) handle->member->set_review(kFirstReview);
   *out = handle.release();
   return FERMATA_OK;
 }

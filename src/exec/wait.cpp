@@ -18,7 +18,7 @@ constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other program
 
 void Member::choose_spins() {
   switch (team_->wait()) {
-    case WaitKind::kAuto: spins_ = team_->port() != nullptr ? HostsWait{}.spins() : auto_.spins(); break;
+    case WaitKind::kAuto: spins_ = over_hosts_ ? HostsWait{}.spins() : auto_.spins(); break;
     case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
     case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
     case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
@@ -302,7 +302,7 @@ Status Member::wait(What what) {
     }
     case WaitKind::kAuto: break;
   }
-  if (team_->port() != nullptr) {
+  if (over_hosts_) {
     HostsWait policy;
     return wait_with(policy, what);
   }

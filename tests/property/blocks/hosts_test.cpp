@@ -134,6 +134,55 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
   }
 }
 
+// Everything in a team of `members`, of which this member is `rank`.
+bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint64_t seed) {
+  if (!seat.holds(fermata_member_rank(member) == rank ? "" : "another rank than its key says")) return false;
+  for (const int collective : {FERMATA_DO_ALLREDUCE, FERMATA_DO_BROADCAST, FERMATA_DO_ALLTOALL}) {
+    Shape s;
+    s.collective = collective;
+    s.count = 1 + (seed + static_cast<std::uint64_t>(collective)) * 211 % 700;
+    s.root = static_cast<int>(seed) % members;
+    s.seed = seed;
+    Instance one(s, rank, members);
+    if (!seat.holds(one.call(member, true), "in a team of a split: " + describe(s)) || !seat.holds(one.check())) return false;
+  }
+  return seat.holds(fermata_barrier(member), "barrier");
+}
+
+// By parity and in reverse, over hosts; by halves, on few; that again; and with members that go into none.
+TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
+  for (const Layout& l : kLayouts)
+    for (const net::LoopOptions& links : {kGoodLinks, kBadLinks}) {
+      long ran = 0;
+      const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = links};
+      const std::string problem = run_team(test, [&](Seat& seat) {
+        for (std::uint64_t round = 0; round < 3; ++round) {
+          const int r = seat.rank, odd = r % 2;
+          fermata_member *parity = nullptr, *half = nullptr, *quarter = nullptr, *none = nullptr;
+          if (!seat.holds(fermata_team_split(seat.member, odd, -r, &parity), "split by parity")) return;
+          const int of_parity = (seat.members + 1 - odd) / 2;
+          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round)) return;
+          const int middle = seat.members / 2, low = r < middle;
+          if (!seat.holds(fermata_team_split(seat.member, low, r, &half), "split by halves")) return;
+          const int in_half = low ? r : r - middle, of_half = low ? middle : seat.members - middle;
+          if (!works(seat, half, in_half, of_half, round)) return;
+          if (!seat.holds(fermata_team_split(half, in_half % 2, 0, &quarter), "split of a split")) return;
+          if (!works(seat, quarter, in_half / 2, (of_half + 1 - in_half % 2) / 2, round)) return;
+          if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none), "split without rank 0")) return;
+          if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
+          if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
+          // Beside each other, and the first one still.
+          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round + 7)) return;
+          if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
+          for (fermata_member* m : {quarter, half, none, parity}) fermata_member_leave(m);
+          seat.count_one();
+        }
+      }, &ran);
+      EXPECT_EQ(problem, "") << describe(test);
+      EXPECT_EQ(ran, 3L * l.members);
+    }
+}
+
 // Far more than the heap has room for at once.
 TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
   long ran = 0;
