@@ -230,7 +230,6 @@ Status Member::wait_with(Policy& policy, What what) {
   for (;;) {
     view.waited_ns = now - start;
     if (hook_ != nullptr && hook_(hook_context_) != 0) return Status::kInterrupted;
-    if (port) team_->attend_port();
     const Status broken = broken_status();
     if (broken != Status::kOk) return give_up(broken);
     if (now >= next_look) {
@@ -270,6 +269,8 @@ Status Member::wait_with(Policy& policy, What what) {
         break;
       }
     }
+    // Just before the look: what has landed is not to wait for a yield.
+    if (port) team_->attend_port();
     const bool over = what.advance(policy.spins());
     const std::int64_t then = now;
     now = os::now_ns();

@@ -91,7 +91,7 @@ bool all_alike(const CostModel& m) {
 
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model = cost_model(profile, topology, key);
-  return !knows_bytes(profile) && all_alike(model) ? flat_model(key.members) : model;
+  return !knows_bytes(profile) && key.hosts.empty() && all_alike(model) ? flat_model(key.members) : model;
 }
 
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,

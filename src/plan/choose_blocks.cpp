@@ -145,7 +145,10 @@ void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) 
   if (straight_ && !goes_straight(schedule)) return;
   predict(schedule, candidate);
   cut(schedule, candidate);
-  candidate.steps = (schedule.stages.size() + schedule.transfer_count()) * static_cast<std::size_t>(candidate.segments);
+  std::size_t messages = 0;
+  for (const Stage& stage : schedule.stages)
+    for (const Transfer& t : stage.transfers) messages += model_.is_message(t.from, t.to) ? 1 : 0;
+  candidate.steps = (schedule.stages.size() + schedule.transfer_count() + messages) * static_cast<std::size_t>(candidate.segments);
   candidate.name = schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
   ranked_.push_back(std::move(candidate));
 }
