@@ -86,8 +86,9 @@ void Team::write(net::Line& line, const net::Block* block) const {
 
 // A forked child has none: it is its parent's.
 void Team::close_port() {
-  if (trunk_ != nullptr) return leave_trunk();
-  if (port() != nullptr && generation_ == os::fork_generation()) port_.close(port_.self, kCloseNs);
+  if (port() == nullptr || generation_ != os::fork_generation()) return;
+  if (trunk_ != nullptr) leave_trunk();
+  else port_.close(port_.self, kCloseNs);
 }
 
 void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
