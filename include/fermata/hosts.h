@@ -11,8 +11,9 @@ extern "C" {
 /* ---- Teams over several hosts -----------------------------------------------------------------------------------
  * The members of a host share a segment, as those of any team. Each process has a port to the other hosts: signals that leave a host go
  * through it, all others are stored as ever. One plan, proved as a whole, says which are which. The port moves in every call of the
- * process that waits, in fermata_test and in fermata_progress. Barriers and data of up to 56 bytes
- * (FERMATA_MAX_PAYLOAD) work over hosts, begun or blocking; operations on blocks, fermata_team_split and shared counters do not yet. */
+ * process that waits, in fermata_test and in fermata_progress. All collectives work over hosts, begun, persistent or blocking; shared
+ * counters do not. Blocks between hosts go through rings as those between processes do. Teams that fermata_team_split makes of one, on
+ * one host or several, use its port. */
 
 /* A slot's new contents on the way to a member on another host. A port copies it and carries it there as it is. */
 typedef struct fermata_line {
@@ -20,20 +21,31 @@ typedef struct fermata_line {
   uint64_t header; /* the greater one is the newer one, by difference */
   uint32_t to;     /* the receiver's rank */
   uint32_t words;  /* of payload that count, 0..7 */
+  uint32_t branch; /* not 0: of a team that was split from the port's; such lines go to land(), not straight into the window */
+  uint32_t rank;   /* the receiver's there */
   uint64_t payload[7];
 } fermata_line;
 
+/* Bytes that a line brings for another place in the window: there before its header, and written only if the line lands. */
+#define FERMATA_MOST_BLOCK 16384
+typedef struct fermata_block {
+  uint64_t offset; /* of their place */
+  uint64_t bytes;  /* at most FERMATA_MOST_BLOCK */
+  const void* from;
+} fermata_block;
+
 /* Where the lines for a process's members go. */
 typedef struct fermata_window {
-  void* base; /* for transports that write there by themselves: payload before header, and never a smaller header over a greater one */
+  void* base; /* for transports that write there by themselves: block and payload before header, never a smaller header over a greater */
   size_t bytes;
-  void (*land)(void* team, const fermata_line* line); /* for all others: called by one thread of the process at a time */
+  /* For all others; block: NULL if the line brings none. Called by one thread of the process at a time. */
+  void (*land)(void* team, const fermata_line* line, const fermata_block* block);
   void* team;
 } fermata_window;
 
 /* A process's end of a transport, for one team. Any thread of the process may call any of these at any time.
- *   write     never waits and keeps what cannot go out at once; each line lands, or the receiver is gone. A line that lands twice, or
- *             behind a later one of its slot, does no harm.
+ *   write     never waits and keeps a copy of what cannot go out at once; each line lands, with what it brings (block: NULL if nothing),
+ *             or the receiver is gone. A line that lands twice, or behind a later one of its slot, does no harm.
  *   progress  all that moves anything, also what was written before. Called again and again by whoever waits.
  *   is_gone   not 0: nothing of that rank's process will come any more (it closed its port, died, or did not answer for too long), and
  *             what came before has landed.
@@ -45,7 +57,7 @@ typedef struct fermata_port {
   size_t size; /* sizeof(fermata_port) */
   void* self;  /* handed to each of them */
   int (*open)(void* self, const fermata_window* window); /* lines may come from now on; FERMATA_OK or an error */
-  void (*write)(void* self, const fermata_line* line);
+  void (*write)(void* self, const fermata_line* line, const fermata_block* block);
   void (*progress)(void* self);
   int (*is_gone)(void* self, uint32_t rank);
   void (*flush)(void* self, int64_t most_ns);

@@ -16,8 +16,8 @@ extern "C" {
 /* Collective over `comm`: a team of all its processes, to which each brings config->members members (different numbers are fine, 0 is
  * not), for threads of its own. Ranks go by process: this one's are *first, *first + 1, ... Processes on one host share a segment
  * (MPI_Comm_split_type; FERMATA_FAKE_HOSTS=k takes the processes for those of k hosts, in blocks), and signals between hosts are messages
- * on a communicator of the team's own. What teams over several hosts cannot do yet is said in fermata/hosts.h; a team whose processes
- * are all on one host is one of FERMATA_PROCESSES, which can do all.
+ * on a communicator of the team's own. A team whose processes are all on one host is one of
+ * FERMATA_PROCESSES.
  * config->engine and cpus are not looked at; wait, tagged and plans must be the same at all processes.
  *
  * A member that waits drives the MPI library. With less than MPI_THREAD_MULTIPLE only the thread that called this does (with

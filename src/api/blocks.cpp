@@ -226,7 +226,10 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
 bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
   const exec::TeamHeader& header = team.header();
   if (header.model_bytes == 0) return false;
-  return unpack(std::span(team.base() + header.model, header.model_bytes), static_cast<std::int32_t>(team.members()), out);
+  if (!unpack(std::span(team.base() + header.model, header.model_bytes), static_cast<std::int32_t>(team.members()), out)) return false;
+  for (std::uint32_t r = 0; team.is_over_hosts() && r < team.members(); ++r)
+    out->model.hosts.push_back(static_cast<std::int32_t>(team.host_of(r)));
+  return true;
 }
 
 Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& c, int root) {
@@ -340,7 +343,6 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   const int bad = check(member, operation, c);
   if (bad != FERMATA_OK) return bad;
   Member& m = *member->member;
-  if (m.team().is_over_hosts()) return fail(Status::kUnsupported, "operations on blocks are for teams on one host");
   if (m.shared_channel() == nullptr) return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
   if (c->element > m.shared_channel()->most())
     return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes", m.shared_channel()->most());

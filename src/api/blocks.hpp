@@ -82,7 +82,8 @@ struct Blocks {
   std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
   Direct lent;                             // and which
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
-  std::uint64_t told[2] = {};              // by rank 0, of slots: where, and how large a piece
+  PartsOverHosts parts;                    // likewise, over several hosts
+  std::uint64_t told[3] = {};              // by rank 0, of slots: where, how large a piece, over several hosts the part's use
 };
 
 // Bytes of a block as all members know them: they must choose alike, and an irregular block's size is known to some only.

@@ -109,6 +109,8 @@ struct TeamRequest {
 int request_of(const fermata_team_config& config, TeamRequest& out);
 // The plan for ranks on these hosts, of the kind, members and payload of `wanted`: the cache's, else an estimated one.
 Result<Plan> plan_over_hosts(const PlanKey& wanted, const std::vector<std::int32_t>& hosts);
+// What operations on blocks are chosen by there, as plan/block_model.hpp packs it.
+std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request);
 int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.

@@ -4,6 +4,7 @@
 
 #include "api/blocks.hpp"
 #include "os/os.hpp"
+#include "plan/block_model.hpp"
 #include "sync/handover.hpp"
 
 namespace fermata::api {
@@ -12,6 +13,8 @@ namespace {
 using exec::Channel;
 
 constexpr std::size_t kFew = 16;
+constexpr std::int64_t kMostLateNs = 500'000'000;
+constexpr std::uint32_t kPiecesOfUse = 40;  // 2 to the power of it: more than any request has
 constexpr std::size_t kShare = 4;  // no operation's pieces need be so long that it takes more than this part of the heap
 
 std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
@@ -86,20 +89,88 @@ void SlotHeap::put_back(std::uint64_t at, std::uint64_t bytes) {
   room_.emplace(at, bytes);
 }
 
+namespace {
+
+std::uint64_t head_of(const exec::Team& team) {
+  return kMaxLine + (team.is_over_hosts() ? round_up(team.members() * sizeof(std::uint64_t), kMaxLine) : 0);
+}
+
+std::uint64_t word_of(std::uint64_t at, std::uint32_t host) { return at + kMaxLine + host * sizeof(std::uint64_t); }
+
+// As many have let a part go when all of this host's members have, in all its uses.
+std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
+  std::uint32_t here = 0;
+  for (std::uint32_t r = 0; r < team.members(); ++r) here += team.is_away(r) ? 0 : 1;
+  return here * static_cast<std::uint32_t>(use);
+}
+
+// By rank 0.
+bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
+  if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use))) return false;
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    if (!team.is_away(r)) continue;
+    const auto& word = *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
+    // order: acquire: all that its members did with the part is over. Pairs with land()'s kSlotPublish.
+    if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
+  }
+  return true;
+}
+
+void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t use) {
+  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0)) return;
+  net::Line line{.offset = word_of(at, team.host()), .header = use};
+  team.write(line);
+}
+
+}  // namespace
+
+PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings) {
+  for (Taken& taken : taken_) {
+    if (taken.rings != rings || !is_back(team, taken.part)) continue;
+    ++taken.part.use;
+    return taken.part;
+  }
+  const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine);
+  if (whole > team.header().heap_bytes - used_) return {};
+  taken_.push_back({{team.header().heap + used_, 1}, rings});
+  used_ += whole;
+  return taken_.back().part;
+}
+
 HeldSlots::~HeldSlots() {
   if (team_ == nullptr) return;
-  if (generation_ == os::fork_generation()) drop_reference<RealAtomics>(holders_of(team_->base(), at_));
+  if (generation_ == os::fork_generation()) {
+    if (use_ != 0) let_go_over_hosts(*team_, at_, use_);
+    else drop_reference<RealAtomics>(holders_of(team_->base(), at_));
+  }
   team_->release();
 }
 
-void HeldSlots::hold(exec::Team& team, std::uint64_t at) {
+void HeldSlots::hold(exec::Team& team, std::uint64_t at, std::uint64_t use) {
   team.retain();
   team_ = &team;
   at_ = at;
+  use_ = use;
   generation_ = os::fork_generation();
 }
 
-std::byte* HeldSlots::rings() const { return team_->base() + at_ + kMaxLine; }
+std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team_); }
+
+namespace {
+
+// That all have let a part go is told by lines, which take their time.
+PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes, std::uint64_t rings) {
+  const std::int64_t until = os::now_ns() + kMostLateNs;
+  for (;;) {
+    m.team().attend_port();
+    const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
+    if (part.at != 0 || os::now_ns() >= until) return part;
+    m.progress();
+    os::yield();
+  }
+}
+
+}  // namespace
 
 int take_slots(fermata_request& r) {
   fermata_member* member = r.member;
@@ -109,21 +180,33 @@ int take_slots(fermata_request& r) {
   const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().header().heap_bytes);
   const std::size_t rings = r.program->edges.size();
   // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
-  std::uint64_t (&told)[2] = member->blocks->told;
+  std::uint64_t (&told)[3] = member->blocks->told;
   told[0] = 0;
   told[1] = in_quarter;
-  if (m.rank() == 0) {
+  told[2] = 0;
+  const std::size_t bytes = rings * Channel::ring_bytes(exec::kLeastRingLines, in_quarter);
+  if (m.rank() == 0 && m.team().is_over_hosts()) {
+    const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
+    const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
+    const PartsOverHosts::Part part = part_over_hosts(m, member->blocks->parts, bytes, which);
+    told[0] = part.at;
+    told[2] = part.use;
+  } else if (m.rank() == 0) {
     SlotHeap& heap = member->blocks->heap;
-    const SlotHeap::Part part = heap.take(rings * Channel::ring_bytes(exec::kLeastRingLines, in_quarter), m.team().members());
+    const SlotHeap::Part part = heap.take(bytes, m.team().members());
     told[0] = part.at;
     if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, exec::kLeastRingLines, in_quarter, rings);
   }
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
   if (told[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
-  r.slots.hold(m.team(), told[0]);
+  r.slots.hold(m.team(), told[0], told[2]);
   if (told[1] != in_quarter) return fail(Status::kMismatch, "the members prepare different operations");
-  r.ends.assign(2 * rings + 1, {});
+  const std::uint64_t before = told[2] << kPiecesOfUse;
+  Channel::End fresh;
+  fresh.next = before + 1;
+  fresh.credit_seen = before;
+  r.ends.assign(2 * rings + 1, fresh);
   r.own = {r.slots.rings(), exec::kLeastRingLines, in_quarter, 0, r.ends.data()};
   return FERMATA_OK;
 }

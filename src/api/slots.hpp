@@ -44,6 +44,28 @@ class SlotHeap {
   std::uint64_t used_;          // what lies behind is as new
 };
 
+// The same where there are several hosts. Behind the count a part has a word for each host, in which that one says rank 0 the last use that
+// all its members have let go. But what the ports still carry then, a last credit for one, comes all the same. So a part stays what it is:
+// it is used again by operations with the same rings alone, and their pieces count on from beyond all that were (first_piece), so
+// whatever comes late is older than what it meets.
+class PartsOverHosts {
+ public:
+  struct Part {
+    std::uint64_t at = 0;   // from the team's base; 0: no room
+    std::uint64_t use = 0;  // from 1
+  };
+  // rings: a hash of where they lie, and between whom.
+  Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings);
+
+ private:
+  struct Taken {
+    Part part;
+    std::uint64_t rings = 0;
+  };
+  std::vector<Taken> taken_;
+  std::uint64_t used_ = 0;  // bytes of the heap
+};
+
 // A member's hold on a part, and on the team's memory: requests may be freed after their member has left.
 class HeldSlots {
  public:
@@ -51,12 +73,13 @@ class HeldSlots {
   HeldSlots(const HeldSlots&) = delete;
   HeldSlots& operator=(const HeldSlots&) = delete;
   ~HeldSlots();
-  void hold(exec::Team& team, std::uint64_t at);
+  void hold(exec::Team& team, std::uint64_t at, std::uint64_t use);
   std::byte* rings() const;
 
  private:
   exec::Team* team_ = nullptr;
   std::uint64_t at_ = 0;
+  std::uint64_t use_ = 0;  // over several hosts
   std::uint32_t generation_ = 0;  // a forked child holds nothing
 };
 

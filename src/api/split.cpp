@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "api/handles.hpp"
+#include "fermata/hosts.h"
 #include "os/os.hpp"
 
 using namespace fermata;
@@ -18,6 +19,8 @@ struct Part {
   std::uint32_t rank;
 };
 
+bool before(const Part& a, const Part& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; }
+
 std::uint64_t pack(std::int32_t colour, std::int32_t key) {
   return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
 }
@@ -31,8 +34,7 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
     const Part part{static_cast<std::int32_t>(v >> 32), static_cast<std::int32_t>(v & 0xffffffffu), r};
     if (part.colour == colour) parts.push_back(part);
   }
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
+  std::sort(parts.begin(), parts.end(), before);
   return parts;
 }
 
@@ -60,41 +62,66 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
   return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
 }
 
+// A team that is to be made: by whom, of all that go into it, and of those on this host, in the order of the new ranks.
+struct Gathering {
+  TeamRequest request;
+  std::vector<Part> parts, here;
+  std::uint32_t mine = 0;    // in parts
+  std::uint32_t branch = 0;  // of the parent's port, where it has one
+};
+
+std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
+  std::uint32_t at = 0;
+  while (at < parts.size() && parts[at].rank != rank) ++at;
+  return at;
+}
+
 // The leader makes the team and passes its segment's descriptor, through an abstract socket whose name nobody else has, to the first
 // member of each other process.
-int make_or_fetch(const fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine,
-                  fermata_team** team) {
+int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_t mine, fermata_team** team) {
   const exec::Team& parent = member->member->team();
-  const auto [home, process] = home_of(parent, parts[0].rank);
+  const auto [home, process] = home_of(parent, g.here[0].rank);
   char name[80];
   std::snprintf(name, sizeof name, "split.%u.%llx.%llu", process, static_cast<unsigned long long>(home),
                 static_cast<unsigned long long>(
-                    parent.status(parts[0].rank).meeting.load(std::memory_order_relaxed)));  // order: relaxed: after the barrier
+                    parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed)));  // order: relaxed: after the barrier
   constexpr int kSeconds = 30;
   if (mine != 0) {
-    const int fetched = attach(name, kSeconds * std::int64_t{1'000'000'000}, request.wait, request.stall_ns, team);
-    if (fetched == FERMATA_OK) (*team)->cpus = request.cpus;
+    const int fetched = attach(name, kSeconds * std::int64_t{1'000'000'000}, g.request.wait, g.request.stall_ns, team);
+    if (fetched == FERMATA_OK) (*team)->cpus = g.request.cpus;
     return fetched;
   }
-  const int made = make_team(request, team);
-  const int others = parent.shared() ? other_processes(parent, parts) : 0;
+  const int made = make_team(g.request, team);
+  const int others = parent.shared() ? other_processes(parent, g.here) : 0;
   if (made != FERMATA_OK || others == 0) return made;
   const int served = fermata_team_serve(*team, name, others, kSeconds);
   if (served != FERMATA_OK) fermata_team_destroy(*team);
   return served;
 }
 
+// The new team goes on with the parent's port: those on one host, too, whose members otherwise kept back what they have signalled.
+int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
+  if (parent.port() == nullptr) return FERMATA_OK;
+  std::vector<std::uint32_t> trunk_ranks;
+  for (const Part& p : g.parts) trunk_ranks.push_back(parent.rank_in_trunk(p.rank));
+  const char* detail = "";
+  const Status status = team->team->graft(parent.trunk(), trunk_ranks.data(), g.branch, &detail);
+  return status == Status::kOk ? FERMATA_OK : fail(status, "%s", detail);
+}
+
 // The first member of each process publishes the handle in its status line, and the others of that process take a reference of it. Not
 // for their own sake with the lock: race detectors don't see what the barrier orders by way of other processes.
-int share(fermata_member* member, const TeamRequest& request, const std::vector<Part>& parts, std::uint32_t mine, fermata_team** team) {
-  const exec::Member& m = *member->member;
+int share(fermata_member* member, const Gathering& g, fermata_team** team) {
+  exec::Member& m = *member->member;
   std::uint32_t first = 0;
-  while (!m.is_beside(parts[first].rank)) ++first;
-  auto& handoff = m.team().status(parts[first].rank).handoff;
+  while (!m.is_beside(g.here[first].rank)) ++first;
+  const std::uint32_t mine = find(g.here, m.rank());
+  auto& handoff = m.team().status(g.here[first].rank).handoff;
   fermata_team* got = nullptr;
   int rc = FERMATA_OK;
   if (mine == first) {
-    rc = make_or_fetch(member, request, parts, mine, &got);
+    rc = make_or_fetch(member, g, mine, &got);
+    if (rc == FERMATA_OK) rc = graft(m.team(), g, got);
     const os::ProcessLock lock;
     // order: relaxed: the barrier that follows orders it; 1 says that it failed
     handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(got) : 1, std::memory_order_relaxed);
@@ -103,7 +130,8 @@ int share(fermata_member* member, const TeamRequest& request, const std::vector<
   if (met != FERMATA_OK) return met;
   const os::ProcessLock lock;
   const std::uint64_t offered = handoff.load(std::memory_order_relaxed);  // order: relaxed: after the barrier
-  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kSystem, "rank %u could not make or fetch the sub-team", parts[first].rank);
+  const std::uint32_t maker = g.here[first].rank;
+  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
   if (mine == first) {
     *team = got;
     return FERMATA_OK;
@@ -127,32 +155,88 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
   return request;
 }
 
+constexpr std::uint32_t kBranchRankBits = 12;  // of who leads it, in the trunk: of kMaxMembers
+
+// Nobody reads another host's status lines: who goes where, and a number for each new team that none has that is still there, since
+// its leader's process counts them.
+int gather(fermata_member* member, int colour, int key, Gathering& g) {
+  exec::Team& parent = member->member->team();
+  std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
+  const std::uint64_t own[2] = {pack(colour, key), parent.trunk().next_branch()};
+  if (const int rc = fermata_allgather(member, own, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK) return rc;
+  std::uint32_t number = 0;
+  for (std::uint32_t r = 0; r < parent.members(); ++r) {
+    const Part part{static_cast<std::int32_t>(all[2 * r] >> 32), static_cast<std::int32_t>(all[2 * r] & 0xffffffffu), r};
+    if (part.colour != colour) continue;
+    g.parts.push_back(part);
+    number = std::max(number, static_cast<std::uint32_t>(all[2 * r + 1]));
+  }
+  std::sort(g.parts.begin(), g.parts.end(), before);
+  if (number >> (32 - kBranchRankBits) != 0) return fail(Status::kUnsupported, "the team was split too many times");
+  parent.trunk().see_branch(number);
+  g.branch = number << kBranchRankBits | parent.rank_in_trunk(g.parts[0].rank);
+  for (const Part& p : g.parts)
+    if (!parent.is_away(p.rank)) g.here.push_back(p);
+  return FERMATA_OK;
+}
+
+// Numbers of hosts in the order of their first rank; none if there is one.
+void name_hosts(const exec::Team& parent, Gathering& g) {
+  if (g.here.size() == g.parts.size()) return;
+  std::vector<std::uint32_t> seen;
+  const auto number = [&](std::uint32_t host) {
+    const auto at = std::find(seen.begin(), seen.end(), host) - seen.begin();
+    if (at == std::ssize(seen)) seen.push_back(host);
+    return static_cast<std::int32_t>(at);
+  };
+  for (const Part& p : g.parts) g.request.hosts.push_back(number(parent.host_of(p.rank)));
+  g.request.host = number(parent.host());
+}
+
+// Nobody goes on before all have read the status lines and taken the hand-off; over several hosts, before all know that the others have
+// their part of the team, with the same plans.
+int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
+  const exec::Team& parent = member->member->team();
+  if (parent.port() == nullptr) return fermata_barrier(member);
+  std::uint64_t mine[2] = {static_cast<std::uint64_t>(-own), 0};
+  if (team != nullptr) fermata_team_hash(team, &mine[1]);
+  std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
+  if (const int rc = fermata_allgather(member, mine, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK) return rc;
+  for (const Part& p : g.parts) {
+    const auto theirs = static_cast<Status>(-static_cast<std::int32_t>(all[2 * p.rank]));
+    if (own == FERMATA_OK && theirs != Status::kOk) return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
+    if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1]) return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
+  }
+  return FERMATA_OK;
+}
+
 int split(fermata_member* member, int colour, int key, fermata_member** out) {
   exec::Member& m = *member->member;
   exec::Team& parent = m.team();
-  announce(member, pack(colour < 0 ? -1 : colour, key));
-  int rc = fermata_barrier(member);
+  if (colour < 0) colour = -1;
+  announce(member, pack(colour, key));
+  Gathering g;
+  int rc = parent.port() != nullptr ? gather(member, colour, key, g) : fermata_barrier(member);
   if (rc != FERMATA_OK) return rc;
+  if (parent.port() == nullptr) g.here = g.parts = parts_of(parent, colour);
   fermata_member* made = nullptr;
-  const auto parts = parts_of(parent, colour);
-  std::uint32_t mine = 0;
-  while (mine < parts.size() && parts[mine].rank != m.rank()) ++mine;
+  g.mine = find(g.parts, m.rank());
   fermata_team* team = nullptr;
-  TeamRequest request = request_like(parent, parts.size());
+  g.request = request_like(parent, g.parts.size());
+  name_hosts(parent, g);
   if (!member->planned_for.empty())
-    for (const Part& p : parts) request.cpus.push_back(member->planned_for[p.rank]);
+    for (const Part& p : g.parts) g.request.cpus.push_back(member->planned_for[p.rank]);
   int shared = FERMATA_OK;
   if (colour < 0) {
     rc = fermata_barrier(member);
   } else {
-    shared = share(member, request, parts, mine, &team);
+    shared = share(member, g, &team);
   }
   if (shared == FERMATA_OK && team != nullptr) {
-    shared = join(team, static_cast<int>(mine), true, &made);
+    shared = join(team, static_cast<int>(g.mine), true, &made);
     if (shared != FERMATA_OK) fermata_team_destroy(team);
   }
-  // Nobody goes on before all have read the status lines and taken the hand-off.
-  rc = fermata_barrier(member);
+  rc = conclude(member, g, shared, made != nullptr ? team : nullptr);
   if (rc != FERMATA_OK || shared != FERMATA_OK) {
     fermata_member_leave(made);
     return rc != FERMATA_OK ? rc : shared;
@@ -210,12 +294,13 @@ int review(fermata_member* member) {
     m.set_review(now * kReviewStep);
     return FERMATA_OK;
   }
-  std::vector<Part> everybody;
-  for (std::uint32_t r = 0; r < team.members(); ++r) everybody.push_back({0, 0, r});
-  TeamRequest request = request_like(team, everybody.size());
-  request.cpus = cpus;
+  Gathering everybody;
+  for (std::uint32_t r = 0; r < team.members(); ++r) everybody.parts.push_back({0, 0, r});
+  everybody.here = everybody.parts;
+  everybody.request = request_like(team, everybody.parts.size());
+  everybody.request.cpus = cpus;
   fermata_team* made = nullptr;
-  rc = share(member, request, everybody, m.rank(), &made);
+  rc = share(member, everybody, &made);
   if (rc == FERMATA_OK) rc = fermata_barrier(member);
   if (rc == FERMATA_OK) rc = move_to(member, made);
   fermata_team_destroy(made);
@@ -229,7 +314,6 @@ extern "C" {
 
 int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out) {
   if (member == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  if (member->member->team().is_over_hosts()) return fail(Status::kUnsupported, "teams over several hosts cannot be split yet");
   return guarded([&] { return split(member, colour, key, out); });
 }
 

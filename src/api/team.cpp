@@ -80,6 +80,7 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, Wanted wa
 
 // What operations on blocks are chosen by: this machine's profile for these CPUs, and what was measured of such a team.
 std::vector<std::byte> block_knowledge(const TeamRequest& request) {
+  if (!request.hosts.empty()) return block_knowledge_over_hosts(request);
   const auto machine = this_machine();
   if (!machine) return {};
   PlanKey key;
@@ -97,7 +98,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.members = static_cast<std::uint32_t>(request.members);
   options.shared = request.engine == Engine::kProcesses;
   options.tagged = request.tagged;
-  options.blocks = request.hosts.empty();
+  options.blocks = true;
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
   std::vector<std::vector<std::byte>> blobs;
@@ -110,7 +111,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
   if (!hosts.empty()) options.hosts = hosts.data();
   options.host = static_cast<std::uint32_t>(request.host);
-  const std::vector<std::byte> knowledge = hosts.empty() ? block_knowledge(request) : std::vector<std::byte>{};
+  const std::vector<std::byte> knowledge = block_knowledge(request);
   options.model = knowledge.data();
   options.model_bytes = knowledge.size();
   auto handle = std::make_unique<fermata_team>();
@@ -158,7 +159,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
-  if (team->cpus.empty() && team->team->members() > 1 && !team->team->is_over_hosts()) handle->member->set_review(kFirstReview);
+  if (team->cpus.empty() && team->team->members() > 1 && team->team->port() == nullptr) handle->member->set_review(kFirstReview);
   *out = handle.release();
   return FERMATA_OK;
 }

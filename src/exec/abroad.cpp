@@ -1,4 +1,9 @@
-// Teams over several hosts: lines that land here, and what hosts tell each other of a team's end.
+// Teams over several hosts: what leaves by a ring, lines that land here, and what hosts tell each other of a team's end.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/word.hpp"
+#include "exec/blocks.hpp"
 #include "exec/team.hpp"
 #include "sync/landing.hpp"
 
@@ -28,28 +33,95 @@ Status Team::connect(const net::Port& port, const char** detail) {
   return Status::kOk;
 }
 
+// By threads of this process: landing is short.
+class BranchesTurn {
+ public:
+  explicit BranchesTurn(Turn<RealAtomics>& turn) : turn_(turn) {
+    while (!turn_.take()) os::yield();
+  }
+  ~BranchesTurn() { turn_.give(Turn<RealAtomics>::kFree); }
+  BranchesTurn(const BranchesTurn&) = delete;
+
+ private:
+  Turn<RealAtomics>& turn_;
+};
+
+Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, const char** detail) {
+  *detail = "the team has a port already";
+  if (port_.write != nullptr) return Status::kBusy;
+  trunk_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *trunk_ranks_));
+  *detail = "malloc failed";
+  if (trunk_ranks_ == nullptr) return Status::kMemory;
+  memcpy(trunk_ranks_, trunk_ranks, members_ * sizeof *trunk_ranks_);
+  trunk.retain();
+  trunk_ = &trunk;
+  branch_ = branch;
+  port_ = trunk.port_;
+  const BranchesTurn turn(trunk.branches_turn_);
+  next_branch_ = trunk.branches_;
+  trunk.branches_ = this;
+  return Status::kOk;
+}
+
+void Team::leave_trunk() {
+  const BranchesTurn turn(trunk_->branches_turn_);
+  Team** at = &trunk_->branches_;
+  while (*at != this) at = &(*at)->next_branch_;
+  *at = next_branch_;
+}
+
+void Team::see_branch(std::uint32_t number) {
+  std::uint32_t seen = branches_seen_.load(std::memory_order_relaxed);  // order: a number
+  // order: relaxed: a number
+  while (seen < number && !RealAtomics::compare_exchange_relaxed(branches_seen_, seen, number))
+    seen = branches_seen_.load(std::memory_order_relaxed);  // order: a number
+}
+
+void Team::write(net::Line& line, const net::Block* block) const {
+  line.branch = branch_;
+  line.rank = line.to;
+  line.to = rank_in_trunk(line.rank);
+  port_.write(port_.self, &line, block);
+}
+
 // A forked child has none: it is its parent's.
 void Team::close_port() {
-  if (port() != nullptr && generation_ == os::fork_generation()) port_.close(port_.self, kCloseNs);
+  if (port() == nullptr || generation_ != os::fork_generation()) return;
+  if (trunk_ != nullptr) leave_trunk();
+  else port_.close(port_.self, kCloseNs);
+}
+
+void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
+  auto& team = *static_cast<Team*>(self);
+  if (line->branch == 0) return team.land(line->rank, *line, block);
+  const BranchesTurn turn(team.branches_turn_);
+  for (Team* branch = team.branches_; branch != nullptr; branch = branch->next_branch_)
+    if (branch->branch_ == line->branch) return branch->land(line->rank, *line, block);
 }
 
 // What lies outside the regions, or is for nobody here, is from another version of the library: nothing is touched.
-void Team::land_here(void* self, const net::Line* line) {
-  auto& team = *static_cast<Team*>(self);
-  const std::uint64_t bytes = 8 + std::uint64_t{line->words} * 8;
-  if (line->words > net::kLineWords || line->to >= team.members_ || line->offset % 8 != 0) return;
-  if (line->offset < team.header().window || line->offset > team.segment_.bytes - bytes) return;
-  auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(team.segment_.base + line->offset);
-  auto* words = reinterpret_cast<std::uint64_t*>(team.segment_.base + line->offset + 8);
+void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* block) {
+  const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
+  if (line.words > net::kLineWords || rank >= members_ || line.offset % 8 != 0) return;
+  const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
+    return at >= header().window && length <= segment_.bytes && at <= segment_.bytes - length;
+  };
+  if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes))) return;
+  auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_.base + line.offset);
+  auto* words = reinterpret_cast<std::uint64_t*>(segment_.base + line.offset + 8);
   const auto payload = [words](std::uint32_t i) -> std::uint64_t& { return words[i]; };
-  if (!land<RealAtomics>(slot, payload, line->header, line->words, line->payload)) return;
-  const OsCalls calls{.shared = team.shared_};
-  const bool full = team.header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
-  ring<RealAtomics>(team.door(line->to), full, calls);
+  const auto bring = [&] {
+    if (block != nullptr) memcpy(segment_.base + block->offset, block->from, block->bytes);
+  };
+  if (!fermata::land<RealAtomics>(slot, payload, line.header, line.words, line.payload, bring)) return;
+  const OsCalls calls{.shared = shared_};
+  const bool full = header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
+  ring<RealAtomics>(door(rank), full, calls);
 }
 
 void Team::attend_port() {
   port_.progress(port_.self);
+  if (!is_over_hosts()) return;
   const std::uint64_t word = abroad().load(std::memory_order_relaxed);  // order: relaxed: all there is to see is the word
   if (word == 0 || is_broken<RealAtomics>(header())) return;
   break_once<RealAtomics>(header(), {static_cast<std::uint32_t>(word & 0xff), static_cast<std::uint32_t>(word >> 8)});
@@ -57,7 +129,7 @@ void Team::attend_port() {
 }
 
 void Team::leave_hosts(std::uint32_t rank) {
-  if (port() == nullptr) return;
+  if (!is_over_hosts()) return;
   if (is_broken<RealAtomics>(header())) return tell_abroad();
   port_.flush(port_.self, kFlushNs);
   tell_all(header().window + kMaxLine + rank * sizeof(std::uint64_t), 1);
@@ -65,7 +137,7 @@ void Team::leave_hosts(std::uint32_t rank) {
 
 // By every process that finds it broken, to all members elsewhere: whom one cannot reach another may.
 void Team::tell_abroad() {
-  if (port() == nullptr) return;
+  if (!is_over_hosts()) return;
   // order: relaxed: who comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach what = breach();
@@ -74,8 +146,39 @@ void Team::tell_abroad() {
 
 void Team::tell_all(std::uint64_t offset, std::uint64_t word) {
   net::Line line{.offset = offset, .header = word};
-  for (line.to = 0; line.to < members_; ++line.to)
-    if (is_away(line.to)) port_.write(port_.self, &line);
+  for (std::uint32_t r = 0; r < members_; ++r) {
+    line.to = r;
+    if (is_away(r)) write(line);
+  }
+}
+
+// What send() would store here is written there.
+BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x, Work& w) {
+  const Team& team = *call_.team;
+  const std::size_t elements = piece_elements(w);
+  const std::size_t bytes = elements * call_.element;
+  const std::byte* from = w.from + w.done * call_.element;
+  const auto offset_of = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - team.base()); };
+  net::Line out{.offset = offset_of(line(w)), .header = w.end->next, .to = x.peer, .words = 1};
+  out.payload[0] = tag_of(w);
+  net::Block block;
+  if (bytes <= kOnLine) {
+    out.words += static_cast<std::uint32_t>((bytes + 7) / 8);
+    copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));
+  } else {
+    block = {offset_of(room_for(w, bytes)), bytes, from};
+  }
+  team.write(out, block.bytes != 0 ? &block : nullptr);
+  ++w.end->next;
+  w.done += elements;
+  spend(bytes);
+  return Moved::kQuietly;
+}
+
+void BlockOperation::give_credit_away(const BlockTransfer& x, const Work& w, std::uint64_t piece) const {
+  const Team& team = *call_.team;
+  net::Line credit{.offset = static_cast<std::uint64_t>(w.ring - team.base()), .header = piece, .to = x.peer};
+  team.write(credit);
 }
 
 }  // namespace fermata::exec

@@ -82,7 +82,7 @@ struct BlockEdge {
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
 inline constexpr int kLog2LentFrom = 14;  // never less
-inline constexpr std::size_t kMostPiece = 16384;  // bytes of one that goes through a ring
+inline constexpr std::size_t kMostPiece = 16384;  // bytes of one that goes through a ring (to another host: net/net.hpp)
 
 // One member's program. Transfers between two members happen in the same order at both.
 struct BlockProgram {

@@ -99,6 +99,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
     if (!is_local(x.code)) {
       work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
       work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
+      work_[t].away = call.team != nullptr && call.team->is_away(x.peer);
     }
     work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
   }
@@ -190,7 +191,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
 
 bool BlockOperation::goes_direct(const BlockTransfer& x, const Work& w) const {
   const std::size_t bytes = w.elements * call_.element;
-  if (bytes < call_.direct_from || w.overwritten) return false;
+  if (bytes < call_.direct_from || w.overwritten || w.away) return false;
   Channel::End& end = *w.end;
   if (end.other == Where::kUnknown) end.other = call_.team == nullptr ? Where::kHere : call_.team->where_is(x.peer, call_.home);
   if (end.other == Where::kHere) return true;
@@ -209,6 +210,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   }
   const bool direct = goes_direct(x, w);
   if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
+  if (w.away) [[unlikely]] return send_away(x, w);
   std::byte* line = this->line(w);
   const std::uint64_t tag = tag_of(w) | (direct ? kByAddress : 0);
   memcpy(line + kTagAt, &tag, sizeof tag);
@@ -246,12 +248,17 @@ void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, 
     copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
     return;
   }
+  memcpy(room_for(w, bytes), from, bytes);
+}
+
+// In the buffer, for the next piece.
+std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   Channel::End& end = *w.end;
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
-  memcpy(channel_->at(w.ring, extent.start), from, bytes);
   end.place = extent.end;
   const std::uint64_t quarter = channel_->in_quarter;
   for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q) end.last_in[q % kRingQuarters] = end.next;
+  return channel_->at(w.ring, extent.start);
 }
 
 // Then the rest of it goes through the ring.
@@ -290,8 +297,11 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
     leaves_quarter = extent.end / channel_->in_quarter != end.place / channel_->in_quarter;
     end.place = extent.end;
   }
-  const bool told = Pieces::give_credit(credit_of(w.ring), end.next++, channel_->lines, leaves_quarter);
-  return told ? Moved::kTold : Moved::kQuietly;
+  const std::uint64_t read = end.next++;
+  if (!Pieces::give_credit(credit_of(w.ring), read, channel_->lines, leaves_quarter)) return Moved::kQuietly;
+  if (!w.away) [[likely]] return Moved::kTold;
+  give_credit_away(x, w, read);
+  return Moved::kQuietly;
 }
 
 // As much of it as may be written by now.

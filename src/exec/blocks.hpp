@@ -5,6 +5,9 @@
 // are many, so that short calls which nobody answers stream. Long pieces are not copied in: the line carries their address and whose it
 // is, and the reader copies or folds from where they lie; out of another process by one copy of the kernel's. Where that fails the reader
 // refuses the piece, and from then on the edge's pieces go through the ring. Every line says which call it is of.
+//
+// Of a ring between members on two hosts each host has one, at the same offset. Lines, and what lies in the buffer, are written by the
+// sender's port into the receiver's; credits by the receiver's port into the sender's. All else is the same.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -29,6 +32,7 @@ inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the l
 inline constexpr std::size_t kMostInQuarter = 65536;
 inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
 using fermata::kMostPiece;
+static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
 inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
 inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
 
@@ -123,6 +127,7 @@ class BlockOperation {
     bool shifted = false;           // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
     bool overwritten = false;       // a send: this stage writes what it reads
     bool alone = false;             // a send: this member has nothing else to move in this stage
+    bool away = false;              // the peer is on another host
   };
 
   // space: program.space_blocks blocks of space_elements elements.
@@ -182,7 +187,10 @@ class BlockOperation {
   bool peer_has_acted(std::uint32_t t) const;
   Moved move(const BlockStage& stage, std::uint32_t t);
   Moved send(const BlockTransfer& transfer, Work& w);
+  Moved send_away(const BlockTransfer& transfer, Work& w);
+  void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
   void put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const;
+  std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);

@@ -120,6 +120,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->memory_.calls.shared = team->shared();
   m->memory_.team = team;
   m->over_hosts_ = team->is_over_hosts();
+  m->attends_ = team->port() != nullptr;
   auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));

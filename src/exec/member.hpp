@@ -401,6 +401,7 @@ class Member {
   Bound bound_[kPlanSlots];
   bool tagged_ = false;             // this team's barrier carries tags
   bool over_hosts_ = false;
+  bool attends_ = false;            // a port, in every turn of requests
   bool barrier_has_words_ = false;  // which carry no history; 8 bytes' allreduce does
   bool barrier_carries_ = false;    // the next barrier is not the plain one: tagged, or to compare histories
   History history_;

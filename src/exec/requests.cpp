@@ -83,6 +83,7 @@ void Member::end_request(BlockRequest* r, Status status) {
 
 bool Member::progress(std::size_t most, std::int64_t until) {
   if (is_idle() && !has_requests()) return false;
+  if (attends_) [[unlikely]] team_->attend_port();
   const Hold hold(*this);
   if (progressing_) return false;
   progressing_ = true;
@@ -137,6 +138,7 @@ bool Member::progress_others() {
 
 bool Member::push_data() {
   holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see hold()
+  if (attends_) team_->attend_port();
   bool moved = false;
   bool over = false;
   const auto push = [&](BlockOperation& operation) {

@@ -116,7 +116,7 @@ bool Team::is_free(std::uint32_t rank) const {
 
 bool Team::is_gone(std::uint32_t rank) const {
   // order: acquire: what it signalled before has landed before, and by who landed this. Pairs with land()'s kSlotPublish.
-  if (is_away(rank)) return RealAtomics::load_acquire<Site::kSlotAwait>(left_abroad(rank)) != 0 || port_.is_gone(port_.self, rank) != 0;
+  if (is_away(rank)) return RealAtomics::load_acquire<Site::kSlotAwait>(left_abroad(rank)) != 0 || port_says_gone(rank);
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;
@@ -296,8 +296,11 @@ void Team::release() {
     if (!drop_reference<RealAtomics>(references_)) return;
     free_segment();
   }
+  Team* const trunk = trunk_;
+  free(trunk_ranks_);
   this->~Team();
   free(this);
+  if (trunk != nullptr) trunk->release();
 }
 
 void Team::list() {

@@ -19,6 +19,7 @@
 #include "os/os.hpp"
 #include "sync/doorbell.hpp"
 #include "sync/handover.hpp"
+#include "sync/turn.hpp"
 #include "sync/wait.hpp"
 
 namespace fermata::exec {
@@ -145,10 +146,21 @@ class Team {
   // This process's end of a transport, before its first member joins a team over several hosts. Taken over: closed with the team.
   Status connect(const net::Port& port, const char** detail);
   const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
+  // Or, of a team that was split from one with a port, before its first member joins: that one's. trunk_ranks[r]: rank r's there; branch:
+  // a number that no other team has that was split from it. The trunk stays as long as it is.
+  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, const char** detail);
+  Team& trunk() { return trunk_ != nullptr ? *trunk_ : *this; }
+  std::uint32_t rank_in_trunk(std::uint32_t rank) const { return trunk_ != nullptr ? trunk_ranks_[rank] : rank; }
+  // Numbers for branches: one more than all that this process has seen, and one that was agreed on.
+  std::uint32_t next_branch() const { return branches_seen_.load(std::memory_order_relaxed) + 1; }  // order: a number
+  void see_branch(std::uint32_t number);
+  // A line for line.to, as a rank of this team.
+  void write(net::Line& line, const net::Block* block = nullptr) const;
   bool is_over_hosts() const { return header().hosts != 0; }
   // It is on another host.
-  bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != hosts()[members_]; }
+  bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != host(); }
   std::uint32_t host_of(std::uint32_t rank) const { return is_over_hosts() ? hosts()[rank] : 0; }
+  std::uint32_t host() const { return is_over_hosts() ? hosts()[members_] : 0; }  // this one
   // Lines come and go. What broke the team elsewhere breaks it here.
   void attend_port();
   // The others are told what broke the team, once.
@@ -189,7 +201,10 @@ class Team {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window + kMaxLine)[rank];
   }
   void tell_all(std::uint64_t offset, std::uint64_t word);
-  static void land_here(void* self, const net::Line* line);
+  void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
+  void leave_trunk();
+  bool port_says_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0; }
+  static void land_here(void* self, const net::Line* line, const net::Block* block);
   const Step* steps_at(PlanSlot slot, std::uint32_t index) const;
   void close_port();
   void list();
@@ -205,6 +220,14 @@ class Team {
   std::int64_t stall_ns_ = 0;
   std::uint32_t generation_ = 0;
   net::Port port_;
+  Team* trunk_ = nullptr;  // whose port it is, if it is another's
+  std::uint32_t* trunk_ranks_ = nullptr;
+  std::uint32_t branch_ = 0;
+  std::atomic<std::uint32_t> branches_seen_{0};
+  // Of a trunk: what was split from it in this process, changed and landed in with the turn.
+  Turn<RealAtomics> branches_turn_;
+  Team* branches_ = nullptr;
+  Team* next_branch_ = nullptr;
   std::atomic<std::uint32_t> told_{0};
   std::atomic<std::uint32_t> references_{1};
   // Of teams of processes, changed under os::ProcessLock.

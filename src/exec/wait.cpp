@@ -18,7 +18,7 @@ constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other program
 
 void Member::choose_spins() {
   switch (team_->wait()) {
-    case WaitKind::kAuto: spins_ = team_->port() != nullptr ? HostsWait{}.spins() : auto_.spins(); break;
+    case WaitKind::kAuto: spins_ = over_hosts_ ? HostsWait{}.spins() : auto_.spins(); break;
     case WaitKind::kSpin: spins_ = SpinWait{}.spins(); break;
     case WaitKind::kYield: spins_ = YieldWait{}.spins(); break;
     case WaitKind::kPark: spins_ = ParkWait{}.spins(); break;
@@ -230,7 +230,6 @@ Status Member::wait_with(Policy& policy, What what) {
   for (;;) {
     view.waited_ns = now - start;
     if (hook_ != nullptr && hook_(hook_context_) != 0) return Status::kInterrupted;
-    if (port) team_->attend_port();
     const Status broken = broken_status();
     if (broken != Status::kOk) return give_up(broken);
     if (now >= next_look) {
@@ -270,6 +269,8 @@ Status Member::wait_with(Policy& policy, What what) {
         break;
       }
     }
+    // Just before the look: what has landed is not to wait for a yield.
+    if (port) team_->attend_port();
     const bool over = what.advance(policy.spins());
     const std::int64_t then = now;
     now = os::now_ns();
@@ -302,7 +303,7 @@ Status Member::wait(What what) {
     }
     case WaitKind::kAuto: break;
   }
-  if (team_->port() != nullptr) {
+  if (over_hosts_) {
     HostsWait policy;
     return wait_with(policy, what);
   }

@@ -63,13 +63,18 @@ std::int32_t Loop::open(void* self, const Window* window) {
   return 0;
 }
 
-void Loop::write(void* self, const Line* line) {
+void Loop::write(void* self, const Line* line, const Block* block) {
   End& end = end_of(self);
   Loop& loop = *end.loop;
   const std::lock_guard lock(loop.guard_);
   if (end.silent) return;
   const std::int64_t now = os::now_ns();
-  const Packet packet{end.process, loop.process_of_rank_[line->to], loop.next_number_++, false, *line};
+  Packet packet{end.process, loop.process_of_rank_[line->to], loop.next_number_++, false, *line, {}, {}};
+  if (block != nullptr) {
+    const auto* from = static_cast<const std::byte*>(block->from);
+    packet.block = {block->offset, block->bytes, nullptr};
+    packet.bytes.assign(from, from + block->bytes);
+  }
   end.pending[packet.number] = {packet, now, now + loop.options_.repeat_ns + 2 * loop.options_.delay_ns};
   loop.send(packet, now);
 }
@@ -100,7 +105,10 @@ void Loop::advance(End& end, std::int64_t now) {
     under_way_.erase(under_way_.begin());
     arrive(*ends_[packet.to], packet, now);
   }
-  for (const Line& line : end.arrived) end.window.land(end.window.team, &line);
+  for (Packet& packet : end.arrived) {
+    packet.block.from = packet.bytes.data();
+    end.window.land(end.window.team, &packet.line, packet.block.bytes != 0 ? &packet.block : nullptr);
+  }
   end.arrived.clear();
   for (auto& [number, waiting] : end.pending) {
     if (now < waiting.repeat_at_ns) continue;
@@ -122,8 +130,8 @@ void Loop::arrive(End& end, const Packet& packet, std::int64_t now) {
     return;
   }
   if (end.window.land == nullptr || end.silent) return;
-  end.arrived.push_back(packet.line);
-  send({end.process, packet.from, packet.number, true, {}}, now);
+  end.arrived.push_back(packet);
+  send({end.process, packet.from, packet.number, true, {}, {}, {}}, now);
 }
 
 bool Loop::gone(const End& end, std::uint32_t process) const {

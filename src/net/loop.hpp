@@ -49,6 +49,8 @@ class Loop {
     std::uint64_t number = 0;  // of the line that it carries, or acknowledges
     bool acknowledges = false;
     Line line;
+    Block block;  // bytes 0: the line brings none; from: not valid
+    std::vector<std::byte> bytes;
   };
   struct Pending {  // not acknowledged yet
     Packet packet;
@@ -61,14 +63,14 @@ class Loop {
     Port port;
     Window window;        // land null: not open
     bool silent = false;  // closed or killed
-    std::vector<Line> arrived;   // not landed yet
+    std::vector<Packet> arrived;  // not landed yet
     std::map<std::uint64_t, Pending> pending;
     std::set<std::uint32_t> given_up;
   };
 
   static End& end_of(void* self) { return *static_cast<End*>(self); }
   static std::int32_t open(void* self, const Window* window);
-  static void write(void* self, const Line* line);
+  static void write(void* self, const Line* line, const Block* block);
   static void progress(void* self);
   static std::int32_t is_gone(void* self, std::uint32_t rank);
   static void flush(void* self, std::int64_t most_ns);

@@ -2,9 +2,12 @@
 // written, a transport how it gets there; the member that awaits it spins on its own memory in either case.
 //
 //   - A line is a slot's new contents. Slots have the same offset in the segments of all hosts, so an address is a rank and an offset.
-//   - A write never waits. The line is copied, and what the transport cannot send at once it keeps. That is bounded by the plan: a sender
-//     writes a slot again only when its receiver has read it (schedule/verify.hpp), so of an edge as many lines are on their way at once
-//     as it has slots.
+//   - A line may bring a block: bytes for another place in the window. They are there before the line's header is, and they are written
+//     only if the line lands: what comes twice or late finds the place in use for something newer. (A transport that puts them there by
+//     itself, and repeats, must know which of its puts came.)
+//   - A write never waits. Line and block are copied, and what the transport cannot send at once it keeps. That is bounded by the plan: a
+//     sender writes a slot again only when its receiver has read it (schedule/verify.hpp), so of an edge as many lines are on their way at
+//     once as it has slots; of an operation on blocks as much as its ring holds.
 //   - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that loses packets repeats them
 //     itself. Nobody above could: a collective's sender is often back in its program when its signal is lost, and of what was sent only
 //     the transport remembers anything.
@@ -37,15 +40,28 @@ struct Line {
   std::uint64_t header = 0;
   std::uint32_t to = 0;     // the receiver's rank
   std::uint32_t words = 0;  // of payload that count, 0..7
+  // Teams that were made out of the port's by a split use its port: which of them, 0 for the port's own, and the receiver's rank there.
+  // Their slots are in a window of their own, so their lines land by land() alone.
+  std::uint32_t branch = 0;
+  std::uint32_t rank = 0;
   std::uint64_t payload[kLineWords] = {};
 };
-static_assert(sizeof(Line) == 80 && std::is_trivially_copyable_v<Line>);
+static_assert(sizeof(Line) == 88 && std::is_trivially_copyable_v<Line>);
+
+inline constexpr std::size_t kMostBlock = 16384;  // bytes of one
+
+struct Block {
+  std::uint64_t offset = 0;  // of its place in the window
+  std::uint64_t bytes = 0;
+  const void* from = nullptr;
+};
 
 // Where lines of a process's members land.
 struct Window {
   std::byte* base = nullptr;  // for transports that write there by themselves
   std::size_t bytes = 0;
-  void (*land)(void* team, const Line* line) = nullptr;  // for all others: the max-write, and who sleeps for it is woken
+  // For all others: the max-write, and who sleeps for it is woken. block: what the line brings, or null.
+  void (*land)(void* team, const Line* line, const Block* block) = nullptr;
   void* team = nullptr;
 };
 
@@ -55,7 +71,7 @@ struct Port {
   void* self = nullptr;
   // Lines may come from now on. 0, or a negative status.
   std::int32_t (*open)(void* self, const Window* window) = nullptr;
-  void (*write)(void* self, const Line* line) = nullptr;
+  void (*write)(void* self, const Line* line, const Block* block) = nullptr;  // block: null if it brings none
   void (*progress)(void* self) = nullptr;
   // Nothing of that rank's process will come any more: it has closed its port, died, or not answered for too long. What came before is in
   // the slots.

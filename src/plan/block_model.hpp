@@ -19,6 +19,7 @@ struct KnownChoice {
   std::uint64_t name = 0;  // hash_of
   std::uint8_t kind = 0;
   std::uint8_t log2_bytes = 0;
+  std::uint8_t unused[6] = {};  // hosts compare what is packed, byte by byte
   bool operator==(const KnownChoice&) const = default;
 };
 std::uint64_t hash_of(std::string_view name);

@@ -91,7 +91,7 @@ bool all_alike(const CostModel& m) {
 
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model = cost_model(profile, topology, key);
-  return !knows_bytes(profile) && all_alike(model) ? flat_model(key.members) : model;
+  return !knows_bytes(profile) && key.hosts.empty() && all_alike(model) ? flat_model(key.members) : model;
 }
 
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,
@@ -114,6 +114,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   BlockKnowledge known;
   if (!unpack(pack(block_costs(profile, topology, key), {}), key.members, &known))
     return Error{Status::kArgument, "no costs can be made of the profile"};
+  known.model.hosts = key.hosts;
   const BlockCase wanted{.kind = key.kind, .members = key.members, .root = 0, .bytes = plan.bytes, .irregular = false, .op = op};
   const BlockChooser chooser(wanted, &known.model);
   const bool timed = measure && options.measure_best > 0;

@@ -42,7 +42,7 @@ struct BlockPlans {
 };
 
 // What schedules of blocks are chosen by: the costs between the key's members; flat_model where bytes were never measured and no pair is
-// nearer than another, since then an estimate knows no more.
+// nearer than another, since then an estimate knows no more. (Between hosts it knows what a message is.)
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
 
 // Time in ns from the last arrival to the last departure of one operation with root 0, on doubles where it folds.

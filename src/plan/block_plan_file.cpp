@@ -165,7 +165,7 @@ std::vector<KnownChoice> known_choices(const PlanKey& key) {
   for (const BlockPlan& plan : plans->plans) {
     if (plan.origin != "measured") continue;
     out.push_back({hash_of(plan.entries.front().name), static_cast<std::uint8_t>(plan.kind),
-                   static_cast<std::uint8_t>(std::countr_zero(plan.bytes))});
+                   static_cast<std::uint8_t>(std::countr_zero(plan.bytes)), {}});
   }
   return out;
 }

@@ -54,7 +54,8 @@ struct BlockCandidate {
   std::string name;  // "ring*8": the algorithm as spelled, and into how many segments it is cut; "ring/linear (2 x 4)": along a tree
   double ns = 0;     // predicted, from the last arrival to the last departure
   double path_ns = 0;  // the same if memory were never short
-  std::size_t steps = 0;  // stages and transfers between two members
+  // Stages and transfers between two members, those between hosts twice: they are another process's and the network's work, too.
+  std::size_t steps = 0;
   const Algorithm* algorithm = nullptr;  // of the table; else it is number `composed` of the compositions
   std::int32_t degree = 2, segments = 1;
   std::size_t composed = 0;

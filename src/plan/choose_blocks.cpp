@@ -56,11 +56,12 @@ bool goes_straight(const Schedule& s) {
 bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
 
 // What a member does alone is none.
-std::size_t steps_of(const Schedule& schedule) {
+std::size_t steps_of(const Schedule& schedule, const CostModel& model) {
   std::size_t steps = 0;
   for (const Stage& stage : schedule.stages) {
-    const auto moves = std::count_if(stage.transfers.begin(), stage.transfers.end(), [](const Transfer& t) { return t.from != t.to; });
-    steps += static_cast<std::size_t>(moves) + (moves != 0 ? 1 : 0);
+    std::size_t moves = 0;
+    for (const Transfer& t : stage.transfers) moves += t.from == t.to ? 0 : model.is_message(t.from, t.to) ? 2 : 1;
+    steps += moves + (moves != 0 ? 1 : 0);
   }
   return steps;
 }
@@ -155,7 +156,7 @@ void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) 
   if (straight_ && !goes_straight(schedule)) return;
   predict(schedule, candidate);
   cut(schedule, candidate);
-  candidate.steps = steps_of(schedule) * static_cast<std::size_t>(candidate.segments);
+  candidate.steps = steps_of(schedule, model_) * static_cast<std::size_t>(candidate.segments);
   candidate.name = schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
   ranked_.push_back(std::move(candidate));
 }

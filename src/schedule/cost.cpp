@@ -92,6 +92,7 @@ class Simulation {
   // Scratch of a stage, per vertex: what was sent before this signal.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
   std::vector<std::int32_t> sent_count_;
+  std::vector<double> link_;  // per host: when its last message so far has left
   std::vector<std::vector<Incoming>> incoming_;
   std::vector<std::int32_t> senders_, receivers_;
   std::vector<Adding> adds_;
@@ -129,6 +130,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       sent_bulk_(s.vertices(), 0),
       held_until_(s.vertices(), 0),
       sent_count_(s.vertices(), 0),
+      link_(model.hosts.empty() ? 0 : 1 + *std::max_element(model.hosts.begin(), model.hosts.end()), 0),
       incoming_(s.members) {
   const auto& direct = model.bytes.direct.of(folds(s.kind));
   for (int alone = 0; alone < 2; ++alone) direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
@@ -144,7 +146,7 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1), more = (n - 1) * c.chunk;
   const bool folded = t.action == Action::kCombine;
   if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
-  if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0])
+  if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0] && !model_.is_message(t.from, t.to))
     return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) + n * c.direct_once + more, .held = true};
   const double g = model_.g_at(t.from, t.to);
   return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};
@@ -172,7 +174,13 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
   sent_o_[t.from] = std::max(sent_o_[t.from], o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
-  incoming_[t.to].push_back({time_[t.from] + queue, o, l, step_[t.from], bulk.out, bulk.first, bulk.held ? t.from : -1});
+  double at = time_[t.from] + queue;
+  if (message) {
+    double& link = link_[model_.hosts[static_cast<std::size_t>(t.from)]];
+    at = std::max(at, link);
+    link = at + l + bulk.in;
+  }
+  incoming_[t.to].push_back({at, o, l, step_[t.from], bulk.out, bulk.first, bulk.held ? t.from : -1});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {

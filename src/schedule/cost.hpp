@@ -90,6 +90,7 @@ struct Cost {
 //         members exchange in one stage, listed side by side, are one message with one O and one L. A chunk that is read where
 //         it lies costs its sender nothing but the wait until it was read, so many may read one member's at once. No schedule
 //         is done before memory has moved all its bytes.
+//  hosts: the messages of all members of a host leave it one after the other; their senders don't wait for that.
 //  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
 //         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
 //         later.

@@ -40,6 +40,19 @@ inline bool drop_reference(Count& count) {
   return A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1}) == 1;
 }
 
+// Likewise of a count that begins at 0, and is never set: how many there have been.
+template <class A, class Count>
+inline std::uint32_t drop_another(Count& count) {
+  // order: as drop_reference()
+  return 1 - A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1});
+}
+
+template <class A, class Count>
+inline bool have_dropped(const Count& count, std::uint32_t many) {
+  // order: as references_are_gone()
+  return 0 - A::template load_acquire<Site::kReferencesRead>(count) == many;
+}
+
 // For who keeps what the references are to, and uses it again.
 template <class A, class Count>
 inline bool references_are_gone(const Count& count) {

@@ -166,7 +166,7 @@ class ModelMemory {
   // The transport is not what is checked here: a line lands at once.
   void carry(const Step& step, std::uint32_t offset, std::uint64_t header_bits, std::uint32_t words, const std::uint64_t* from) {
     const auto word = [&](std::uint32_t i) -> Payload& { return payload(offset, i); };
-    if (land<ModelAtomics>(header(offset), word, header_bits, words, from)) ring(step);
+    if (land<ModelAtomics>(header(offset), word, header_bits, words, from, [] {})) ring(step);
   }
 
   ModelOs<N> os;

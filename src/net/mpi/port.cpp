@@ -1,6 +1,7 @@
 #include "port.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace fermata::net {
@@ -32,7 +33,7 @@ int MpiPort::open(void* self, const fermata_window* window) {
   const std::lock_guard lock(p.guard_);
   p.window_ = *window;
   for (int i = 0; i < kReceives; ++i) {
-    if (MPI_Recv_init(&p.incoming_[i], sizeof(fermata_line), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
+    if (MPI_Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
       return FERMATA_ERR_SYSTEM;
   }
   if (MPI_Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
@@ -40,14 +41,23 @@ int MpiPort::open(void* self, const fermata_window* window) {
   return FERMATA_OK;
 }
 
-void MpiPort::write(void* self, const fermata_line* line) {
+MpiPort::Bytes MpiPort::message_of(const Head& head, const void* block, std::size_t bytes) {
+  Bytes message(sizeof head + bytes);
+  std::memcpy(message.data(), &head, sizeof head);
+  if (bytes != 0) std::memcpy(message.data() + sizeof head, block, bytes);
+  return message;
+}
+
+void MpiPort::write(void* self, const fermata_line* line, const fermata_block* block) {
   MpiPort& p = of(self);
   const std::lock_guard lock(p.guard_);
   const int process = p.process_of_[line->to];
   Peer& peer = p.peers_[static_cast<std::size_t>(process)];
   if (peer.is_lost || peer.has_closed) return;
   ++peer.sent;
-  peer.queue.push_back(*line);
+  const bool brings = block != nullptr && block->bytes <= FERMATA_MOST_BLOCK;
+  const Head head{*line, peer.flushed, brings ? block->offset : 0};
+  peer.queue.push_back(message_of(head, brings ? block->from : nullptr, brings ? block->bytes : 0));
   if (p.may_call()) p.send_to(peer, process);
 }
 
@@ -66,25 +76,17 @@ void MpiPort::move() {
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
 
-// Used in turn, so that a queue is not overtaken.
 void MpiPort::send_to(Peer& peer, int process) {
   while (!peer.queue.empty()) {
-    if (peer.sends == nullptr) {
-      peer.sends = std::make_unique<Send[]>(kSends);
-      for (int i = 0; i < kSends; ++i) {
-        Send& made = peer.sends[static_cast<std::size_t>(i)];
-        if (MPI_Send_init(&made.line, sizeof made.line, MPI_BYTE, process, kTag, comm_, &made.request) != MPI_SUCCESS) peer.is_lost = true;
-      }
-    }
-    Send& send = peer.sends[static_cast<std::size_t>(peer.next)];
+    Send& send = peer.sends[peer.next];
     int over = 1;
-    if (send.active && MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
+    if (MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
     if (peer.is_lost) return peer.queue.clear();
     if (over == 0) return;
-    send.line = peer.queue.front();
+    send.message = std::move(peer.queue.front());
     peer.queue.pop_front();
-    send.active = MPI_Start(&send.request) == MPI_SUCCESS;
-    if (!send.active) peer.is_lost = true;
+    const int bytes = static_cast<int>(send.message.size());
+    if (MPI_Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS) peer.is_lost = true;
     peer.next = (peer.next + 1) % kSends;
   }
 }
@@ -95,20 +97,42 @@ void MpiPort::receive() {
   int count = 0;
   if (MPI_Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED) return;
   for (int i = 0; i < count; ++i) {
-    take(incoming_[indices[i]], statuses[i].MPI_SOURCE);
+    int bytes = 0;
+    MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
+    take(reinterpret_cast<const unsigned char*>(&incoming_[indices[i]]), static_cast<std::size_t>(bytes), statuses[i].MPI_SOURCE);
     MPI_Start(&receives_[indices[i]]);
   }
 }
 
-void MpiPort::take(const fermata_line& line, int from) {
+void MpiPort::take(const unsigned char* message, std::size_t bytes, int from) {
   Peer& peer = peers_[static_cast<std::size_t>(from)];
-  if (line.words == kLast) {
-    peer.expected = line.header;
+  Head head;
+  std::memcpy(&head, message, sizeof head);
+  if (head.line.words == kLast) {
+    peer.expected = head.line.header;
     peer.has_closed = true;
     return;
   }
+  if (head.after > peer.received) {
+    peer.early.emplace_back(message, message + bytes);
+    return;
+  }
+  land(peer, message, bytes);
+  while (!peer.early.empty()) {
+    const Bytes& next = peer.early.front();
+    std::memcpy(&head, next.data(), sizeof head);
+    if (head.after > peer.received) return;
+    land(peer, next.data(), next.size());
+    peer.early.pop_front();
+  }
+}
+
+void MpiPort::land(Peer& peer, const unsigned char* message, std::size_t bytes) {
+  Head head;
+  std::memcpy(&head, message, sizeof head);
+  const fermata_block block{head.offset, bytes - sizeof head, message + sizeof head};
   ++peer.received;
-  window_.land(window_.team, &line);
+  window_.land(window_.team, &head.line, block.bytes != 0 ? &block : nullptr);
 }
 
 int MpiPort::is_gone(void* self, std::uint32_t rank) {
@@ -120,13 +144,10 @@ int MpiPort::is_gone(void* self, std::uint32_t rank) {
 
 bool MpiPort::is_idle(Peer& peer) {
   if (!peer.queue.empty()) return false;
-  for (int i = 0; peer.sends != nullptr && !peer.is_lost && i < kSends; ++i) {
-    Send& send = peer.sends[static_cast<std::size_t>(i)];
-    if (!send.active) continue;
+  for (Send& send : peer.sends) {
     int over = 0;
-    if (MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
+    if (!peer.is_lost && MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
     if (over == 0) return peer.is_lost;
-    send.active = false;
   }
   return true;
 }
@@ -165,7 +186,14 @@ void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
   }
 }
 
-void MpiPort::flush(void* self, std::int64_t most_ns) { of(self).wait_for(most_ns, false); }
+void MpiPort::flush(void* self, std::int64_t most_ns) {
+  MpiPort& p = of(self);
+  {
+    const std::lock_guard lock(p.guard_);
+    for (Peer& peer : p.peers_) peer.flushed = peer.sent;
+  }
+  p.wait_for(most_ns, false);
+}
 
 // Every process tells every other one elsewhere how many lines it has sent it, and waits for as much: then no message is on its way, and
 // the communicator can go. Where somebody doesn't tell, it stays.
@@ -179,14 +207,15 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
       for (std::size_t i = 0; i < p.peers_.size(); ++i) {
         Peer& peer = p.peers_[i];
         if (p.host_of_[i] == p.host_of_[static_cast<std::size_t>(p.me_)] || peer.is_lost) continue;
-        fermata_line last{};
-        last.words = kLast;
-        last.header = peer.sent;
-        peer.queue.push_back(last);
+        Head last;
+        last.line.words = kLast;
+        last.line.header = peer.sent;
+        peer.queue.push_back(message_of(last, nullptr, 0));
       }
     }
     p.wait_for(most_ns, true);
     p.end_requests(p.all_closed() && p.all_sent());
+    if (!p.all_sent()) return;  // MPI may still read what is on its way
   }
   delete &p;
 }
@@ -199,8 +228,6 @@ void MpiPort::end_requests(bool in_order) {
     MPI_Request_free(&request);
   }
   if (!in_order) return;
-  for (Peer& peer : peers_)
-    for (int i = 0; peer.sends != nullptr && i < kSends; ++i) MPI_Request_free(&peer.sends[static_cast<std::size_t>(i)].request);
   MPI_Comm_free(&comm_);
 }
 

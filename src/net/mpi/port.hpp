@@ -14,8 +14,9 @@
 
 namespace fermata::net {
 
-// A line is a message of fixed size on a communicator that nobody else has: no tag or source of the application's can match it. Messages of
-// one process to another arrive in order, so a last one that says how many there were tells when all have.
+// A line is a message on a communicator that nobody else has, its block behind it: no tag or source of the application's can match it.
+// Messages of one process to another are matched in the order in which they were sent, but a long one may be complete after those behind
+// it. So each says how many were sent before the last flush, and doesn't land before they have; and a last one says how many there were.
 class MpiPort {
  public:
   // Takes the communicator over. process_of: of each rank of the team; host_of: of each process.
@@ -29,18 +30,29 @@ class MpiPort {
 
  private:
   static constexpr int kReceives = 16;
-  static constexpr int kSends = 4;  // persistent ones to each process; what is beyond them waits here
+  static constexpr int kSends = 16;  // under way to each process; what is beyond them waits here
+
+  struct Head {
+    fermata_line line{};
+    std::uint64_t after = 0;  // messages that land before it
+    std::uint64_t offset = 0;  // of the block that it brings, which lies behind
+  };
+  struct Message {
+    Head head;
+    unsigned char block[FERMATA_MOST_BLOCK];
+  };
+  using Bytes = std::vector<unsigned char>;  // of a message: as many as it has
 
   struct Send {
-    fermata_line line{};
+    Bytes message;
     MPI_Request request = MPI_REQUEST_NULL;
-    bool active = false;
   };
   struct Peer {
-    std::unique_ptr<Send[]> sends;  // made when the first line goes there
-    int next = 0;                   // of them: they are used in turn
-    std::deque<fermata_line> queue;
-    std::uint64_t sent = 0, received = 0;
+    Send sends[kSends];
+    int next = 0;                   // of them: they are used in turn, so that a queue is not overtaken
+    std::deque<Bytes> queue;
+    std::deque<Bytes> early;        // came before those that they are to land behind
+    std::uint64_t sent = 0, flushed = 0, received = 0;
     std::uint64_t expected = 0;     // in all, once it has said so
     bool has_closed = false;
     bool is_lost = false;
@@ -48,7 +60,7 @@ class MpiPort {
 
   static MpiPort& of(void* self) { return *static_cast<MpiPort*>(self); }
   static int open(void* self, const fermata_window* window);
-  static void write(void* self, const fermata_line* line);
+  static void write(void* self, const fermata_line* line, const fermata_block* block);
   static void progress(void* self);
   static int is_gone(void* self, std::uint32_t rank);
   static void flush(void* self, std::int64_t most_ns);
@@ -56,10 +68,12 @@ class MpiPort {
 
   bool may_call() const { return any_thread_ || std::this_thread::get_id() == driver_; }
   void move();
+  static Bytes message_of(const Head& head, const void* block, std::size_t bytes);
   void send_to(Peer& peer, int process);
   bool is_idle(Peer& peer);
   void receive();
-  void take(const fermata_line& line, int from);
+  void take(const unsigned char* message, std::size_t bytes, int from);
+  void land(Peer& peer, const unsigned char* message, std::size_t bytes);
   bool all_sent();
   bool all_closed() const;
   void wait_for(std::int64_t most_ns, bool closing);
@@ -73,7 +87,7 @@ class MpiPort {
   std::mutex guard_;  // of all below, and of MPI
   fermata_window window_{};
   std::vector<Peer> peers_;  // by process
-  fermata_line incoming_[kReceives];
+  Message incoming_[kReceives];
   MPI_Request receives_[kReceives];
   bool opened_ = false;
 };

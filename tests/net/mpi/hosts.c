@@ -62,6 +62,47 @@ static void values(fermata_member* m, int rank, int e) {
     if (out[i] != root + i + e) fail("wrong broadcast", rank, e);
 }
 
+enum { kLongest = 40000 };
+
+/* Blocks: on a line, in a piece, longer than a ring. */
+static void blocks(fermata_member* m, int rank, int e) {
+  const int counts[] = {8, 100, 3000, e % 8 == 0 ? kLongest : 2048}, count = counts[e % 4], root = e % all;
+  double* in = malloc((size_t)all * kLongest * sizeof *in);
+  double* out = malloc((size_t)all * kLongest * sizeof *out);
+  for (int i = 0; i < count; ++i) in[i] = rank + i + e;
+  if (fermata_allreduce(m, in, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK) fail("allreduce of blocks", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != (double)all * (i + e) + all * (all - 1) / 2) return fail("wrong sum of blocks", rank, e);
+  memcpy(out, in, (size_t)count * sizeof *in);
+  if (fermata_broadcast(m, out, (size_t)count * sizeof *out, root) != FERMATA_OK) fail("broadcast of blocks", rank, e);
+  for (int i = 0; i < count; ++i)
+    if (out[i] != root + i + e) return fail("wrong broadcast of blocks", rank, e);
+  if (fermata_allgather(m, in, out, (size_t)count, FERMATA_DOUBLE) != FERMATA_OK) fail("allgather", rank, e);
+  for (int i = 0; i < count * all; ++i)
+    if (out[i] != i / count + i % count + e) return fail("wrong allgather", rank, e);
+  free(in);
+  free(out);
+}
+
+/* A team of the ranks of one parity, over the hosts, while the others have theirs. */
+static void split(fermata_member* m, int rank) {
+  fermata_member* part = NULL;
+  const int odd = rank % 2, size = (all + 1 - odd) / 2;
+  if (fermata_team_split(m, odd, -rank, &part) != FERMATA_OK) return fail("split", rank, 0);
+  if (fermata_member_rank(part) != size - 1 - rank / 2) fail("rank in a split team", rank, 0);
+  for (int e = 0; e < 20; ++e) {
+    double mine[200], out[200];
+    const int count = e % 2 == 0 ? 1 : 200;
+    for (int i = 0; i < count; ++i) mine[i] = rank + e * i;
+    const int status = fermata_allreduce(part, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM);
+    if (status != FERMATA_OK) return fail("allreduce of a split team", rank, e);
+    for (int i = 0; i < count; ++i)
+      if (out[i] != size * (e * i + odd) + size * (size - 1)) return fail("wrong sum of a split team", rank, e);
+  }
+  if (fermata_barrier(part) != FERMATA_OK || fermata_barrier(m) != FERMATA_OK) fail("barrier after a split", rank, 0);
+  fermata_member_leave(part);
+}
+
 static void* member(void* which) {
   const int rank = first + (int)(size_t)which;
   fermata_member* m = NULL;
@@ -70,9 +111,11 @@ static void* member(void* which) {
     exit(3);
   }
   fermata_member_set_timeout(m, 30);
+  if (all > 1) split(m, rank);
   for (int e = 0; e < episodes && failures == 0; ++e) {
     barrier(m, rank, e);
     values(m, rank, e);
+    if (e % 5 == 0) blocks(m, rank, e / 5);
   }
   if (failures != 0) fermata_team_abort(team);
   /* The one that drives MPI does so until the others are through. */

@@ -27,7 +27,8 @@ const char* name_of_engine(int engine) {
 }
 
 std::string describe(const TeamCase& test) {
-  return "P " + std::to_string(test.members) + " " + name_of_engine(test.engine) + " wait " + std::to_string(test.wait);
+  const std::string hosts = test.hosts > 1 ? " hosts " + std::to_string(test.hosts) + (test.scattered ? " in turn" : "") : "";
+  return "P " + std::to_string(test.members) + " " + name_of_engine(test.engine) + " wait " + std::to_string(test.wait) + hosts;
 }
 
 bool Seat::holds(const std::string& problem) {
@@ -47,7 +48,14 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   config.engine = team_engine(test.engine);
   config.wait = test.wait;
   fermata_team* team = nullptr;
-  if (fermata_team_create(&config, &team) != FERMATA_OK) return std::string("create: ") + fermata_error_detail();
+  PretendedHosts hosts;
+  if (test.hosts > 1) {
+    const std::string wrong = hosts.make(config, hosts_of_ranks(test.members, test.hosts, test.scattered), test.hosts, test.links);
+    if (!wrong.empty()) return wrong;
+  } else if (fermata_team_create(&config, &team) != FERMATA_OK) {
+    return std::string("create: ") + fermata_error_detail();
+  }
+  const auto team_of = [&](int rank) { return team != nullptr ? team : hosts.team_of(rank); };
   void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   auto& board = *new (page) Seat::Board;
@@ -55,7 +63,7 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   const bool lends = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
   if (lends) setenv("FERMATA_CMA", "1", 1);
   run_members(
-      test.engine, test.members, [&](int rank) { run_member(team, test, rank, board, body); },
+      test.engine, test.members, [&](int rank) { run_member(team_of(rank), test, rank, board, body); },
       [&](int how) {
         if (board.failures.fetch_add(1) == 0) std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
       });
@@ -64,7 +72,7 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   if (board.failures.load() != 0) {
     std::size_t length = 8192;
     std::string report(length, '\0');
-    fermata_team_report(team, report.data(), &length);
+    fermata_team_report(team_of(0), report.data(), &length);
     problem = std::string(board.message) + "\n" + report.c_str();
   }
   *ran += board.ran.load();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../engines.hpp"
+#include "../hosts.hpp"
 
 namespace fermata::test {
 
@@ -14,6 +15,9 @@ struct TeamCase {
   int members = 2;
   int engine = FERMATA_THREADS;  // or FERMATA_PROCESSES, kMixed
   int wait = FERMATA_WAIT_AUTO;
+  int hosts = 1;           // pretended ones, of threads
+  bool scattered = false;  // ranks are dealt out to them in turn, not in blocks
+  net::LoopOptions links = {};
 };
 
 const char* name_of_engine(int engine);

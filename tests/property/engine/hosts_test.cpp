@@ -8,13 +8,6 @@
 namespace fermata::test {
 namespace {
 
-constexpr std::int64_t kMicro = 1000;
-// Losses may come in rows, and a loaded machine may be away for long: nobody is given up here.
-constexpr std::int64_t kLong = 30'000'000'000;
-const net::LoopOptions kGood{};
-const net::LoopOptions kLate{.delay_ns = 50 * kMicro, .patience_ns = kLong};
-const net::LoopOptions kBad{.delay_ns = 20 * kMicro, .jitter_ns = 60 * kMicro, .held = 0.1, .lost = 0.1, .seed = 11, .patience_ns = kLong};
-
 struct Shape {
   int members, hosts;
   bool scattered;
@@ -36,7 +29,7 @@ void expect_property(const PropertyCase& c) { EXPECT_EQ(run_property(c), "") << 
 TEST(Hosts, ThePlannersCompositionsKeepTheProperty) {
   for (const Shape& shape : kShapes)
     for (const auto& [kind, payload] : kKinds)
-      for (const net::LoopOptions& links : {kGood, kBad})
+      for (const net::LoopOptions& links : {kGoodLinks, kBadLinks})
         expect_property({.kind = kind, .members = shape.members, .payload = payload, .episodes = 20 / FERMATA_TEST_SCALE + 2,
                          .arrivals = Arrivals::kRandom, .hosts = shape.hosts, .scattered = shape.scattered, .links = links});
 }
@@ -46,7 +39,7 @@ TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
   for (const Algorithm& algorithm : algorithms())
     for (const auto& [kind, payload] : kKinds) {
       const PropertyCase c{.algorithm = algorithm.name, .kind = kind, .members = 4, .payload = payload,
-                           .episodes = 12 / FERMATA_TEST_SCALE + 1, .hosts = 2, .scattered = payload == 8, .links = kBad};
+                           .episodes = 12 / FERMATA_TEST_SCALE + 1, .hosts = 2, .scattered = payload == 8, .links = kBadLinks};
       const std::string problem = run_property(c);
       if (problem.starts_with("unsupported: ") || problem.starts_with("plan: no candidate can be proved")) continue;
       EXPECT_EQ(problem, "") << name_of_case(c);
@@ -59,23 +52,23 @@ TEST(Hosts, LateLinksAndEveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
     for (const Arrivals arrivals : {Arrivals::kOneLate, Arrivals::kOneEarly})
       expect_property({.kind = FERMATA_ALLREDUCE, .members = 4, .payload = 8, .wait = wait, .episodes = 5, .arrivals = arrivals, .hosts = 2,
-                       .links = kLate});
+                       .links = kLateLinks});
 }
 
 TEST(Hosts, TagsAreComparedAcrossHosts) {
-  expect_property({.kind = FERMATA_BARRIER, .members = 6, .episodes = 20, .tagged = true, .hosts = 3, .links = kBad});
+  expect_property({.kind = FERMATA_BARRIER, .members = 6, .episodes = 20, .tagged = true, .hosts = 3, .links = kBadLinks});
 }
 
 TEST(Hosts, PublishedLinesStayOnTheirHost) {
   expect_property({.algorithm = "linear", .layout = "published+2slots", .kind = FERMATA_ALLREDUCE, .members = 6, .payload = 8,
-                   .episodes = 20, .hosts = 2, .links = kBad});
+                   .episodes = 20, .hosts = 2, .links = kBadLinks});
 }
 
 TEST(Hosts, TheWorkerSeesABrokenBarrier) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "who does not wait races, as ThreadSanitizer says";
 #endif
-  EXPECT_NE(run_property({.kind = FERMATA_BARRIER, .members = 4, .episodes = 20, .sabotage = true, .hosts = 2, .links = kLate}), "");
+  EXPECT_NE(run_property({.kind = FERMATA_BARRIER, .members = 4, .episodes = 20, .sabotage = true, .hosts = 2, .links = kLateLinks}), "");
 }
 
 }  // namespace

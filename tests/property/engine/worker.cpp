@@ -202,18 +202,13 @@ void run_member(const PropertyCase& test, Shared& shared, fermata_team* team, in
 
 struct Handles {
   fermata_plan* plan = nullptr;
-  std::vector<fermata_team*> teams;  // one, or of each host
-  std::vector<int> host_of;          // of each rank, where there are several
-  std::unique_ptr<net::Loop> links;
+  fermata_team* team = nullptr;  // where there is one host
+  std::vector<int> host_of;      // of each rank, where there are several
+  PretendedHosts hosts;
   Shared* shared = nullptr;
-  fermata_team* team_of(int rank) const {
-    return teams[host_of.empty() ? 0 : static_cast<std::size_t>(host_of[static_cast<std::size_t>(rank)])];
-  }
+  fermata_team* team_of(int rank) const { return team != nullptr ? team : hosts.team_of(rank); }
   ~Handles() {
-    // As processes end: at the same time, since a port stays until what it sent has been acknowledged.
-    std::vector<std::thread> ends;
-    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
-    for (std::thread& t : ends) t.join();
+    fermata_team_destroy(team);
     fermata_plan_destroy(plan);
     if (shared != nullptr) munmap(shared, sizeof(Shared));
   }
@@ -236,20 +231,6 @@ std::string make_plan_over_hosts(const PropertyCase& test, Handles& h) {
   return {};
 }
 
-std::string make_teams_over_hosts(const PropertyCase& test, Handles& h, const fermata_team_config& config) {
-  h.links = std::make_unique<net::Loop>(std::vector<std::uint32_t>(h.host_of.begin(), h.host_of.end()), test.links);
-  for (int host = 0; host < test.hosts; ++host) {
-    fermata_team* team = nullptr;
-    if (fermata_team_create_hosts(&config, h.host_of.data(), host, &team) != FERMATA_OK)
-      return std::string("team: ") + fermata_error_detail();
-    h.teams.push_back(team);
-    const net::Port* port = h.links->port(static_cast<std::uint32_t>(host));
-    if (fermata_team_connect(team, reinterpret_cast<const fermata_port*>(port)) != FERMATA_OK)
-      return std::string("port: ") + fermata_error_detail();
-  }
-  return {};
-}
-
 std::string prepare(const PropertyCase& test, Handles& h) {
   fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   request.members = test.members;
@@ -259,9 +240,8 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   request.payload = static_cast<std::size_t>(test.tagged ? 8 : test.payload);
   request.algorithm = test.algorithm.empty() ? nullptr : test.algorithm.c_str();
   request.layout = test.layout.empty() ? nullptr : test.layout.c_str();
-  for (int r = 0; test.hosts > 1 && r < test.members; ++r)
-    h.host_of.push_back(test.scattered ? r % test.hosts : r * test.hosts / test.members);
   if (test.hosts > 1) {
+    h.host_of = hosts_of_ranks(test.members, test.hosts, test.scattered);
     if (const std::string problem = make_plan_over_hosts(test, h); !problem.empty()) return problem;
   } else {
     const int status = fermata_plan_make(&request, &h.plan);
@@ -277,10 +257,9 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   config.plans = plans;
   config.plan_count = 1;
   if (test.hosts > 1) {
-    if (const std::string problem = make_teams_over_hosts(test, h, config); !problem.empty()) return problem;
+    if (const std::string problem = h.hosts.make(config, h.host_of, test.hosts, test.links); !problem.empty()) return problem;
   } else {
-    h.teams.push_back(nullptr);
-    if (fermata_team_create(&config, &h.teams[0]) != FERMATA_OK) return std::string("team: ") + fermata_error_detail();
+    if (fermata_team_create(&config, &h.team) != FERMATA_OK) return std::string("team: ") + fermata_error_detail();
   }
   void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
@@ -300,7 +279,7 @@ std::string run_property(const PropertyCase& test) {
   if (h.shared->failures.load() == 0) return {};
   std::size_t length = 8192;
   std::string report(length, '\0');
-  fermata_team_report(h.teams[0], report.data(), &length);
+  fermata_team_report(h.team_of(0), report.data(), &length);
   return std::string(h.shared->message) + "\n" + report.c_str();
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "../engines.hpp"
-#include "net/loop.hpp"
+#include "../hosts.hpp"
 
 namespace fermata::test {
 

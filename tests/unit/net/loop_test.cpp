@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,22 +19,26 @@ namespace {
 struct Slot {
   std::atomic<std::uint64_t> header{0};
   std::uint64_t payload[kLineWords] = {};
-  bool take(std::uint64_t newer, std::uint32_t words, const std::uint64_t* from) {
-    return land<RealAtomics>(header, [this](std::uint32_t i) -> std::uint64_t& { return payload[i]; }, newer, words, from);
+  template <class Bring>
+  bool take(std::uint64_t newer, std::uint32_t words, const std::uint64_t* from, Bring&& bring) {
+    return land<RealAtomics>(header, [this](std::uint32_t i) -> std::uint64_t& { return payload[i]; }, newer, words, from, bring);
   }
 };
 
 // What lies behind a window: slots, and how often one was written.
 struct Memory {
   Slot slots[8];
+  unsigned char bytes[8][kMostBlock] = {};
   std::uint32_t landed = 0, refused = 0;
 
   Window window() { return {reinterpret_cast<std::byte*>(slots), sizeof slots, land_here, this}; }
-  static void land_here(void* self, const Line* line) {
+  static void land_here(void* self, const Line* line, const Block* block) {
     auto& m = *static_cast<Memory*>(self);
     Slot& slot = m.slots[line->offset / sizeof(Slot)];
-    ++(slot.take(line->header, line->words, line->payload) ? m.landed
-                                                                                              : m.refused);
+    const auto bring = [&] {
+      if (block != nullptr) std::memcpy(m.bytes[block->offset], block->from, block->bytes);
+    };
+    ++(slot.take(line->header, line->words, line->payload, bring) ? m.landed : m.refused);
   }
 };
 
@@ -42,6 +47,8 @@ Line line_for(std::uint32_t to, std::uint32_t slot, std::uint64_t header) {
   for (std::uint32_t i = 0; i < kLineWords; ++i) line.payload[i] = header * 10 + i;
   return line;
 }
+
+std::size_t block_bytes(std::uint64_t n) { return 1 + n * 977 % kMostBlock; }
 
 // Until `there` or 20 s have passed.
 template <class There>
@@ -75,7 +82,9 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   constexpr std::uint64_t kLines = 400;
   for (std::uint64_t n = 1; n <= kLines; ++n) {
     const Line line = line_for(1, n % 8, n);
-    loop.port(0)->write(loop.port(0)->self, &line);
+    const std::vector<unsigned char> bytes(block_bytes(n), static_cast<unsigned char>(n));
+    const Block block{n % 8, bytes.size(), bytes.data()};
+    loop.port(0)->write(loop.port(0)->self, &line, n % 3 == 0 ? nullptr : &block);
     if (n % 16 == 0) loop.port(1)->progress(loop.port(1)->self);
   }
   const auto newest_there = [&] {
@@ -94,6 +103,8 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   for (std::uint64_t n = kLines - 7; n <= kLines; ++n) {
     EXPECT_EQ(there.slots[n % 8].header, n);
     for (std::uint32_t i = 0; i < kLineWords; ++i) EXPECT_EQ(there.slots[n % 8].payload[i], n * 10 + i);
+    // What a line brought is there, and nothing of what an older one did that came later.
+    for (std::size_t i = 0; n % 3 != 0 && i < block_bytes(n); ++i) ASSERT_EQ(there.bytes[n % 8][i], n % 256) << n << ", byte " << i;
   }
   EXPECT_EQ(here.landed, 0u);
   EXPECT_LE(there.landed, kLines);
@@ -129,7 +140,7 @@ TEST(Loop, NothingComesBeforeItsTime) {
   open(loop.port(1), there);
   const auto start = std::chrono::steady_clock::now();
   const Line line = line_for(1, 0, 1);
-  loop.port(0)->write(loop.port(0)->self, &line);
+  loop.port(0)->write(loop.port(0)->self, &line, nullptr);
   ASSERT_TRUE(comes({loop.port(1)}, [&] { return there.slots[0].header == 1; }));
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(5));
 }
@@ -139,12 +150,12 @@ TEST(Loop, WhoDiesIsGoneOnceWhatItSentIsThere) {
   Memory there;
   open(loop.port(0), there);
   const Line line = line_for(1, 3, 5);
-  loop.port(1)->write(loop.port(1)->self, &line);
+  loop.port(1)->write(loop.port(1)->self, &line, nullptr);
   loop.kill(1);
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 2)) << "a line is still under way";
   ASSERT_TRUE(comes({loop.port(0)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 2) != 0; }));
   EXPECT_EQ(there.slots[3].header, 5u);
-  loop.port(1)->write(loop.port(1)->self, &line);  // nobody's any more
+  loop.port(1)->write(loop.port(1)->self, &line, nullptr);  // nobody's any more
   EXPECT_TRUE(loop.port(0)->is_gone(loop.port(0)->self, 2));
 }
 
@@ -155,7 +166,7 @@ TEST(Loop, WhoNeverAnswersIsGivenUp) {
   open(loop.port(1), there);
   loop.cut(0, 1);
   const Line line = line_for(1, 0, 1);
-  loop.port(0)->write(loop.port(0)->self, &line);
+  loop.port(0)->write(loop.port(0)->self, &line, nullptr);
   ASSERT_TRUE(
       comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
   EXPECT_EQ(there.landed, 0u);
@@ -167,9 +178,9 @@ TEST(Landing, HeadersWrapAround) {
   Slot slot;
   slot.header = ~std::uint64_t{0} - 1;
   const std::uint64_t one[] = {1}, two[] = {2};
-  EXPECT_TRUE(slot.take(3, 1, one));
-  EXPECT_FALSE(slot.take(~std::uint64_t{0}, 1, two));
-  EXPECT_FALSE(slot.take(3, 1, two));
+  EXPECT_TRUE(slot.take(3, 1, one, [] {}));
+  EXPECT_FALSE(slot.take(~std::uint64_t{0}, 1, two, [] {}));
+  EXPECT_FALSE(slot.take(3, 1, two, [] {}));
   EXPECT_EQ(slot.header, 3u);
   EXPECT_EQ(slot.payload[0], 1u);
 }

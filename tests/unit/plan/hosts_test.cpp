@@ -10,6 +10,8 @@
 
 #include "algo/algorithm.hpp"
 #include "exec/program.hpp"
+#include "plan/block_plan.hpp"
+#include "plan/blocks.hpp"
 #include "plan/choices.hpp"
 #include "plan/codegen.hpp"
 #include "plan/plan.hpp"
@@ -90,6 +92,42 @@ TEST(PlanOverHosts, EachSignalGoesItsWay) {
       ASSERT_TRUE(blob) << blob.error().message;
       expect_routed(*plan, *blob);
     }
+}
+
+std::size_t messages_of(const Schedule& s, const Hosts& hosts) {
+  std::size_t messages = 0;
+  for (const Stage& stage : s.stages)
+    for (const Transfer& x : stage.transfers) messages += hosts[static_cast<std::size_t>(x.from)] != hosts[static_cast<std::size_t>(x.to)];
+  return messages;
+}
+
+// On a line and on blocks: a message to each other host, in one round, whoever is root, and within the hosts by memory.
+TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
+  for (const Hosts& hosts : {kBlocks, kInTurn, kUneven}) {
+    const auto others = static_cast<std::size_t>(hosts.back());
+    const auto plan = plan_for(Kind::kBroadcast, 8, hosts);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(messages_of(plan->schedule, hosts), others) << plan->schedule.algorithm;
+    EXPECT_EQ(rounds_between_hosts(*plan), 1) << plan->schedule.algorithm;
+    const Topology topology = topology_of_hosts(hosts);
+    const CostModel model = block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
+    for (std::int32_t root = 0; root < std::ssize(hosts); ++root)
+      for (const std::size_t bytes : {64, 1024, 16384}) {
+        const BlockCase wanted{
+            .kind = Kind::kBroadcast, .members = model.members, .root = root, .bytes = bytes, .irregular = false, .op = {}};
+        const Schedule s = choose_blocks(wanted, &model);
+        EXPECT_EQ(messages_of(s, hosts), others * static_cast<std::size_t>(s.chunks)) << s.algorithm << ", root " << root;
+      }
+  }
+}
+
+// Where all members are on hosts of their own they are as far apart as any two, and a message's cost is known all the same.
+TEST(PlanOverHosts, OneMemberOnEachHost) {
+  const Hosts hosts = {0, 1, 2, 3};
+  const Topology topology = topology_of_hosts(hosts);
+  const CostModel model = block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
+  const BlockCase wanted{.kind = Kind::kBroadcast, .members = 4, .root = 1, .bytes = 4096, .irregular = false, .op = {}};
+  EXPECT_EQ(choose_blocks(wanted, &model).stages.size(), 1u);
 }
 
 // With as many members on each host no root costs more messages than another.

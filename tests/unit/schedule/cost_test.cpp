@@ -45,6 +45,15 @@ TEST(Cost, StagesOnAUniformMachine) {
   EXPECT_DOUBLE_EQ(cost(barrier("linear", 1), m, {}).critical_path_ns, 0);
 }
 
+// In the stage between two hosts of two members each the second message leaves behind the first; between four hosts none waits.
+TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
+  CostModel m = uniform(4, 20, 5);
+  m.hosts = {0, 1, 2, 3};
+  EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25);
+  m.hosts = {0, 0, 1, 1};
+  EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25 + 5);
+}
+
 TEST(Cost, AwaitedSlotsThatComeAtOnceCostMaxOPlusSumL) {
   CostModel m = uniform(4, 20, 5);
   m.o[3 * 4 + 0] = 100;  // member 3 to member 0

@@ -1,0 +1,45 @@
+// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on these hosts, plans that run ALGORITHM flat over all of them:
+// broadcasts and allreduces on lines and, up to 8 MiB, on blocks. Teams made with that cache are what composed plans are compared with.
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "plan/block_plan.hpp"
+#include "plan/hosts.hpp"
+#include "plan/search.hpp"
+
+using namespace fermata;
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  PlanOptions options;
+  options.algorithm = argv[1];
+  PlanKey& key = options.key;
+  for (int i = 2; i < argc; ++i) key.hosts.push_back(std::atoi(argv[i]));
+  const Topology topology = topology_of_hosts(key.hosts);
+  const Profile profile = profile_of_hosts(topology);
+  key.fingerprint = fingerprint(topology);
+  key.members = static_cast<std::int32_t>(key.hosts.size());
+  key.engine = Engine::kProcesses;
+  key.cpus.resize(key.hosts.size());
+  std::iota(key.cpus.begin(), key.cpus.end(), 0);
+  for (const Kind kind : {Kind::kBroadcast, Kind::kAllreduce}) {
+    key.kind = kind;
+    for (const std::int32_t payload : {8, 56}) {
+      key.payload = payload;
+      const auto plan = make_plan(topology, profile, options, nullptr);
+      const auto saved = plan ? save_plan(*plan) : Result<std::string>(plan.error());
+      if (!saved) return std::fprintf(stderr, "%s\n", saved.error().message.c_str()), 1;
+    }
+    for (std::size_t bytes = 64; bytes <= std::size_t{8} << 20; bytes *= 2) {
+      BlockPlan plan;
+      plan.kind = kind;
+      plan.bytes = bytes;
+      plan.origin = "measured";  // those alone are run whatever is predicted
+      plan.entries = {{options.algorithm, 1, 1, "chosen"}};
+      if (const auto saved = save_block_plan(key, plan); !saved) return std::fprintf(stderr, "%s\n", saved.error().message.c_str()), 1;
+    }
+  }
+}

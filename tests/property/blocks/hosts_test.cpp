@@ -1,0 +1,209 @@
+// Operations on blocks of teams over several hosts, which threads pretend to be: every collective, regular and irregular, at sizes around
+// what rides on a line, in a piece, in a ring, over links that are late, out of order and lossy.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "instance.hpp"
+#include "team.hpp"
+
+namespace fermata::test {
+namespace {
+
+struct Layout {
+  int members, hosts;
+  bool scattered;
+};
+constexpr Layout kLayouts[] = {{2, 2, false}, {3, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_ALLTOALL};
+
+// All collectives, each at the next of the sizes.
+std::vector<Shape> shapes(int members, const std::vector<std::size_t>& sizes, std::size_t first) {
+  std::vector<Shape> all;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    for (int which = 0; which < FERMATA_DO_EXSCAN + 4; ++which) {
+      Shape s;
+      s.seed = first + all.size();
+      s.irregular = which >= FERMATA_DO_EXSCAN;
+      s.collective = s.irregular ? kIrregular[which - FERMATA_DO_EXSCAN] : which + 1;
+      s.element = kElements[s.seed % std::size(kElements)];
+      s.count = (sizes[k] + size_of(s.element) - 1) / size_of(s.element);
+      s.root = static_cast<int>(s.seed) % members;
+      s.in_place = s.seed % 3 == 0;
+      all.push_back(s);
+    }
+  return all;
+}
+
+bool run_one(Seat& seat, const Shape& shape) {
+  Instance one(shape, seat.rank, seat.members);
+  int status = FERMATA_OK;
+  fermata_request* request = nullptr;
+  if (shape.seed % 3 != 0) {
+    status = one.call(seat.member, shape.seed % 3 == 1);
+  } else {
+    status = fermata_begin(seat.member, &one.operation(), &request);
+    while (status == FERMATA_OK && (status = fermata_request_test(request)) == FERMATA_PENDING) {
+      std::this_thread::yield();
+      status = FERMATA_OK;
+    }
+  }
+  if (!seat.holds(status, describe(shape)) || !seat.holds(one.check()) || !seat.holds(fermata_request_free(request), "free")) return false;
+  seat.count_one();
+  return true;
+}
+
+void expect_all(const TeamCase& test, const std::vector<Shape>& all) {
+  long ran = 0;
+  const std::string problem = run_team(test, [&](Seat& seat) {
+    for (const Shape& shape : all)
+      if (!run_one(seat, shape)) return;
+  }, &ran);
+  EXPECT_EQ(problem, "") << describe(test);
+  EXPECT_EQ(ran, static_cast<long>(all.size()) * test.members);
+}
+
+TEST(BlocksOverHosts, EveryCollectiveOverGoodAndBadLinks) {
+  const std::vector<std::size_t> sizes = {0, 8, 48, 57, 600, 16385};
+  std::size_t first = 0;
+  for (const Layout& l : kLayouts)
+    for (const net::LoopOptions& links : {kGoodLinks, kBadLinks}) {
+      if (FERMATA_TEST_SCALE > 1 && l.members > 4) continue;
+      const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = links};
+      expect_all(test, shapes(l.members, sizes, first += 5));
+      if (HasFailure()) return;
+    }
+}
+
+// Longer than what a ring holds, so that it goes round, and longer by one than what goes in whole pieces.
+TEST(BlocksOverHosts, LongBlocks) {
+  for (const Layout& l : kLayouts)
+    expect_all({.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = l.members == 4 ? kBadLinks : kGoodLinks},
+               shapes(l.members, {std::size_t{300'001} / FERMATA_TEST_SCALE}, static_cast<std::size_t>(l.members)));
+}
+
+TEST(BlocksOverHosts, EveryWaitPolicy) {
+  for (const int wait : {FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
+    expect_all({.members = 4, .wait = wait, .hosts = 2, .links = kLateLinks}, shapes(4, {57, 3000}, static_cast<std::size_t>(wait)));
+}
+
+// Calls that nobody answers stream: the sender is ahead by what a ring holds, and its lines come in any order.
+TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
+  long ran = 0;
+  const int calls = 400 / FERMATA_TEST_SCALE;
+  const std::string problem = run_team({.members = 4, .hosts = 2, .links = kBadLinks}, [&](Seat& seat) {
+    std::vector<std::uint32_t> data(12'000);
+    for (int i = 0; i < calls; ++i) {
+      const std::size_t count = i % 7 == 0 ? data.size() : 15 + static_cast<std::size_t>(i) % 5;
+      for (std::size_t k = 0; k < count; ++k) data[k] = seat.rank == 1 ? static_cast<std::uint32_t>(i + 3 * k) : 0;
+      if (!seat.holds(fermata_broadcast(seat.member, data.data(), 4 * count, 1), "broadcast")) return;
+      for (std::size_t k = 0; k < count; ++k)
+        if (data[k] != static_cast<std::uint32_t>(i + 3 * k) && !seat.holds("call " + std::to_string(i) + " brought other data")) return;
+      seat.count_one();
+    }
+  }, &ran);
+  EXPECT_EQ(problem, "");
+  EXPECT_EQ(ran, 4L * calls);
+}
+
+// Persistent operations, freed and made again: slots are used again, while lines of the last use may still be on their way.
+TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
+  for (const Layout& l : kLayouts) {
+    long ran = 0;
+    const std::vector<Shape> all = shapes(l.members, {57, 9000}, 1);
+    const int rounds = 8 / FERMATA_TEST_SCALE + 2;
+    const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = kBadLinks};
+    const std::string problem = run_team(test, [&](Seat& seat) {
+      for (int round = 0; round < rounds; ++round)
+        for (const Shape& shape : all) {
+          Instance one(shape, seat.rank, seat.members);
+          fermata_request* request = nullptr;
+          if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), "prepare: " + describe(shape))) return;
+          for (std::uint64_t use = 0; use < 2; ++use) {
+            one.fill(shape.seed + use);
+            if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape))) return;
+            if (!seat.holds(one.check())) return;
+            seat.count_one();
+          }
+          if (!seat.holds(fermata_request_free(request), "free")) return;
+        }
+    }, &ran);
+    EXPECT_EQ(problem, "") << describe(test);
+    EXPECT_EQ(ran, 2L * rounds * static_cast<long>(all.size()) * l.members);
+  }
+}
+
+// Everything in a team of `members`, of which this member is `rank`.
+bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint64_t seed) {
+  if (!seat.holds(fermata_member_rank(member) == rank ? "" : "another rank than its key says")) return false;
+  for (const int collective : {FERMATA_DO_ALLREDUCE, FERMATA_DO_BROADCAST, FERMATA_DO_ALLTOALL}) {
+    Shape s;
+    s.collective = collective;
+    s.count = 1 + (seed + static_cast<std::uint64_t>(collective)) * 211 % 700;
+    s.root = static_cast<int>(seed) % members;
+    s.seed = seed;
+    Instance one(s, rank, members);
+    if (!seat.holds(one.call(member, true), "in a team of a split: " + describe(s)) || !seat.holds(one.check())) return false;
+  }
+  return seat.holds(fermata_barrier(member), "barrier");
+}
+
+// By parity and in reverse, over hosts; by halves, on few; that again; and with members that go into none.
+TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
+  for (const Layout& l : kLayouts)
+    for (const net::LoopOptions& links : {kGoodLinks, kBadLinks}) {
+      long ran = 0;
+      const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = links};
+      const std::string problem = run_team(test, [&](Seat& seat) {
+        for (std::uint64_t round = 0; round < 3; ++round) {
+          const int r = seat.rank, odd = r % 2;
+          fermata_member *parity = nullptr, *half = nullptr, *quarter = nullptr, *none = nullptr;
+          if (!seat.holds(fermata_team_split(seat.member, odd, -r, &parity), "split by parity")) return;
+          const int of_parity = (seat.members + 1 - odd) / 2;
+          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round)) return;
+          const int middle = seat.members / 2, low = r < middle;
+          if (!seat.holds(fermata_team_split(seat.member, low, r, &half), "split by halves")) return;
+          const int in_half = low ? r : r - middle, of_half = low ? middle : seat.members - middle;
+          if (!works(seat, half, in_half, of_half, round)) return;
+          if (!seat.holds(fermata_team_split(half, in_half % 2, 0, &quarter), "split of a split")) return;
+          if (!works(seat, quarter, in_half / 2, (of_half + 1 - in_half % 2) / 2, round)) return;
+          if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none), "split without rank 0")) return;
+          if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
+          if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
+          // Beside each other, and the first one still.
+          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round + 7)) return;
+          if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
+          for (fermata_member* m : {quarter, half, none, parity}) fermata_member_leave(m);
+          seat.count_one();
+        }
+      }, &ran);
+      EXPECT_EQ(problem, "") << describe(test);
+      EXPECT_EQ(ran, 3L * l.members);
+    }
+}
+
+// Far more than the heap has room for at once.
+TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
+  long ran = 0;
+  const int calls = 1200 / FERMATA_TEST_SCALE;
+  const std::string problem = run_team({.members = 4, .hosts = 2}, [&](Seat& seat) {
+    std::vector<double> data(4000), sum(4000);
+    fermata_operation operation = FERMATA_OPERATION_INIT;
+    operation.collective = FERMATA_DO_ALLREDUCE;
+    operation.in = data.data();
+    operation.out = sum.data();
+    operation.count = data.size();
+    for (int i = 0; i < calls; ++i) {
+      fermata_request* request = nullptr;
+      if (!seat.holds(fermata_prepare(seat.member, &operation, &request), "prepare " + std::to_string(i))) return;
+      if (!seat.holds(fermata_request_free(request), "free")) return;
+      seat.count_one();
+    }
+  }, &ran);
+  EXPECT_EQ(problem, "");
+  EXPECT_EQ(ran, 4L * calls);
+}
+
+}  // namespace
+}  // namespace fermata::test
