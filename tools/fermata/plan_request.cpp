@@ -65,7 +65,7 @@ void take_allocation(PlanRequest& r) {
   r.contradictions.clear();
   r.key.fingerprint = fingerprint(r.topology);
   r.key.engine = Engine::kProcesses;
-  r.key.hosts = team.hosts;
+  if (team.names.size() > 1) r.key.hosts = team.hosts;  // else they share memory, as any team does
   std::iota(r.key.cpus.begin(), r.key.cpus.end(), 0);
   r.hosts = std::move(team.names);
 }

@@ -141,7 +141,11 @@ TEST(PlanForAnAllocation, ASlowLinkIsAvoided) {
     EXPECT_TRUE(std::regex_search(text, std::regex("\n  complete.*predicted [2-9]"))) << text;
   }
   const Allocation alone = {{0, 1, 2, 3}, {"a", "b", "c", "d"}, {}};
-  EXPECT_EQ(messages(plan_of(alone, job_of_four(5e6)), "a", "b", alone), 0) << "a member on each host";
+  const Plan round = plan_of(alone, job_of_four(5e6));
+  EXPECT_EQ(messages(round, "a", "b", alone), 0) << "a member on each host";
+  const auto read = plan_from_json(to_json(round));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, round) << "not led by rank 0";
 }
 
 TEST(PlanForAnAllocation, AnotherPlacementOrASubsetIsAnotherPlan) {
@@ -150,6 +154,13 @@ TEST(PlanForAnAllocation, AnotherPlacementOrASubsetIsAnotherPlan) {
   EXPECT_GT(plan_of(part, job).predicted_latency_ns, 5e6);
   EXPECT_LT(plan_of(others, job).predicted_latency_ns, 1e6);
   EXPECT_NE(plan_path(plan_of(part, job).key), plan_path(plan_of(others, job).key));
+}
+
+// Two that cost the same by the model: everybody's partner on the other host, or the leaders for all.
+TEST(PlanForAnAllocation, NoMoreMessagesThanItTakes) {
+  const Allocation two = {{0, 1, 0, 1, 0, 1, 0, 1}, {"a", "b"}, {}};
+  const Plan plan = plan_of(two, job_of_four());
+  EXPECT_EQ(messages(plan, "a", "b", two), 2) << plan.schedule.algorithm;
 }
 
 // What teams run: the newest profile that has their hosts, else estimates.
