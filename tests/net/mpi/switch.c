@@ -1,8 +1,8 @@
 /* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a switch that is late. Each
- * process's namespace gets a device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US, and
- * EXTRA_US more between those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is late
- * unless its number is named. With ~ that is so from when the file CHANGE is there; off: nothing passes any more. Says "ready"; ends with its
- * parent. (The kernel's own delay, tc netem, is not there everywhere.) */
+ * process's namespace gets a device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US,
+ * and EXTRA_US more between those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is
+ * late unless its number is named. With ~ that is so from when the file CHANGE is there; off: nothing passes any more. Says "ready"; ends
+ * with its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
