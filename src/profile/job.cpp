@@ -246,7 +246,7 @@ class JobMeasurement {
       for (std::int32_t b = a + 1; b < n_; ++b)
         if (host(a) == host(b)) fill_memory(memory_[at(host(a))], a, b);
     if (options_.sample) replicate_links();
-    p.machine = std::to_string(hosts()) + " hosts: " + memory_.front().machine;
+    p.machine = std::to_string(hosts()) + (hosts() == 1 ? " host: " : " hosts: ") + memory_.front().machine;
     p.topology = topology();
     p.fingerprint = fingerprint(p.topology);
     p.date = utc_now();
