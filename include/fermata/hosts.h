@@ -68,6 +68,16 @@ typedef struct fermata_port {
  * of each host makes it, its others attach (fermata_team_serve). All hosts have to give the same plans, or none. Plans are for the hosts
  * alone: config->cpus is not looked at. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out);
+/* The plans for a team over hosts, to be sent to all of them so that all run the same ones: those of config->plans; else the
+ * cache's; else the best by what an MPI job on these hosts has measured (fermata profile --mpi); else by estimates. names[h] is
+ * host h's, cpus[r] the one CPU that rank r may use there, or -1; NULL: not known. Puts `*length` bytes into `plans`, or, if there
+ * is too little room or `plans` is NULL, only says in *length how many there are. Errors: ARGUMENT, MEMORY, VERIFY. */
+FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names, const int* cpus,
+                                   void* plans, size_t* length);
+/* As fermata_team_create_hosts, with what fermata_hosts_plan gave on any one of the hosts; config->plans are not looked at. Errors:
+ * ARGUMENT (plans for another team, too), MEMORY, SYSTEM. */
+FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host, const void* plans, size_t length,
+                                            fermata_team** out);
 /* This process's port, before its first member joins; closed with the team. Errors: ARGUMENT, BUSY, what open says. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
 /* Of the plans that a team runs: the same on all hosts, or they must not go on. */

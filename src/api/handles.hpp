@@ -103,14 +103,32 @@ struct TeamRequest {
   std::vector<std::int32_t> cpus;
   std::vector<const Plan*> plans;
   std::vector<std::int32_t> hosts;  // of each rank; empty: one
+  std::vector<std::string> names;   // of the hosts; empty: not known
+  std::vector<std::int32_t> pinned; // the CPU of each rank on its host, or -1; empty: unpinned
+  const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: planned here
+  std::size_t programs_bytes = 0;
   std::int32_t host = 0;            // this one
 };
 // Checks a configuration. Not FERMATA_OK: it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
-// The plan for ranks on these hosts, of the kind, members and payload of `wanted`: the cache's, else an estimated one.
-Result<Plan> plan_over_hosts(const PlanKey& wanted, const std::vector<std::int32_t>& hosts);
-// What operations on blocks are chosen by there, as plan/block_model.hpp packs it.
+// What operations on blocks are chosen by over hosts, as plan/block_model.hpp packs it.
 std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request);
+// Plans for ranks on these hosts: the cache's, else by what was measured there, else estimated ones.
+class HostPlans {
+ public:
+  explicit HostPlans(const TeamRequest& request);
+  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload
+
+ private:
+  const std::vector<std::int32_t>& hosts_;
+  Topology topology_;
+  Profile profile_;
+};
+// The compiled plans of a team in the order of exec::PlanSlot.
+using Programs = std::vector<std::vector<std::byte>>;
+Result<Programs> programs_for(const TeamRequest& request);
+// Those that another host has made; kArgument if they are none for such a team.
+Result<Programs> programs_from(const TeamRequest& request);
 int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.

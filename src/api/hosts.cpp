@@ -1,11 +1,15 @@
 // Teams over several hosts behind the C ABI.
 #include "fermata/hosts.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <numeric>
 #include <type_traits>
 
 #include "api/handles.hpp"
+#include "exec/program.hpp"
 #include "net/net.hpp"
 #include "plan/block_model.hpp"
 #include "plan/block_plan.hpp"
@@ -45,6 +49,20 @@ PlanKey placed(PlanKey key, const Topology& topology, const std::vector<std::int
 
 }  // namespace
 
+HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts) {
+  const Allocation team = {request.hosts, request.names, request.pinned};
+  topology_ = topology_of(team);
+  profile_ = profile_of(team, topology_);
+}
+
+Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
+  PlanOptions options;
+  options.key = placed(wanted, topology_, hosts_);
+  if (auto cached = load_plan(options.key)) return cached;
+  return make_plan(topology_, profile_, options, nullptr);
+}
+
+// By estimates: each host makes its own, and they must be the same.
 std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request) {
   const Topology topology = topology_of_hosts(request.hosts);
   PlanKey wanted;
@@ -54,34 +72,100 @@ std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request) {
   return pack(block_costs(profile_of_hosts(topology), topology, key), known_choices(key));
 }
 
-Result<Plan> plan_over_hosts(const PlanKey& wanted, const std::vector<std::int32_t>& hosts) {
-  const Topology topology = topology_of_hosts(hosts);
-  PlanOptions options;
-  options.key = placed(wanted, topology, hosts);
-  if (auto cached = load_plan(options.key)) return cached;
-  return make_plan(topology, profile_of_hosts(topology), options, nullptr);
+namespace {
+
+// What goes from the host that has planned to the others: how long each program is, then the programs.
+using Lengths = std::array<std::uint64_t, exec::kPlanSlots>;
+
+}  // namespace
+
+Result<Programs> programs_from(const TeamRequest& request) {
+  const Error bad{Status::kArgument, "these are no plans for such a team"};
+  Lengths lengths{};
+  const auto* bytes = static_cast<const std::byte*>(request.programs);
+  if (request.programs_bytes < sizeof lengths) return bad;
+  std::memcpy(lengths.data(), bytes, sizeof lengths);
+  std::size_t at = sizeof lengths;
+  Programs programs;
+  for (const std::uint64_t length : lengths) {
+    if (length < sizeof(ProgramHeader) || length > request.programs_bytes - at) return bad;
+    programs.emplace_back(bytes + at, bytes + at + length);  // aligned, as new memory is
+    at += length;
+    const auto& header = *reinterpret_cast<const ProgramHeader*>(programs.back().data());
+    if (!program_is_sound(programs.back().data(), length) || header.members != static_cast<std::uint32_t>(request.members) ||
+        header.hash != program_hash(header))
+      return bad;
+  }
+  return programs;
 }
 
+namespace {
+
+// Checks what the calls for teams over hosts have in common.
+int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamRequest& request) {
+  if (const int bad = request_of(config, request); bad != FERMATA_OK) return bad;
+  request.cpus.clear();
+  request.hosts.assign(hosts, hosts + config.members);
+  for (const std::int32_t h : request.hosts)
+    if (h < 0 || h >= config.members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+  return FERMATA_OK;
+}
+
+int create(const fermata_team_config& config, const int* hosts, int host, const void* plans, size_t bytes, fermata_team** out) {
+  TeamRequest request;
+  if (const int bad = hosts_of_team(config, hosts, request); bad != FERMATA_OK) return bad;
+  request.host = host;
+  request.programs = plans;
+  request.programs_bytes = bytes;
+  if (std::find(request.hosts.begin(), request.hosts.end(), host) == request.hosts.end())
+    return fail(Status::kArgument, "no rank is on host %d", host);
+  return make_team(request, out);
+}
+
+int plan(const fermata_team_config& config, const int* hosts, const char* const* names, const int* cpus, void* buffer, size_t* length) {
+  TeamRequest request;
+  if (const int bad = hosts_of_team(config, hosts, request); bad != FERMATA_OK) return bad;
+  const std::int32_t last = *std::max_element(request.hosts.begin(), request.hosts.end());
+  for (std::int32_t h = 0; names != nullptr && h <= last; ++h) {
+    if (names[h] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+    request.names.emplace_back(names[h]);
+  }
+  if (cpus != nullptr) request.pinned.assign(cpus, cpus + config.members);
+  const auto programs = programs_for(request);
+  if (!programs) return fail(programs.error());
+  Lengths lengths{};
+  std::size_t bytes = sizeof lengths;
+  for (std::size_t i = 0; i < programs->size(); ++i) bytes += lengths[i] = (*programs)[i].size();
+  const size_t room = buffer != nullptr ? *length : 0;
+  *length = bytes;
+  if (room < bytes) return FERMATA_OK;
+  auto* at = static_cast<std::byte*>(buffer);
+  std::memcpy(at, lengths.data(), sizeof lengths);
+  at += sizeof lengths;
+  for (const std::vector<std::byte>& program : *programs) at = std::copy(program.begin(), program.end(), at);
+  return FERMATA_OK;
+}
+
+}  // namespace
 }  // namespace fermata::api
 
 extern "C" {
 
 int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out) {
   if (config == nullptr || hosts == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
-  return guarded([&] {
-    TeamRequest request;
-    if (const int bad = request_of(*config, request); bad != FERMATA_OK) return bad;
-    request.cpus.clear();
-    request.hosts.assign(hosts, hosts + config->members);
-    request.host = host;
-    bool here = false;
-    for (const std::int32_t h : request.hosts) {
-      if (h < 0 || h >= config->members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
-      here = here || h == host;
-    }
-    if (!here) return fail(Status::kArgument, "no rank is on host %d", host);
-    return make_team(request, out);
-  });
+  return guarded([&] { return create(*config, hosts, host, nullptr, 0, out); });
+}
+
+int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names, const int* cpus, void* plans,
+                       size_t* length) {
+  if (config == nullptr || hosts == nullptr || length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  return guarded([&] { return plan(*config, hosts, names, cpus, plans, length); });
+}
+
+int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host, const void* plans, size_t length,
+                                fermata_team** out) {
+  if (config == nullptr || hosts == nullptr || plans == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  return guarded([&] { return create(*config, hosts, host, plans, length, out); });
 }
 
 int fermata_team_connect(fermata_team* team, const fermata_port* port) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "os/os.hpp"
 #include "plan/block_model.hpp"
@@ -49,7 +50,7 @@ constexpr Wanted kWanted[exec::kPlanSlots] = {
     {exec::PlanSlot::kAllreduce56, Kind::kAllreduce, 56},
 };
 
-Result<std::vector<std::byte>> program_for(const TeamRequest& request, Wanted wanted) {
+Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, Wanted wanted) {
   if (wanted.kind == Kind::kBarrier && request.tagged) wanted.payload = 8;
   for (const Plan* plan : request.plans) {
     if (plan->key.kind == wanted.kind && plan->key.payload == wanted.payload) {
@@ -64,8 +65,8 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, Wanted wa
   key.members = request.members;
   key.payload = wanted.payload;
   key.engine = request.engine;
-  if (!request.hosts.empty()) {
-    const auto plan = plan_over_hosts(key, request.hosts);
+  if (over_hosts != nullptr) {
+    const auto plan = over_hosts->plan(key);
     if (!plan) return plan.error();
     return compile(*plan);
   }
@@ -93,6 +94,19 @@ std::vector<std::byte> block_knowledge(const TeamRequest& request) {
 
 }  // namespace
 
+Result<Programs> programs_for(const TeamRequest& request) {
+  if (request.programs != nullptr) return programs_from(request);
+  std::optional<HostPlans> over_hosts;
+  if (!request.hosts.empty()) over_hosts.emplace(request);
+  Programs programs;
+  for (const Wanted& wanted : kWanted) {
+    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, wanted);
+    if (!program) return program.error();
+    programs.push_back(std::move(*program));
+  }
+  return programs;
+}
+
 int make_team(const TeamRequest& request, fermata_team** out) {
   exec::TeamOptions options;
   options.members = static_cast<std::uint32_t>(request.members);
@@ -101,13 +115,9 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.blocks = true;
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
-  std::vector<std::vector<std::byte>> blobs;
-  for (const Wanted& wanted : kWanted) {
-    auto blob = program_for(request, wanted);
-    if (!blob) return fail(blob.error());
-    blobs.push_back(std::move(*blob));
-    options.programs[static_cast<int>(wanted.slot)] = blobs.back().data();
-  }
+  const auto programs = programs_for(request);
+  if (!programs) return fail(programs.error());
+  for (std::size_t i = 0; i < programs->size(); ++i) options.programs[static_cast<int>(kWanted[i].slot)] = (*programs)[i].data();
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
   if (!hosts.empty()) options.hosts = hosts.data();
   options.host = static_cast<std::uint32_t>(request.host);

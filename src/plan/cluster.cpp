@@ -118,11 +118,14 @@ double distance(const CostModel& model, std::int32_t i, std::int32_t j) {
 }
 
 double mean_distance(const CostModel& model) {
-  double sum = 0;
+  double sum = 0, pairs = 0, apart = 0, pairs_apart = 0;
   for (std::int32_t i = 0; i < model.members; ++i)
-    for (std::int32_t j = i + 1; j < model.members; ++j) sum += distance(model, i, j);
-  const double pairs = 0.5 * model.members * (model.members - 1.0);
-  return pairs > 0 ? sum / pairs : 0;
+    for (std::int32_t j = i + 1; j < model.members; ++j) {
+      const bool message = model.is_message(i, j);
+      (message ? apart : sum) += distance(model, i, j);
+      (message ? pairs_apart : pairs) += 1;
+    }
+  return pairs > 0 ? sum / pairs : pairs_apart > 0 ? apart / pairs_apart : 0;
 }
 
 double sparseness_from_gap(std::vector<double> distances) {

@@ -18,7 +18,7 @@ inline constexpr double kSmallestGap = 1.15;
 // Mean of O + L both ways, ns; 0 for i == j.
 double distance(const CostModel& model, std::int32_t i, std::int32_t j);
 
-// Over all pairs; 0 for one member.
+// Over all pairs that share memory, or, if none does, over all; 0 for one member.
 double mean_distance(const CostModel& model);
 
 // The share of the largest distance at which the largest relative gap of the sorted distances lies (its geometric

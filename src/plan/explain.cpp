@@ -1,5 +1,6 @@
 // A plan for people: at most 100 columns.
 #include <algorithm>
+#include <set>
 
 #include "plan/cluster.hpp"
 #include "plan/text.hpp"
@@ -74,14 +75,17 @@ std::string stages_text(const Schedule& s) {
 std::string runners_text(const Plan& plan) {
   std::string out = format("  %-28s %-30s %9s %9s  %s\n", "algorithm", "layout", "predicted", "measured", "");
   std::size_t shown = 0;
+  std::set<std::string> algorithms;
   for (const Candidate& c : plan.candidates) {
-    if (shown++ > kRunnersUp) break;
+    // Over hosts it is the messages that count: each algorithm once, in its best layout.
+    if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
+    if (shown++ > kRunnersUp) continue;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
     const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
                                     ns(c.predicted_ns).c_str(), ns(c.measured_ns).c_str(), c.verdict.c_str());
     out += wrapped(line, 32);
   }
-  if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", plan.candidates.size() - kRunnersUp - 1);
+  if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", shown - kRunnersUp - 1);
   return out;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "profile/store.hpp"
 
 namespace fermata {
 namespace {
@@ -37,6 +40,21 @@ Profile profile_of_hosts(const Topology& topology) {
       profile.l.at(i, j) = kFurtherMessage;
     }
   return profile;
+}
+
+Topology topology_of(const Allocation& team) {
+  Topology topology = topology_of_hosts(team.hosts);
+  for (const std::string& name : team.names) topology.model += " " + name;
+  return topology;
+}
+
+Profile profile_of(const Allocation& team, const Topology& topology) {
+  if (!team.names.empty()) {
+    const auto job = load_job_profile(team.names);
+    if (job)
+      if (auto found = profile_of(team, topology, *job)) return std::move(*found);
+  }
+  return profile_of_hosts(topology);
 }
 
 }  // namespace fermata

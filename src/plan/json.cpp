@@ -157,7 +157,8 @@ std::string flaw_of(const Plan& plan) {
   if (s.members != plan.key.members) return "the schedule is for " + std::to_string(s.members) + " members";
   if (s.kind != plan.key.kind) return std::string("the schedule is a ") + name_of(s.kind);
   if (s.kind != Kind::kBarrier && s.chunks != 1) return "a payload on the line is one chunk";
-  const std::vector<std::int32_t>& ranks = plan.levels.ranks;
+  std::vector<std::int32_t> ranks = plan.levels.ranks;
+  std::sort(ranks.begin(), ranks.end());
   if (ranks.size() != static_cast<std::size_t>(s.members)) return "the levels don't hold every rank";
   for (std::size_t r = 0; r < ranks.size(); ++r)
     if (ranks[r] != static_cast<std::int32_t>(r)) return "the levels don't hold every rank once";

@@ -101,7 +101,7 @@ class Search {
       }
     }
     if (last_round.empty()) last_round = finalists_;
-    const std::size_t best = pick(drafts_, entries_, last_round, model_.members_per_cpu > 1);
+    const std::size_t best = pick(drafts_, entries_, last_round, model_.members_per_cpu > 1, options_.key.hosts);
     if (!entries_[best].refusal.empty()) return Error{Status::kUnsupported, entries_[best].refusal};
     return plan_of(best);
   }

@@ -58,8 +58,9 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
 // Index of the robust-fastest of `finalists`: least measured time; among those within the noise, the simplest. Where nothing was
 // timed: least predicted period; among those that the model can't tell apart, the one of least latency. `crowded`, members share CPUs:
 // within a wider margin the one whose members await least.
+// `hosts`, of a team over several: within the margin the one with the fewest messages between them.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
-                 bool crowded);
+                 bool crowded, const std::vector<std::int32_t>& hosts);
 
 }  // namespace fermata
 #endif

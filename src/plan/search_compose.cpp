@@ -240,6 +240,27 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   return drafts;
 }
 
+namespace {
+
+// With those first who are nearest to all others: between hosts, what goes through a leader can so avoid a link that is slower than two
+// others. Only the outermost level, within which any order will do.
+Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
+  Cluster led = tree;
+  const std::vector<std::int32_t> all = participants(tree);
+  const auto reach = [&](std::int32_t leader) {
+    double sum = 0;
+    for (const std::int32_t other : all) sum += distance(model, leader, other);
+    return sum;
+  };
+  std::stable_sort(led.children.begin(), led.children.end(),
+                   [&](const Cluster& a, const Cluster& b) { return reach(a.ranks.front()) < reach(b.ranks.front()); });
+  if (led.children.empty())
+    std::stable_sort(led.ranks.begin(), led.ranks.end(), [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
+  return led;
+}
+
+}  // namespace
+
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options) {
   std::vector<Cluster> trees;
   const auto add = [&](Cluster tree) {
@@ -248,8 +269,10 @@ std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& mod
   const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
   const Cluster measured =
       options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
+  const bool may_lead = arrives(options.key.kind) && releases(options.key.kind) && !model.hosts.empty();
   for (const Cluster& tree : {measured, declared}) {
     add(tree);
+    if (may_lead) add(led_by_the_nearest(tree, model));
     for (int depth = 1; depth < depth_of(tree); ++depth) add(cut_below(tree, depth));
     add(innermost(tree));
     if (options.clusters_from_topology) break;

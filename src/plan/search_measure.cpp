@@ -54,6 +54,16 @@ Plan minimal_plan(const PlanKey& key, const Draft& draft, const Entry& entry) {
   return plan;
 }
 
+// What a host's CPUs and its link spend on each is nowhere in the model.
+std::int64_t messages(const Schedule& s, const std::vector<std::int32_t>& hosts) {
+  std::int64_t count = 0;
+  for (const Stage& stage : s.stages)
+    for (const Transfer& t : stage.transfers)
+      if (!hosts.empty() && !s.is_word(t.from) && !s.is_word(t.to))
+        count += hosts[static_cast<std::size_t>(t.from)] != hosts[static_cast<std::size_t>(t.to)];
+  return count;
+}
+
 }  // namespace
 
 void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
@@ -90,7 +100,7 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
 }
 
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
-                 bool crowded) {
+                 bool crowded, const std::vector<std::int32_t>& hosts) {
   const auto time_of = [&](std::size_t f) {
     return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns;
   };
@@ -121,7 +131,8 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = schedule_of(f);
-    return std::array<double, 7>{timed || crowded ? 0 : std::round(e.latency_ns),
+    return std::array<double, 8>{static_cast<double>(messages(s, hosts)),
+                                 timed || crowded ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  // Where episodes overlap more slots amortize more credits; else each is only memory.

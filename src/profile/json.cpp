@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
+constexpr double kMostCpu = 65535;
 
 // Level of a name; kLevelCount if there is none.
 int level_of(const std::string& name) {
@@ -126,6 +127,28 @@ void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   }
 }
 
+// Since version 5.
+void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
+  const JsonNode* hosts = reader.array("hosts");
+  const JsonNode* pinned = reader.array("pinned");
+  if (hosts == nullptr && pinned == nullptr) return;
+  const JsonNode& either = hosts != nullptr ? *hosts : *pinned;
+  if (hosts == nullptr || pinned == nullptr) return reader.complain(either, "'hosts' and 'pinned' belong together");
+  if (version < 5) reader.complain(either, "'hosts' belongs to version 5");
+  for (const JsonNode& item : hosts->items) {
+    if (item.type != JsonNode::Type::kString || item.text.empty()) reader.complain(item, "a host's name is expected");
+    p.hosts.push_back(item.text);
+  }
+  for (const JsonNode& item : pinned->items) {
+    const bool good = item.type == JsonNode::Type::kNumber && item.integer && item.number >= -1 && item.number <= kMostCpu;
+    if (!good) reader.complain(item, "a CPU's number is expected, or -1");
+    p.pinned.push_back(good ? static_cast<std::int32_t>(item.number) : -1);
+  }
+  if (p.pinned.size() != p.topology.cpus.size()) reader.complain(*pinned, "one is expected for each CPU of the topology");
+  for (const Cpu& cpu : p.topology.cpus)
+    if (static_cast<std::size_t>(cpu.host) >= p.hosts.size()) return reader.complain(*hosts, "the topology has more hosts");
+}
+
 void read_evidence(Profile& p, ObjectReader& reader) {
   constexpr std::int64_t kMaxReads = 1LL << 52;
   if (const JsonNode* tearing = reader.array("tearing")) {
@@ -193,7 +216,7 @@ std::string indented(const std::string& text) {
 
 std::string to_json(const Profile& p) {
   const bool more = p.g_direct.n > 0 || p.direct_ns > 0 || p.fold_byte_ns > 0 || !p.domains.empty();
-  const char* version = !p.blocks.empty() ? "4" : more ? "3" : p.g.n > 0 ? "2" : "1";
+  const char* version = !p.hosts.empty() ? "5" : !p.blocks.empty() ? "4" : more ? "3" : p.g.n > 0 ? "2" : "1";
   std::string out = "{\n  \"format\": \"fermata-profile\",\n  \"version\": " + std::string(version) + ",\n";
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
@@ -207,6 +230,10 @@ std::string to_json(const Profile& p) {
   text("engine", p.engine);
   text("date", p.date);
   out += "  \"topology\": " + indented(to_json(p.topology)) + ",\n";
+  if (!p.hosts.empty()) {
+    write_list(out, "hosts", p.hosts, false, json_string);
+    write_list(out, "pinned", p.pinned, false, [](std::int32_t cpu) { return std::to_string(cpu); });
+  }
   write_matrix(out, "o", p.o);
   write_matrix(out, "l", p.l);
   if (p.g.n > 0) write_matrix(out, "g", p.g);
@@ -252,14 +279,14 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (!root) return root.error();
   ObjectReader reader(*root, "profile");
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
-  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 4))
-    reader.complain(*root, "this is no fermata-profile of version 1 to 4");
+  if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 5))
+    reader.complain(*root, "this is no fermata-profile of version 1 to 5");
   reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
                "engine",       "date",       "topology",   "o",           "l",
                "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
                "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
                "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
-               "fold_byte_ns", "domains",    "blocks"});
+               "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -284,6 +311,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   auto parsed = topology_from_node(*topology);
   if (!parsed) return parsed.error();
   p.topology = *std::move(parsed);
+  read_job(p, version, reader);
   read_costs(p, *root, reader);
   read_bytes(p, version, reader);
   read_blocks(p, version, reader);

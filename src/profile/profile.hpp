@@ -69,6 +69,10 @@ struct Profile {
   std::string engine;       // "threads" or "processes"
   std::string date;         // ISO 8601, UTC
   Topology topology;        // CPUs in the order of the matrices' rows
+  // Of an MPI job (profile/job.hpp), whose rows are processes: its hosts' names, and for each row the CPU that the process is pinned to
+  // there, or -1. Empty: one machine.
+  std::vector<std::string> hosts;
+  std::vector<std::int32_t> pinned;
   Matrix o, l;              // ns; o(i,i) a stage without a signal
   // G, ns per byte that one CPU holds and the other gets; 0: not known; empty: none is. g: copied into a slot, then out of it, one after
   // the other; g(i,i): copied within. g_direct: read from where it lies, by threads as they are, by processes through the kernel.

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "os/os.hpp"
 
@@ -27,6 +29,11 @@ bool write_all(int fd, std::string_view content) {
     content.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;
+}
+
+std::string job_path(const std::string& fingerprint) {
+  const std::string directory = cache_directory();
+  return directory.empty() || fingerprint.empty() ? std::string() : directory + "/job-" + fingerprint + ".json";
 }
 
 bool is_word(const std::string& text) {
@@ -117,8 +124,30 @@ Result<Profile> load_profile(const std::string& machine, const std::string& engi
   return profile;
 }
 
+Result<Profile> load_job_profile(const std::vector<std::string>& hosts) {
+  constexpr std::size_t kMostLookedAt = 32;
+  std::error_code ec;
+  std::vector<std::pair<std::filesystem::file_time_type, std::string>> kept;
+  const std::string directory = cache_directory();
+  if (!directory.empty())
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ec))
+      if (entry.path().filename().string().rfind("job-", 0) == 0 && entry.path().extension() == ".json")
+        kept.emplace_back(entry.last_write_time(ec), entry.path().string());
+  std::sort(kept.rbegin(), kept.rend());
+  kept.resize(std::min(kept.size(), kMostLookedAt));
+  for (const auto& [time, path] : kept) {
+    auto profile = load_profile_file(path);
+    if (!profile) continue;
+    const auto has = [&](const std::string& name) {
+      return std::find(profile->hosts.begin(), profile->hosts.end(), name) != profile->hosts.end();
+    };
+    if (std::all_of(hosts.begin(), hosts.end(), has)) return profile;
+  }
+  return Error{Status::kNotFound, "no MPI job on these hosts has been measured yet; run `mpirun ... fermata profile --mpi`"};
+}
+
 Result<std::string> save_profile(const Profile& profile) {
-  const std::string path = profile_path(profile.fingerprint, profile.engine);
+  const std::string path = profile.hosts.empty() ? profile_path(profile.fingerprint, profile.engine) : job_path(profile.fingerprint);
   if (path.empty())
     return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
   return write_file_atomically(path, to_json(profile));

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profile/profile.hpp"
 
@@ -17,7 +18,10 @@ std::string cache_directory();
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 
-// Writes profile-<fingerprint>-<engine>.json into cache_directory(). Returns the path.
+// The newest that was kept of an MPI job which was on all of these hosts. Of many, only the newest few dozen are looked at.
+Result<Profile> load_job_profile(const std::vector<std::string>& hosts);
+
+// Writes profile-<fingerprint>-<engine>.json into cache_directory(), or job-<fingerprint>.json if it is an MPI job's. Returns the path.
 Result<std::string> save_profile(const Profile& profile);
 std::string profile_path(const std::string& fingerprint, const std::string& engine);
 // Where libfermata-rt looks for a barrier of unpinned threads of this machine; empty without a cache directory.

@@ -19,6 +19,7 @@ struct Incoming {
   double bulk = 0;   // its bytes' time
   double first = 0;  // what had to be copied in before anything could be copied out
   std::int32_t held = -1;  // the sender, if it has to wait until all was read
+  double further = 1;  // what it costs behind another one, as a share of its L
 };
 
 // A message's bytes.
@@ -180,7 +181,8 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
     at = std::max(at, link);
     link = at + l + bulk.in;
   }
-  incoming_[t.to].push_back({at, o, l, step_[t.from], bulk.out, bulk.first, bulk.held ? t.from : -1});
+  incoming_[t.to].push_back({.at = at, .o = o, .l = l, .step = step_[t.from], .bulk = bulk.out, .first = bulk.first,
+                             .held = bulk.held ? t.from : -1, .further = message ? 1 : further_});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -281,8 +283,8 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::int32_t cause = -1;
   for (auto i = in.rbegin(); i != in.rend(); ++i) {
     most_o = std::max(most_o, i->o);
-    first_l = std::max(first_l, i->l * (1 - further_));
-    sum_more += i->l * further_ + i->bulk;
+    first_l = std::max(first_l, i->l * (1 - i->further));
+    sum_more += i->l * i->further + i->bulk;
     bulk += i->bulk;
     first = std::max(first, i->first);
     const double done = i->at + most_o + sum_more + first_l + first;

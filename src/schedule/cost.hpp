@@ -82,7 +82,7 @@ struct Cost {
 //  slots: a member's signals leave one after the other: all are out after max(O) + sum(L), the k-th reaches a
 //         receiver that awaits nothing else O + L after the k - 1 before it were paid for. A receiver pays
 //         max(O) + sum(L) over what comes at once; with `awaited` known, a further slot costs awaited x L /
-//         (the smallest L), for awaited is measured between nearest members. O and L are scaled by the
+//         (the smallest L), for awaited is measured between nearest members; a message its L. O and L are scaled by the
 //         layout's and the stride's factor. On a published line there is one store, and the k-th reader comes
 //         k - 1 times `reader` later. A slot to oneself is free.
 //  bytes: a message takes chunks x chunk_bytes x G longer, at the sender's and, as it is read while it is written, at the

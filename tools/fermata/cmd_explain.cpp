@@ -1,6 +1,7 @@
 // fermata explain: prints the plan that the cache holds for a team, or what would be estimated.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "block_plans.hpp"
@@ -40,6 +41,25 @@ Plan find(const PlanRequest& request) {
   return std::move(plan.value());
 }
 
+// Why hosts were joined as they were: what one signal costs between the first ranks of each two, microseconds.
+void print_links(const PlanRequest& r) {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::int32_t> first(r.hosts.size(), -1);
+  for (std::size_t k = r.topology.cpus.size(); k-- > 0;)
+    first[static_cast<std::size_t>(r.topology.cpus[k].host)] = static_cast<std::int32_t>(k);
+  const std::size_t n = std::min(r.hosts.size(), kMost);
+  fmt::print("\nlinks      one signal, us\n{:<14}", "");
+  for (std::size_t b = 0; b < n; ++b) fmt::print(" {:>10.10}", r.hosts[b]);
+  for (std::size_t a = 0; a < n; ++a) {
+    fmt::print("\n  {:<12.12}", r.hosts[a]);
+    for (std::size_t b = 0; b < n; ++b)
+      if (a == b) fmt::print(" {:>10}", "-");
+      else fmt::print(" {:>10.1f}", (r.profile.o.at(first[a], first[b]) + r.profile.l.at(first[a], first[b])) / 1e3);
+  }
+  fmt::print("\n");
+  if (n < r.hosts.size()) fmt::print("  ... and {} hosts more\n", r.hosts.size() - n);
+}
+
 }  // namespace
 
 void add_explain(CLI::App& app) {
@@ -55,6 +75,7 @@ void add_explain(CLI::App& app) {
     if (request.blocks) return explain_blocks(request, a->json);
     const Plan plan = a->file.empty() ? find(request) : load(a->file);
     fmt::print("{}", a->json ? to_json(plan) : explain(plan, a->matrices));
+    if (!a->json && !request.hosts.empty()) print_links(request);
   });
 }
 

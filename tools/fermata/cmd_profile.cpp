@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "commands.hpp"
+#include "mpi_job.hpp"
 #include "profile/profile.hpp"
 #include "profile/store.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 struct Options {
   std::string cpus, json_path, file;
   double seconds = 0;
-  bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false;
+  bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false, mpi = false;
 };
 
 // A bar on a terminal; elsewhere a line at every tenth.
@@ -81,14 +82,36 @@ Profile measured(const Options& o) {
   return *std::move(profile);
 }
 
+Profile measured_job(const Options& o, const Job& job) {
+  const auto topology = discover_topology();
+  if (!topology) throw CommandError(topology.error().message);
+  JobOptions options;
+  options.sample = o.sample;
+  const auto n = o.sample ? job.names.size() : job.hosts.size();
+  if (o.seconds > 0) options.seconds_per_pair = share_of(o.seconds, n);
+  auto progress = std::make_shared<Progress>();
+  if (job.rank == 0) options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
+  auto profile = measure_job(job, *topology, options, measure_profile);
+  if (!profile) throw CommandError(profile.error().message);
+  return *std::move(profile);
+}
+
 Profile loaded(const Options& o) {
   auto profile = load_profile_file(o.file);
   if (!profile) throw CommandError(profile.error().message);
   return *std::move(profile);
 }
 
+void report(const Options& o, const Profile& profile);
+
 void run(const Options& o) {
-  const Profile profile = o.file.empty() ? measured(o) : loaded(o);
+  if (!o.mpi) return report(o, o.file.empty() ? measured(o) : loaded(o));
+  const MpiJob mpi;
+  const Profile profile = measured_job(o, mpi.job());
+  if (mpi.job().rank == 0) report(o, profile);
+}
+
+void report(const Options& o, const Profile& profile) {
   const bool both = o.table == o.heat;
   if (both || o.table) fmt::print("{}", to_table(profile));
   if (both) fmt::print("\n");
@@ -104,7 +127,7 @@ void run(const Options& o) {
   // The planner wants the whole machine: fewer CPUs don't replace more.
   const auto old = load_profile(profile.fingerprint, profile.engine);
   std::vector<std::int32_t> lost;
-  if (old)
+  if (old && profile.hosts.empty())
     for (const Cpu& cpu : old->topology.cpus)
       if (profile.topology.find(cpu.os_index) == nullptr) lost.push_back(cpu.os_index);
   if (!lost.empty()) {
@@ -127,6 +150,9 @@ void add_profile(CLI::App& app) {
   command->add_flag("--sample", o->sample,
                     "at most three pairs per level; their medians stand for the others");
   command->add_option("--seconds", o->seconds, "aimed duration of the whole")->check(CLI::Range(0.1, 3600.0));
+  command->add_flag("--mpi", o->mpi, "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
+      ->excludes("--processes")
+      ->excludes("--cpus");
   command->add_option("--json", o->json_path, "also write the profile to this file");
   command->add_option("--file", o->file, "show this profile instead of measuring");
   command->add_flag("--estimate", o->estimate, "don't measure: default costs per level of the topology");

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
+#include <utility>
 
 #include "commands.hpp"
+#include "plan/hosts.hpp"
 #include "profile/measure.hpp"
 #include "profile/store.hpp"
 
@@ -43,6 +46,28 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
                         : place_name == "cpu" ? Placement::kCpu
                                               : Placement::kRoundRobin;
   return place(r.topology, r.key.members, how);
+}
+
+// A plan for processes of the MPI job that the profile is of: as fermata_team_create_mpi would ask for it.
+void take_allocation(PlanRequest& r) {
+  if (r.blocks) throw CommandError("operations on blocks are not planned over hosts");
+  Allocation team;
+  for (const std::int32_t row : r.key.cpus) {
+    const Cpu& cpu = *r.topology.find(row);
+    const std::string& name = r.profile.hosts[static_cast<std::size_t>(cpu.host)];
+    const auto known = std::find(team.names.begin(), team.names.end(), name);
+    team.hosts.push_back(static_cast<std::int32_t>(known - team.names.begin()));
+    if (known == team.names.end()) team.names.push_back(name);
+    team.pinned.push_back(r.profile.pinned[static_cast<std::size_t>(row)]);
+  }
+  r.topology = topology_of(team);
+  r.profile = take(profile_of(team, r.topology, r.profile));
+  r.contradictions.clear();
+  r.key.fingerprint = fingerprint(r.topology);
+  r.key.engine = Engine::kProcesses;
+  if (team.names.size() > 1) r.key.hosts = team.hosts;  // else they share memory, as any team does
+  std::iota(r.key.cpus.begin(), r.key.cpus.end(), 0);
+  r.hosts = std::move(team.names);
 }
 
 void find_machine(const PlanArguments& a, PlanRequest& r) {
@@ -129,6 +154,7 @@ PlanRequest resolve(const PlanArguments& a) {
   r.key.payload = r.blocks ? 0 : payload_class(r.key.kind, static_cast<std::int32_t>(a.bytes));
   r.key.fingerprint = fingerprint(r.topology);
   r.key.cpus = placement(a, r);
+  if (!r.profile.hosts.empty()) take_allocation(r);
   return r;
 }
 

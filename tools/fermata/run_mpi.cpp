@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "elf_symbols.hpp"
+#include "mpi_job.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -50,13 +50,6 @@ std::string family_of_launcher(const std::string& program) {
   return "";
 }
 
-// We were started by one.
-std::string family_of_environment() {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpi-openmpi";
-  if (std::getenv("PMI_RANK") != nullptr && std::getenv("PMI_FD") != nullptr) return "mpi-mpich";
-  return "";
-}
-
 }  // namespace
 
 MpiChoice choose_mpi(const std::vector<std::string>& command) {
@@ -65,7 +58,8 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
     const std::string library = library_of(command[i]);
     if (!library.empty()) return {command[i], family_of(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
   }
-  const std::string family = launched ? family_of_launcher(command[0]) : family_of_environment();
+  const std::string started = launched_by();
+  const std::string family = launched ? family_of_launcher(command[0]) : started.empty() ? "" : "mpi-" + started;
   if (family.empty()) return {command[0], "", ""};
   return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher has started it"};
 }

@@ -4,41 +4,22 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "fermata/hosts.h"
+#include "places.hpp"
 #include "port.hpp"
 
 namespace fermata::net {
 namespace {
 
 constexpr double kSeconds = 30;  // for the processes of a host to take over its segment
-
-// Where the processes are: numbers of hosts in the order of their first process.
-struct Places {
-  std::vector<int> host_of;  // of each process
-  std::vector<int> first;    // rank of each process, and behind the last
-  int hosts = 0;
-  MPI_Comm here = MPI_COMM_NULL;  // those of this host
-
-  int members() const { return first.back(); }
-};
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
+constexpr std::size_t kUsualPlans = 1 << 20;  // bytes of a team's; more is asked for twice
 
 // The worst status of all: errors are negative.
 int agreed(MPI_Comm comm, int status) {
@@ -47,29 +28,59 @@ int agreed(MPI_Comm comm, int status) {
   return worst;
 }
 
-void find_hosts(MPI_Comm comm, Places& places) {
-  const int me = rank_in(comm), size = size_of(comm);
-  MPI_Comm really = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &really);
-  const char* fake = std::getenv("FERMATA_FAKE_HOSTS");
-  int hosts = fake != nullptr ? std::atoi(fake) : 0;
-  if (hosts > size) hosts = size;
-  MPI_Comm_split(really, hosts > 1 ? static_cast<int>(static_cast<long long>(me) * hosts / size) : 0, me, &places.here);
-  MPI_Comm_free(&really);
-  int leader = me;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, places.here);
-  std::vector<int> leaders(static_cast<std::size_t>(size));
-  MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm);
-  std::vector<int> number(static_cast<std::size_t>(size), -1);
-  for (const int l : leaders) {
-    int& n = number[static_cast<std::size_t>(l)];
-    if (n < 0) n = places.hosts++;
-    places.host_of.push_back(n);
+// A team's ranks, and where they are.
+struct Ranks {
+  std::vector<int> first;    // of each process, and behind the last
+  std::vector<int> process;  // of each rank
+  std::vector<int> host;     // of each rank
+  std::vector<int> pinned;   // of each rank: the CPU that is its own, or -1
+
+  int members() const { return first.back(); }
+};
+
+Ranks ranks_of(const Places& places, const std::vector<int>& members) {
+  Ranks ranks;
+  ranks.first.push_back(0);
+  for (std::size_t p = 0; p < members.size(); ++p) {
+    const auto n = static_cast<std::size_t>(members[p]);
+    ranks.first.push_back(ranks.first.back() + members[p]);
+    ranks.process.insert(ranks.process.end(), n, static_cast<int>(p));
+    ranks.host.insert(ranks.host.end(), n, places.host_of[p]);
+    ranks.pinned.insert(ranks.pinned.end(), n, n == 1 ? places.pinned[p] : -1);
   }
+  return ranks;
+}
+
+// The first process plans, and all get its plans.
+int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks, std::vector<char>& plans) {
+  int status = FERMATA_OK;
+  unsigned long long bytes = 0;
+  if (rank_in(comm) == 0) {
+    std::vector<const char*> names;
+    for (const std::string& name : places.names) names.push_back(name.c_str());
+    std::size_t length = plans.size();
+    const auto ask = [&] {
+      status = fermata_hosts_plan(&config, ranks.host.data(), names.data(), ranks.pinned.data(), plans.data(), &length);
+    };
+    ask();
+    if (status == FERMATA_OK && length > plans.size()) {
+      plans.resize(length);
+      ask();
+    }
+    bytes = length;
+  }
+  MPI_Bcast(&status, 1, MPI_INT, 0, comm);
+  if (status != FERMATA_OK) return status;
+  MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, comm);
+  if (bytes > INT_MAX) return FERMATA_ERR_MEMORY;
+  plans.resize(bytes);
+  MPI_Bcast(plans.data(), static_cast<int>(bytes), MPI_BYTE, 0, comm);
+  return FERMATA_OK;
 }
 
 // One process of each host makes its segment, the others take it over.
-int share_segment(const fermata_team_config& config, const Places& places, int me, fermata_team** out) {
+int share_segment(const fermata_team_config& config, const Places& places, const Ranks& ranks, const std::vector<char>& plans, int me,
+                  fermata_team** out) {
   static int teams = 0;
   char name[96];
   std::snprintf(name, sizeof name, "fermata.mpi.%ld.%d.%llx", static_cast<long>(getpid()), ++teams,
@@ -77,13 +88,11 @@ int share_segment(const fermata_team_config& config, const Places& places, int m
   const int others = size_of(places.here) - 1;
   const bool leads = rank_in(places.here) == 0;
   int status = FERMATA_OK;
-  if (leads && places.hosts == 1) {
+  if (leads && places.hosts() == 1) {
     status = fermata_team_create(&config, out);
   } else if (leads) {
-    std::vector<int> host_of_rank;
-    for (std::size_t p = 0; p < places.host_of.size(); ++p)
-      host_of_rank.insert(host_of_rank.end(), static_cast<std::size_t>(places.first[p + 1] - places.first[p]), places.host_of[p]);
-    status = fermata_team_create_hosts(&config, host_of_rank.data(), places.host_of[static_cast<std::size_t>(me)], out);
+    const int host = places.host_of[static_cast<std::size_t>(me)];
+    status = fermata_team_create_planned(&config, ranks.host.data(), host, plans.data(), plans.size(), out);
   }
   MPI_Bcast(&status, 1, MPI_INT, 0, places.here);
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, places.here);
@@ -91,21 +100,8 @@ int share_segment(const fermata_team_config& config, const Places& places, int m
   return leads ? fermata_team_serve(*out, name, others, kSeconds) : fermata_team_attach(name, kSeconds, out);
 }
 
-// The hosts' plans are the same.
-int compare(MPI_Comm comm, const fermata_team* team) {
-  std::uint64_t hash = 0;
-  if (const int status = fermata_team_hash(team, &hash); status != FERMATA_OK) return status;
-  const std::uint64_t both[2] = {hash, ~hash};
-  std::uint64_t least[2] = {};
-  MPI_Allreduce(both, least, 2, MPI_UINT64_T, MPI_MIN, comm);
-  return least[0] == ~least[1] ? FERMATA_OK : FERMATA_ERR_MISMATCH;
-}
-
-int connect(MPI_Comm* comm, const Places& places, fermata_team* team) {
-  std::vector<int> process_of;
-  for (std::size_t p = 0; p < places.host_of.size(); ++p)
-    process_of.insert(process_of.end(), static_cast<std::size_t>(places.first[p + 1] - places.first[p]), static_cast<int>(p));
-  auto port = std::make_unique<MpiPort>(*comm, std::move(process_of), places.host_of);
+int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, fermata_team* team) {
+  auto port = std::make_unique<MpiPort>(*comm, ranks.process, places.host_of);
   const fermata_port table = port->table();
   const int status = fermata_team_connect(team, &table);
   if (status != FERMATA_OK) return status;
@@ -114,36 +110,43 @@ int connect(MPI_Comm* comm, const Places& places, fermata_team* team) {
   return status;
 }
 
+// What must be the same at all processes.
+bool is_agreed(MPI_Comm comm, const fermata_team_config& config) {
+  const int tagged = config.tagged != 0 ? 1 : 0;
+  const int mine[4] = {config.wait, -config.wait, tagged, -tagged};
+  int least[4] = {};
+  MPI_Allreduce(mine, least, 4, MPI_INT, MPI_MIN, comm);
+  return least[0] == -least[1] && least[2] == -least[3];
+}
+
 // With a communicator of one's own, which is MPI_COMM_NULL behind if the team keeps it.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
   if (const int bad = agreed(*comm, mine.size == sizeof mine && mine.members >= 1 ? FERMATA_OK : FERMATA_ERR_ARGUMENT); bad != FERMATA_OK)
     return bad;
-  Places places;
-  find_hosts(*comm, places);
+  if (!is_agreed(*comm, mine)) return FERMATA_ERR_MISMATCH;
+  Places places = find_places(*comm);
   std::vector<int> members(places.host_of.size());
   MPI_Allgather(&mine.members, 1, MPI_INT, members.data(), 1, MPI_INT, *comm);
-  places.first.push_back(0);
-  for (const int n : members) places.first.push_back(places.first.back() + n);
+  const Ranks ranks = ranks_of(places, members);
   fermata_team_config config = mine;
-  config.members = places.members();
+  config.members = ranks.members();
   config.engine = FERMATA_PROCESSES;
   config.cpus = nullptr;
   fermata_team* team = nullptr;
   const MPI_Comm all = *comm;
-  int status = agreed(all, share_segment(config, places, me, &team));
+  std::vector<char> plans(kUsualPlans);
+  int status = places.hosts() > 1 ? plan(all, config, places, ranks, plans) : FERMATA_OK;
+  if (status == FERMATA_OK) status = agreed(all, share_segment(config, places, ranks, plans, me, &team));
   MPI_Comm_free(&places.here);
-  if (status == FERMATA_OK && places.hosts > 1) {
-    status = agreed(all, compare(all, team));
-    // Behind the agreement every port is open.
-    if (status == FERMATA_OK) status = agreed(all, connect(comm, places, team));
-  }
+  // Behind the agreement every port is open.
+  if (status == FERMATA_OK && places.hosts() > 1) status = agreed(all, connect(comm, places, ranks, team));
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);
     return status;
   }
   *out = team;
-  *first = places.first[static_cast<std::size_t>(me)];
+  *first = ranks.first[static_cast<std::size_t>(me)];
   return FERMATA_OK;
 }
 

@@ -1,8 +1,11 @@
-/* ends kill|return|mismatch: what becomes of a team over hosts when a process is killed, one leaves early, hosts bring other plans. */
+/* ends kill|return|mismatch|cut: what becomes of a team over hosts when a process is killed, one leaves early, hosts bring other plans, or
+ * links are cut when $FERMATA_TEST_CHANGE is there. */
 #include <fermata/mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "finish.h"
@@ -10,6 +13,39 @@
 static int check(int right, const char* what, int status) {
   if (!right) fprintf(stderr, "%s: %d, %s\n", what, status, fermata_error_detail());
   return right ? 0 : 1;
+}
+
+static void touch(const char* path, int rank) {
+  char name[256];
+  snprintf(name, sizeof name, rank < 0 ? "%s" : "%s.%d", path, rank);
+  FILE* file = fopen(name, "w");
+  if (file != NULL) fclose(file);
+}
+
+/* Nobody hangs: every rank is told within its timeout, and says so in a file, since no message may pass any more. Never returns. */
+static void cut(fermata_member* member, int me, int size) {
+  const char* change = getenv("FERMATA_TEST_CHANGE");
+  const struct timespec nap = {0, 20000000};
+  int status = FERMATA_OK, all = 0;
+  if (change == NULL) _exit(2);
+  fermata_member_set_timeout(member, 1.5);
+  for (int i = 0; i < 10000000 && status == FERMATA_OK; ++i) {
+    if (me == 0 && i == 10) touch(change, -1); /* while nobody is in a call of MPI's, which would wait for ever */
+    status = fermata_barrier(member);
+  }
+  fprintf(stderr, "rank %d: %s: %s\n", me, fermata_status_string(status), fermata_error_detail());
+  const int named = strstr(fermata_error_detail(), "rank ") != NULL;
+  if (named && (status == FERMATA_ERR_TIMEOUT || status == FERMATA_ERR_MEMBER_LOST)) touch(change, me);
+  for (int n = 0; n < 750 && all < size; ++n) {
+    char name[256];
+    snprintf(name, sizeof name, "%s.%d", change, all);
+    if (access(name, F_OK) == 0) ++all;
+    else nanosleep(&nap, NULL);
+  }
+  if (me == 0 && all == size) printf("all told\n");
+  fflush(NULL);
+  nanosleep(&nap, NULL);
+  _exit(3);
 }
 
 int main(int argc, char** argv) {
@@ -39,6 +75,7 @@ int main(int argc, char** argv) {
   fermata_member_set_timeout(member, 20);
   for (int i = 0; i < 100 && status == FERMATA_OK; ++i) status = fermata_barrier(member);
   wrong += check(status == FERMATA_OK, "barriers", status);
+  if (strcmp(argv[1], "cut") == 0) cut(member, me, size);
   if (me == 1) {
     if (strcmp(argv[1], "kill") == 0) raise(SIGKILL);
   } else {

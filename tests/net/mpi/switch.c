@@ -1,7 +1,8 @@
-/* switch DELAY_US [A-B=EXTRA_US]... : PID... : joins network namespaces by a switch that is late. Each process's namespace gets a
- * device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US, and EXTRA_US more between
- * those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is late. Says "ready"; ends with
- * its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
+/* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a switch that is late. Each
+ * process's namespace gets a device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US,
+ * and EXTRA_US more between those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is
+ * late unless its number is named. With ~ that is so from when the file CHANGE is there; off: nothing passes any more. Says "ready"; ends
+ * with its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -25,7 +26,7 @@ struct queue { /* of frames from one port to another: all are equally late, so t
 };
 
 static int ports, taps[kPorts];
-static double late[kPorts][kPorts];
+static double late[kPorts][kPorts]; /* < 0: off */
 static struct queue* queues[kPorts][kPorts];
 static struct { unsigned char mac[6]; int port; } macs[kMacs];
 static int known;
@@ -65,7 +66,7 @@ static int port_of(const unsigned char* mac) {
 static void put(int from, int to, const unsigned char* data, int bytes, double at) {
   struct queue* q = queues[from][to];
   if (q == NULL) q = queues[from][to] = calloc(1, sizeof *q);
-  if (q == NULL || q->tail - q->head == kQueue) return;
+  if (q == NULL || q->tail - q->head == kQueue || late[from][to] < 0) return;
   const unsigned slot = q->tail++ % kQueue;
   q->frames[slot].due = at + late[from][to];
   q->frames[slot].bytes = bytes;
@@ -100,35 +101,52 @@ static double give(double at) {
   return next;
 }
 
+static int names(const char* pattern, int host) { return atoi(pattern) == host + 1 || (*pattern == '*' && host < ports - 1); }
+
+/* Those with = or those with ~, on top of the delay of all; 0: a mistake. */
+static int set_links(double all, char how, char** specs, int count) {
+  for (int a = 0; a < ports; ++a)
+    for (int b = 0; b < ports; ++b) {
+      if (how == '=') late[a][b] = a < ports - 1 && b < ports - 1 ? all : 0;
+      for (int i = 0; i < count; ++i) {
+        char x[8], y[8], kind, extra[24], *end;
+        if (sscanf(specs[i], "%7[0-9*]-%7[0-9*]%c%23s", x, y, &kind, extra) != 4 || (kind != '=' && kind != '~')) return 0;
+        const double us = strtod(extra, &end);
+        const int off = kind == '~' && strcmp(extra, "off") == 0;
+        if (*end != '\0' && !off) return 0;
+        if (kind != how || !((names(x, a) && names(y, b)) || (names(x, b) && names(y, a)))) continue;
+        late[a][b] = off ? -1 : late[a][b] + us * 1e-6;
+      }
+    }
+  return 1;
+}
+
 int main(int argc, char** argv) {
-  int first = 2;
+  int first = 3;
   while (first < argc && strcmp(argv[first], ":") != 0) ++first;
   ports = argc - first - 1;
-  if (argc < 4 || ports < 2 || ports > kPorts) return 2;
+  if (argc < 5 || ports < 2 || ports > kPorts) return 2;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
   const struct sched_param soon = {.sched_priority = 1};
   sched_setscheduler(0, SCHED_FIFO, &soon); /* a switch waits for no CPU; without the right to it, it is later now and then */
   const int home = open("/proc/self/ns/net", O_RDONLY);
   for (int p = 0; p < ports; ++p) taps[p] = tap_of(atoi(argv[first + 1 + p]), home);
-  for (int a = 0; a < ports - 1; ++a)
-    for (int b = 0; b < ports - 1; ++b) {
-      late[a][b] = atof(argv[1]) * 1e-6;
-      for (int i = 2; i < first; ++i) {
-        char x[8], y[8];
-        double extra;
-        if (sscanf(argv[i], "%7[0-9*]-%7[0-9*]=%lf", x, y, &extra) != 3) return 2;
-        const int straight = (*x == '*' || atoi(x) == a + 1) && (*y == '*' || atoi(y) == b + 1);
-        const int back = (*x == '*' || atoi(x) == b + 1) && (*y == '*' || atoi(y) == a + 1);
-        if (straight || back) late[a][b] += extra * 1e-6;
-      }
-    }
+  char** const specs = argv + 3;
+  const int count = first - 3;
+  if (!set_links(atof(argv[2]) * 1e-6, '=', specs, count)) return 2;
+  int change = 0; /* comes */
+  for (int i = 0; i < count; ++i) change = change || strchr(specs[i], '~') != NULL;
   puts("ready");
   fflush(stdout);
   struct pollfd polled[kPorts];
   for (int p = 0; p < ports; ++p) polled[p] = (struct pollfd){.fd = taps[p], .events = POLLIN};
   for (;;) {
-    const double at = now(), wait = give(at) - at;
+    if (change && access(argv[1], F_OK) == 0) {
+      set_links(0, '~', specs, count);
+      change = 0;
+    }
+    const double at = now(), next = give(at) - at, wait = change && next > 0.01 ? 0.01 : next;
     const struct timespec limit = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
     if (ppoll(polled, (nfds_t)ports, &limit, NULL) <= 0) continue;
     const double came = now();

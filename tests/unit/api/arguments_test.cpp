@@ -174,6 +174,41 @@ void teams(Checks& all) {
     REFUSED(fermata_team_create_hosts(&config, hosts, 0, &out));
     EXPECT_EQ(out, nullptr);
   };
+  all["fermata_hosts_plan"] = [](World&) {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    const int hosts[] = {0, 1}, far[] = {0, 2};
+    const char* const names[] = {"a", nullptr};
+    size_t length = 7;
+    REFUSED(fermata_hosts_plan(nullptr, hosts, nullptr, nullptr, nullptr, &length));
+    REFUSED(fermata_hosts_plan(&config, nullptr, nullptr, nullptr, nullptr, &length));
+    REFUSED(fermata_hosts_plan(&config, hosts, nullptr, nullptr, nullptr, nullptr));
+    REFUSED(fermata_hosts_plan(&config, hosts, names, nullptr, nullptr, &length));
+    REFUSED(fermata_hosts_plan(&config, far, nullptr, nullptr, nullptr, &length));
+    EXPECT_EQ(length, 7u);
+  };
+  all["fermata_team_create_planned"] = [](World&) {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    const int hosts[] = {0, 1};
+    std::vector<char> plans(1 << 20);
+    size_t length = plans.size();
+    EXPECT_EQ(fermata_hosts_plan(&config, hosts, nullptr, nullptr, plans.data(), &length), FERMATA_OK);
+    fermata_team* out = nullptr;
+    REFUSED(fermata_team_create_planned(nullptr, hosts, 0, plans.data(), length, &out));
+    REFUSED(fermata_team_create_planned(&config, nullptr, 0, plans.data(), length, &out));
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, nullptr, length, &out));
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, plans.data(), length, nullptr));
+    REFUSED(fermata_team_create_planned(&config, hosts, 2, plans.data(), length, &out));
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, plans.data(), 3, &out));
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, plans.data(), length - 1, &out));
+    plans[length - 1] ^= 1;
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, plans.data(), length, &out));
+    plans[length - 1] ^= 1;
+    config.members = 1;
+    REFUSED(fermata_team_create_planned(&config, hosts, 0, plans.data(), length, &out));
+    EXPECT_EQ(out, nullptr);
+  };
   all["fermata_team_connect"] = [](World& w) {
     const fermata_port port = {sizeof port, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
     REFUSED(fermata_team_connect(nullptr, &port));

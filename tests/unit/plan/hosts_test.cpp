@@ -192,5 +192,19 @@ TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
   EXPECT_EQ(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
 }
 
+// What a further awaited slot of memory costs says nothing of messages.
+TEST(PlanOverHosts, AFurtherMessageCostsItsL) {
+  const Topology topology = topology_of_hosts({0, 1, 2, 3});
+  CostModel model = cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, {0, 1, 2, 3}).key);
+  for (std::size_t i = 0; i < model.l.size(); ++i) model.l[i] = i % 2 == 0 ? 100 : 1000;
+  const Schedule s = parse_algorithm("linear")->algorithm->build({.kind = Kind::kBarrier, .members = 4});
+  model.awaited = 0;
+  const double alone = cost(s, model, LayoutChoice{}).critical_path_ns;
+  model.awaited = 500;
+  EXPECT_EQ(cost(s, model, LayoutChoice{}).critical_path_ns, alone);
+  model.hosts.clear();
+  EXPECT_GT(cost(s, model, LayoutChoice{}).critical_path_ns, alone);
+}
+
 }  // namespace
 }  // namespace fermata

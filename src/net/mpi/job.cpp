@@ -1,0 +1,131 @@
+// The job as a table of functions, and the messages of heterogeneous-mpi-barriers section IV.A.
+#include "fermata/job.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "places.hpp"
+
+namespace fermata::net {
+namespace {
+
+constexpr int kTag = 1;
+constexpr int kMostRepeats = 1024, kMostSignals = 1024;
+constexpr auto kNap = std::chrono::microseconds(500);
+
+struct Job {
+  MPI_Comm comm = MPI_COMM_NULL;
+  Places places;
+  std::vector<const char*> names;
+  bool started = false;  // MPI, by us
+};
+
+std::unique_ptr<Job> job;
+
+double now_ns() {
+  return static_cast<double>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+int gather(const void* mine, size_t bytes, void* all) {
+  const int n = static_cast<int>(bytes);
+  return MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK : FERMATA_ERR_SYSTEM;
+}
+
+bool echo(bool first, int other, std::vector<char>& data) {
+  const int n = static_cast<int>(data.size());
+  const auto send = [&] { return MPI_Send(data.data(), n, MPI_BYTE, other, kTag, job->comm) == MPI_SUCCESS; };
+  const auto receive = [&] { return MPI_Recv(data.data(), n, MPI_BYTE, other, kTag, job->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS; };
+  return first ? send() && receive() : receive() && send();
+}
+
+// An eager message is over for its sender once it is injected; a synchronous one when it was matched at the other end.
+bool signal(bool first, int other, int signals) {
+  std::vector<MPI_Request> requests(static_cast<std::size_t>(signals));
+  bool ok = true;
+  for (MPI_Request& request : requests) {
+    const int started = first ? MPI_Issend(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request)
+                              : MPI_Irecv(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request);
+    ok = started == MPI_SUCCESS && ok;
+  }
+  return MPI_Waitall(signals, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS && ok;
+}
+
+double time_of(int a, int b, size_t bytes, int signals, int repeats) {
+  const int me = rank_in(job->comm);
+  if ((me != a && me != b) || repeats < 1 || repeats > kMostRepeats || signals < 0 || signals > kMostSignals) return -1;
+  const bool first = me == a;
+  const int other = a == b ? MPI_PROC_NULL : first ? b : a;
+  std::vector<char> data(bytes);
+  std::vector<double> times;
+  bool ok = true;
+  for (int r = -1; r < repeats && ok; ++r) {  // the first one warms up
+    const double begin = now_ns();
+    ok = signals == 0 ? echo(first, other, data) : signal(first, other, signals);
+    const double took = now_ns() - begin;
+    if (r >= 0) times.push_back(signals == 0 ? took / 2 : took);
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  double median = ok ? times[times.size() / 2] : -1;
+  if (a == b) return median;
+  const int said = first ? MPI_Send(&median, 1, MPI_DOUBLE, b, kTag, job->comm)
+                         : MPI_Recv(&median, 1, MPI_DOUBLE, a, kTag, job->comm, MPI_STATUS_IGNORE);
+  return said == MPI_SUCCESS ? median : -1;
+}
+
+// A library's barrier would poll, on CPUs that those who are being timed may need.
+void rest() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(job->comm, &request) != MPI_SUCCESS) return;
+  for (int over = 0; MPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;) std::this_thread::sleep_for(kNap);
+}
+
+void end() {
+  MPI_Comm_free(&job->places.here);
+  MPI_Comm_free(&job->comm);
+  const bool started = job->started;
+  job.reset();
+  if (started) MPI_Finalize();
+}
+
+int open(fermata_job* out) {
+  auto made = std::make_unique<Job>();
+  int running = 0;
+  MPI_Initialized(&running);
+  made->started = running == 0;
+  if (running == 0 && MPI_Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (MPI_Comm_dup(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  made->places = find_places(made->comm);
+  for (const std::string& name : made->places.names) made->names.push_back(name.c_str());
+  job = std::move(made);
+  *out = {.size = sizeof *out,
+          .rank = rank_in(job->comm),
+          .processes = size_of(job->comm),
+          .hosts = job->places.host_of.data(),
+          .pinned = job->places.pinned.data(),
+          .names = job->names.data(),
+          .gather = gather,
+          .time = time_of,
+          .rest = rest,
+          .end = end};
+  return FERMATA_OK;
+}
+
+}  // namespace
+}  // namespace fermata::net
+
+extern "C" int fermata_mpi_job(fermata_job* out) {
+  if (out == nullptr || fermata::net::job != nullptr) return FERMATA_ERR_ARGUMENT;
+  try {
+    return fermata::net::open(out);
+  } catch (const std::bad_alloc&) {
+    return FERMATA_ERR_MEMORY;
+  }
+}

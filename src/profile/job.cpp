@@ -1,0 +1,303 @@
+#include "profile/job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "profile/pairs.hpp"
+#include "profile/statistics.hpp"
+#include "profile/utc.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr int kRepeats = 25;  // of each point, as in the paper; the median of them instead of the mean, since machines are shared
+constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
+constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
+
+// What each process tells the others of where it is.
+struct Place {
+  Cpu cpu;  // of a pinned one
+  std::array<char, 40> machine{};  // the same for all hosts of one machine
+};
+
+struct PairOfProcesses {
+  std::int32_t a = 0, b = 0;
+};
+
+std::array<char, 40> machine_id() {
+  std::array<char, 40> id{};
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  text.copy(id.data(), id.size() - 1);
+  return id;
+}
+
+class JobMeasurement {
+ public:
+  JobMeasurement(const Job& job, const Topology& here, const JobOptions& options)
+      : job_(job), here_(here), options_(options), n_(job.processes()), o_(n_), l_(n_) {}
+
+  Result<Profile> run(const MeasureHost& measure_host) {
+    Place mine;
+    mine.machine = machine_id();
+    if (const Cpu* cpu = here_.find(job_.pinned[at(job_.rank)])) mine.cpu = *cpu;
+    places_.resize(at(n_));
+    if (!job_.gather(&mine, sizeof mine, places_.data())) return lost();
+    if (auto error = measure_hosts(measure_host)) return *error;
+    if (auto error = measure_links()) return *error;
+    return assembled();
+  }
+
+ private:
+  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+  static Error lost() { return {Status::kSystem, "the job's processes could not be reached"}; }
+  std::int32_t host(std::int32_t process) const { return job_.hosts[at(process)]; }
+  std::int32_t hosts() const { return static_cast<std::int32_t>(job_.names.size()); }
+  std::int32_t leader(std::int32_t h) const {
+    return static_cast<std::int32_t>(std::find(job_.hosts.begin(), job_.hosts.end(), h) - job_.hosts.begin());
+  }
+  void report(double done, const std::string& what) const {
+    if (options_.progress) options_.progress(done, what);
+  }
+
+  // Which of the hosts that share a machine this one is, and how many share one at most.
+  std::int32_t turn_of(std::int32_t h, std::int32_t& most) const {
+    std::map<std::array<char, 40>, std::int32_t> count;
+    std::int32_t mine = 0;
+    for (std::int32_t g = 0; g < hosts(); ++g) {
+      std::int32_t& n = count[places_[at(leader(g))].machine];
+      if (g == h) mine = n;
+      most = std::max(most, ++n);
+    }
+    return mine;
+  }
+
+  // The CPUs of the host's processes: what they are pinned to, or all that this one may use if any of them isn't.
+  Topology machine_of(std::int32_t h) const {
+    Topology t = here_;
+    std::vector<Cpu> pinned;
+    for (std::int32_t p = 0; p < n_; ++p) {
+      if (host(p) != h) continue;
+      if (job_.pinned[at(p)] < 0) return t;
+      if (std::find(pinned.begin(), pinned.end(), places_[at(p)].cpu) == pinned.end()) pinned.push_back(places_[at(p)].cpu);
+    }
+    t.cpus = std::move(pinned);
+    return t;
+  }
+
+  std::optional<Error> measure_hosts(const MeasureHost& measure) {
+    std::int32_t turns = 1;
+    const std::int32_t h = host(job_.rank), mine = turn_of(h, turns);
+    Result<Profile> found = Error{Status::kSystem, ""};
+    for (std::int32_t turn = 0; turn < turns; ++turn) {
+      report(0.3 * turn / turns, "memory");
+      const bool taken = options_.sample && mine > 0;  // the same machine: what its first host has found holds
+      if (turn == mine && leader(h) == job_.rank && !taken) {
+        ProfileOptions how;
+        how.processes = true;
+        how.sample = options_.sample;
+        how.seconds_per_pair = options_.seconds_per_pair;
+        found = measure(machine_of(h), how);
+      }
+      job_.rest();
+    }
+    return exchange(found);
+  }
+
+  // Everybody gets every host's.
+  std::optional<Error> exchange(const Result<Profile>& found) {
+    const std::string text = found ? to_json(*found) : std::string();
+    std::vector<std::int64_t> lengths(at(n_));
+    const auto length = static_cast<std::int64_t>(text.size());
+    if (!job_.gather(&length, sizeof length, lengths.data())) return lost();
+    const auto most = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
+    if (most == 0) return Error{Status::kSystem, "no host could measure its memory: " + (found ? std::string() : found.error().message)};
+    std::string padded = text, all(most * at(n_), ' ');
+    padded.resize(most, ' ');
+    if (!job_.gather(padded.data(), most, all.data())) return lost();
+    std::map<std::array<char, 40>, std::size_t> known;
+    for (std::int32_t g = 0; g < hosts(); ++g) {
+      const std::int32_t p = leader(g);
+      const auto& machine = places_[at(p)].machine;
+      if (lengths[at(p)] == 0) {  // another host of the same machine, or the first of all, stands for it
+        if (memory_.empty()) return Error{Status::kSystem, "the first host could not measure its memory"};
+        memory_.push_back(memory_[known.contains(machine) ? known[machine] : 0]);
+        continue;
+      }
+      auto read = profile_from_json(std::string_view(all).substr(at(p) * most, static_cast<std::size_t>(lengths[at(p)])));
+      if (!read) return read.error();
+      known.try_emplace(machine, memory_.size());
+      memory_.push_back(*std::move(read));
+    }
+    return std::nullopt;
+  }
+
+  // All pairs on different hosts, or the first processes of each two.
+  std::vector<PairOfProcesses> links() const {
+    std::vector<PairOfProcesses> out;
+    for (std::int32_t a = 0; a < n_; ++a)
+      for (std::int32_t b = a + 1; b < n_; ++b)
+        if (host(a) != host(b) && (!options_.sample || (leader(host(a)) == a && leader(host(b)) == b))) out.push_back({a, b});
+    return out;
+  }
+
+  // What each process has measured as the first of a pair, and its own O_ii: rows that are put together.
+  std::optional<Error> measure_links() {
+    std::vector<double> row(2 * at(n_), 0);
+    const std::vector<PairOfProcesses> pairs = links();
+    bool ok = true;
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const auto [a, b] = pairs[k];
+      report(0.3 + 0.7 * static_cast<double>(k) / static_cast<double>(pairs.size()),
+             job_.names[at(host(a))] + " - " + job_.names[at(host(b))]);
+      if (job_.rank == a || job_.rank == b) {
+        const MessageCost cost = measure_messages(job_, a, b, options_.seconds_per_pair);
+        ok = ok && cost.o >= 0;
+        if (job_.rank == a) row[at(b)] = cost.o, row[at(n_ + b)] = cost.l;
+      }
+      job_.rest();
+    }
+    row[at(job_.rank)] = ok ? job_.time(job_.rank, job_.rank, 0, n_, kRepeats) : -1;
+    std::vector<double> all(2 * at(n_) * at(n_));
+    if (!job_.gather(row.data(), row.size() * sizeof(double), all.data())) return lost();
+    for (std::int32_t a = 0; a < n_; ++a)
+      for (std::int32_t b = a; b < n_; ++b) {
+        const double o = all[2 * at(a) * at(n_) + at(b)], l = all[(2 * at(a) + 1) * at(n_) + at(b)];
+        if (o < 0) return Error{Status::kSystem, "messages between the hosts could not be timed"};
+        o_.at(a, b) = o_.at(b, a) = rounded(o);
+        l_.at(a, b) = l_.at(b, a) = rounded(l);
+      }
+    report(1, "done");
+    return std::nullopt;
+  }
+
+  // By memory: between their CPUs if both have one, else as between any two CPUs there.
+  void fill_memory(const Profile& p, std::int32_t a, std::int32_t b) {
+    const auto row = [&](std::int32_t process) {
+      const auto& cpus = p.topology.cpus;
+      const auto found = std::find_if(cpus.begin(), cpus.end(), [&](const Cpu& c) { return c.os_index == job_.pinned[at(process)]; });
+      return found == cpus.end() ? -1 : static_cast<std::int32_t>(found - cpus.begin());
+    };
+    const std::int32_t i = row(a), j = row(b);
+    double o = 0, l = 0;
+    if (i >= 0 && j >= 0) {
+      o = p.o.at(i, j) + (i == j ? std::max(p.yield_ns, 1.0) : 0);
+      l = p.l.at(i, j);
+    } else {
+      std::vector<double> all_o, all_l;
+      for (std::int32_t x = 0; x < p.o.n; ++x)
+        for (std::int32_t y = x + 1; y < p.o.n; ++y) all_o.push_back(p.o.at(x, y)), all_l.push_back(p.l.at(x, y));
+      o = p.o.n > 1 ? median(std::move(all_o)) : p.o.at(0, 0) + p.yield_ns;
+      l = p.o.n > 1 ? median(std::move(all_l)) : p.l.at(0, 0);
+    }
+    o_.at(a, b) = o_.at(b, a) = rounded(o);
+    l_.at(a, b) = l_.at(b, a) = rounded(l);
+  }
+
+  // Section IV.B: between two hosts the measured pair stands for all others.
+  void replicate_links() {
+    for (std::int32_t a = 0; a < n_; ++a)
+      for (std::int32_t b = 0; b < n_; ++b) {
+        const std::int32_t x = leader(host(a)), y = leader(host(b));
+        if (host(a) == host(b)) continue;
+        o_.at(a, b) = o_.at(x, y);
+        l_.at(a, b) = l_.at(x, y);
+      }
+  }
+
+  Topology topology() const {
+    Topology t;
+    t.source = "processes of an MPI job";
+    t.model = "job";
+    for (const std::string& name : job_.names) t.model += " " + name;
+    t.line_bytes = memory_.front().topology.line_bytes;
+    t.cpus_total = n_;
+    // Each host's numbers of domains become numbers of all hosts' in the order in which they come.
+    std::array<std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>, 5> ids;
+    for (std::int32_t p = 0; p < n_; ++p) {
+      const bool pinned = job_.pinned[at(p)] >= 0;
+      const Cpu& c = places_[at(p)].cpu;
+      const auto id = [&](std::size_t kind, std::int32_t own) {
+        const std::pair key(host(p), own);
+        return ids[kind].try_emplace(key, static_cast<std::int32_t>(ids[kind].size())).first->second;
+      };
+      Cpu out;
+      out.os_index = p;
+      out.host = host(p);
+      out.core = id(0, pinned ? c.core : -1 - p);
+      out.l2 = id(1, pinned ? c.l2 : -1 - p);
+      out.l3 = id(2, pinned ? c.l3 : -1);
+      out.numa = id(3, pinned ? c.numa : -1);
+      out.package = id(4, pinned ? c.package : -1);
+      t.cpus.push_back(out);
+    }
+    return t;
+  }
+
+  Profile assembled() {
+    Profile p = memory_.front();  // what isn't of a pair
+    for (std::int32_t a = 0; a < n_; ++a)
+      for (std::int32_t b = a + 1; b < n_; ++b)
+        if (host(a) == host(b)) fill_memory(memory_[at(host(a))], a, b);
+    if (options_.sample) replicate_links();
+    p.machine = std::to_string(hosts()) + (hosts() == 1 ? " host: " : " hosts: ") + memory_.front().machine;
+    p.topology = topology();
+    p.fingerprint = fingerprint(p.topology);
+    p.date = utc_now();
+    p.hosts = job_.names;
+    p.pinned = job_.pinned;
+    p.o = o_;
+    p.l = l_;
+    p.g = p.g_direct = Matrix(0);
+    p.domains.clear();
+    p.blocks.clear();
+    p.remarks.clear();
+    if (options_.sample) p.remarks.push_back("sampled: one pair of processes stands for all between its two hosts");
+    return p;
+  }
+
+  const Job& job_;
+  const Topology& here_;
+  const JobOptions& options_;
+  const std::int32_t n_;
+  std::vector<Place> places_;
+  std::vector<Profile> memory_;  // of each host
+  Matrix o_, l_;
+};
+
+}  // namespace
+
+MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds) {
+  std::vector<double> x, y;
+  double spent = 0;
+  // Both know the times, so both stop at the same size.
+  for (int k = 0; k <= kMostLog2Bytes && (k <= kLeastLog2Bytes || spent < seconds * 1e9); ++k) {
+    const double ns = job.time(a, b, std::size_t{1} << k, 0, kRepeats);
+    if (ns < 0) return {-1, 0};
+    spent += 2 * kRepeats * ns;
+    x.push_back(static_cast<double>(std::size_t{1} << k));
+    y.push_back(ns);
+  }
+  const double o = fit_line(x, y).intercept;
+  x.clear();
+  y.clear();
+  for (const int signals : kSignals) {
+    const double ns = job.time(a, b, 0, signals, kRepeats);
+    if (ns < 0) return {-1, 0};
+    x.push_back(signals);
+    y.push_back(ns);
+  }
+  return {o, fit_line(x, y).slope};
+}
+
+Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host) {
+  return JobMeasurement(job, here, options).run(measure_host);
+}
+
+}  // namespace fermata

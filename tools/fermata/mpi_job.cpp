@@ -1,0 +1,59 @@
+#include "mpi_job.hpp"
+
+#include <dlfcn.h>
+#include <fermata/job.h>
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "commands.hpp"
+
+namespace fermata::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a build and an installation have it.
+std::string library_of(const std::string& mpi) {
+  std::error_code ignored;
+  const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::string file = fmt::format("libfermata-net-{}.so.{}", mpi, FERMATA_VERSION_MAJOR);
+  for (const fs::path& where : {tool / ".." / "src" / "net" / "mpi", tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
+    if (fs::exists(where / file, ignored)) return where / file;
+  throw CommandError(file + " is not installed beside this tool");
+}
+
+}  // namespace
+
+std::string launched_by() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "openmpi";
+  if (std::getenv("PMI_RANK") != nullptr && std::getenv("PMI_FD") != nullptr) return "mpich";
+  return "";
+}
+
+struct MpiJob::Table : fermata_job {};
+
+MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
+  const std::string mpi = launched_by();
+  if (mpi.empty()) throw CommandError("--mpi: no MPI launcher has started this; use mpirun ... fermata profile --mpi");
+  void* const library = dlopen(library_of(mpi).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw CommandError(dlerror());
+  const auto open = reinterpret_cast<decltype(&fermata_mpi_job)>(dlsym(library, "fermata_mpi_job"));
+  if (open == nullptr) throw CommandError(dlerror());
+  if (const int status = open(table_.get()); status != FERMATA_OK)
+    throw CommandError(fmt::format("the MPI job can't be joined: {}", fermata_status_string(status)));
+  const Table* const table = table_.get();
+  job_.rank = table->rank;
+  job_.hosts.assign(table->hosts, table->hosts + table->processes);
+  job_.pinned.assign(table->pinned, table->pinned + table->processes);
+  for (const int host : job_.hosts)
+    if (static_cast<std::size_t>(host) == job_.names.size()) job_.names.emplace_back(table->names[host]);
+  job_.gather = [table](const void* mine, std::size_t bytes, void* all) { return table->gather(mine, bytes, all) == FERMATA_OK; };
+  job_.time = table->time;
+  job_.rest = table->rest;
+}
+
+MpiJob::~MpiJob() { table_->end(); }
+
+}  // namespace fermata::tool
