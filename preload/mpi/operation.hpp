@@ -4,6 +4,8 @@
 
 #include <fermata/fermata.h>
 
+#include <new>
+
 #include "communicator.hpp"
 #include "reduction.hpp"
 #include "types.hpp"
@@ -48,14 +50,15 @@ class Operation {
 
   // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from mistakes.
   bool prepare(const State& state, const Arguments& arguments);
-  // What went wrong after prepare() had decided: MPI's error; 0: nothing.
-  int error() const { return error_; }
+  void prepare_barrier();  // as a request; on lines it needs no operation
+  // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
+  int load();
   const fermata_operation& get() const { return op_; }
   int execute(State& state) const;  // and wait
   // fermata_arrive_with() can do it: as all ranks know.
   bool rides() const;
-  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free.
-  void keep_types();
+  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: load() is called again.
+  void keep_types(bool loads);
   // Unpacks what came. MPI's error.
   int finish();
 
@@ -64,6 +67,14 @@ class Operation {
     std::size_t* counts;
     std::size_t* displacements;
   };
+  // Packed to `to`: from.count elements, or blocks [first, last) of `from` to where `places` says.
+  struct Load {
+    Side from;
+    Layout layout;
+    char* to;
+    const std::size_t* places = nullptr;
+    int first = 0, last = 0;
+  };
   bool prepare_data(const State& state, const Arguments& a);
   bool prepare_reduction(const State& state, const Arguments& a);
   bool set_in(const Side& side, int blocks, bool copy);
@@ -71,6 +82,8 @@ class Operation {
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
   bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
   Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest);
+  void add(const Load& load) { loads_[load_count_++] = new (take(sizeof(Load))) Load(load); }
+  void keep(MPI_Datatype& type);
   char* take(std::size_t bytes);
   void release();
   void check(int rc) {
@@ -85,8 +98,12 @@ class Operation {
   Layout layout_ = {};
   char* packed_ = nullptr;
   int blocks_ = 0;
-  MPI_Datatype kept_[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  Load* loads_[2];  // of one side each
+  int load_count_ = 0;
+  MPI_Datatype kept_[4];
+  int kept_count_ = 0;
   int error_ = 0;
+  unsigned char nothing_ = 0;
   void* taken_[6];
   int taken_count_ = 0;
   std::size_t sizes_[4 * kInline];
