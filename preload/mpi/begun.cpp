@@ -280,7 +280,7 @@ void register_begun(Begun* b, State& s) {
 }  // namespace
 
 int begin(Begun* b, State& s, MPI_Request* out) {
-  int rc = b->operation.load(), status = FERMATA_OK;
+  int rc = b->operation.pack_inputs(), status = FERMATA_OK;
   bool over = false;
   if (rc == MPI_SUCCESS) {
     const Owned owned(s);

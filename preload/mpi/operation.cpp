@@ -63,7 +63,7 @@ void Operation::keep_types(bool loads) {
   for (int i = 0; loads && i < load_count_; ++i) keep(loads_[i]->from.type);
 }
 
-int Operation::load() {
+int Operation::pack_inputs() {
   error_ = 0;
   for (int i = 0; i < load_count_; ++i) {
     const Load& l = *loads_[i];

@@ -3,7 +3,9 @@
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 
 #include <fermata/fermata.h>
+#include <string.h>
 
+#include <cstdint>
 #include <new>
 
 #include "communicator.hpp"
@@ -12,16 +14,25 @@
 
 namespace fermata::preload {
 
-// Counts or displacements as MPI has them, of either width. (MPI_Count and MPI_Aint are the same on 64-bit machines.)
+// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be the same type.
 struct Numbers {
   const int* narrow = nullptr;
-  const MPI_Count* wide = nullptr;
+  const void* wide = nullptr;
   bool given() const { return narrow != nullptr || wide != nullptr; }
-  MPI_Count operator[](int i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
+  MPI_Count operator[](int i) const {
+    if (narrow != nullptr) return narrow[i];
+    std::int64_t number;
+    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
+    return number;
+  }
 };
 
 inline Numbers numbers(const int* given) { return {given, nullptr}; }
-inline Numbers numbers(const MPI_Count* given) { return {nullptr, given}; }
+template <class Wide>
+Numbers numbers(const Wide* given) {
+  static_assert(sizeof(Wide) == sizeof(std::int64_t));
+  return {nullptr, given};
+}
 
 // `count` elements, or blocks by `counts` and `displacements`.
 struct Side {
@@ -52,12 +63,12 @@ class Operation {
   bool prepare(const State& state, const Arguments& arguments);
   void prepare_barrier();  // as a request; on lines it needs no operation
   // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
-  int load();
+  int pack_inputs();
   const fermata_operation& get() const { return op_; }
   int execute(State& state) const;  // and wait
   // fermata_arrive_with() can do it: as all ranks know.
   bool rides() const;
-  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: load() is called again.
+  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: pack_inputs() is called again.
   void keep_types(bool loads);
   // Unpacks what came. MPI's error.
   int finish();

@@ -85,7 +85,7 @@ int start(Begun* b, MPI_Request* request, const void* site) {
     if (!b->in_library) show(b);
     return real.Start(request);  // the library says what is wrong
   }
-  if (const int rc = b->operation.load(); rc != MPI_SUCCESS) return error_of(s, rc);
+  if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
   ++s.ours;
   b->started = true;
   b->in_library = false;

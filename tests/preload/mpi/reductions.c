@@ -1,5 +1,6 @@
 /* Every reduction x predefined type x operator that is defined for it x in place or not, and users' operators, against a serial fold in
- * rank order. The values make every order of folding give the same bits. "begun" as an argument: by the non-blocking functions; "persistent": by those. */
+ * rank order. The values make every order of folding give the same bits. "begun" as an argument: by the non-blocking functions;
+ * "persistent": by those. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
