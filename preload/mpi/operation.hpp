@@ -68,7 +68,7 @@ class Operation {
   int execute(State& state) const;  // and wait
   // fermata_arrive_with() can do it: as all ranks know.
   bool rides() const;
-  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: pack_inputs() is called again.
+  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: they are packed again.
   void keep_types(bool loads);
   // Unpacks what came. MPI's error.
   int finish();

@@ -1,4 +1,4 @@
-// What a program or library takes from others (its undefined dynamic symbols) and has for them, and the names of its own functions, by libelf.
+// What a program or library takes from others and has for them (its dynamic symbols), and the names of its own functions, by libelf.
 #ifndef FERMATA_TOOLS_ELF_SYMBOLS_HPP
 #define FERMATA_TOOLS_ELF_SYMBOLS_HPP
 
