@@ -1,4 +1,4 @@
-"""The largest eigenvalue of a symmetric matrix by power iteration, rows cut among the ranks: power.py SIZE ITERATIONS. mpi4py alone, no NumPy."""
+"""The largest eigenvalue of a symmetric matrix by power iteration, rows cut among the ranks: power.py SIZE ITERATIONS. mpi4py, no NumPy."""
 import sys
 from array import array
 
