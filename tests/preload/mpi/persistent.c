@@ -147,6 +147,22 @@ static void in_library(MPI_Request* r) {
   }
 }
 
+/* Rank 0 has begun a barrier that the others begin only when rank 0's wait for what all have started is over. */
+static void beside_begun(MPI_Request* r) {
+  MPI_Request barrier;
+  for (int round = 0; round < 5; ++round) {
+    fill(round);
+    if (rank == 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+    MPI_Startall(1, r);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    for (int other = 1; rank == 0 && other < size; ++other) MPI_Send(&word, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
+    if (rank != 0) MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+    MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+    expect(sum[0] == total() * round, "beside a barrier that was begun before");
+  }
+}
+
 /* More than a team has room for: what is left over is the library's, on all ranks; and again, once they are freed. */
 static void many(MPI_Comm comm) {
   enum { kMany = 100, kEach = 20000 };
@@ -186,6 +202,10 @@ int main(int argc, char** argv) {
   in_turn(r, 3);
   for (int i = 0; i < kKinds; ++i) MPI_Request_free(&r[i]);
   report("behind their communicator");
+  MPI_Allreduce_init(one, sum, kLong, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+  beside_begun(r);
+  MPI_Request_free(&r[0]);
+  report("beside what was begun");
   many(MPI_COMM_WORLD);
   report("many");
   MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &forgotten);
