@@ -1,14 +1,19 @@
-# Sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI> and FERMATA_MPIRUN_<MPI> for `mpi`, openmpi or mpich: the wrapper that
-# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time. ARGN: the folder where it
-# lies alone, under plain names; nothing is remembered of its absence, since scripts/bootstrap --rivals may fill it any time.
+# The MPI libraries that are looked for: Debian's, side by side, and newer ones, each alone in a folder of this one under plain names.
+set(FERMATA_RIVALS ${PROJECT_SOURCE_DIR}/build/rivals CACHE PATH "Where scripts/bootstrap --rivals has put newer MPI libraries")
+set(FERMATA_MPIS openmpi mpich openmpi5 mpich5)
+
+# Sets FERMATA_HAVE_<MPI> (cached), FERMATA_MPICXX_<MPI> and FERMATA_MPIRUN_<MPI> for one of those: the wrapper that
+# compiles against it and the launcher that starts its ranks. FindMPI knows one library at a time. Nothing is remembered of the absence
+# of the newer ones, since scripts/bootstrap --rivals may fill their folder any time.
 function(check_mpi mpi)
   string(TOUPPER ${mpi} upper)
-  if(NOT ARGN)
+  set(folder ${FERMATA_RIVALS}/${mpi}/bin)
+  if(NOT mpi MATCHES "5$")
     find_program(FERMATA_MPICXX_${upper} NAMES mpicxx.${mpi})
     find_program(FERMATA_MPIRUN_${upper} NAMES mpirun.${mpi} mpiexec.${mpi})
-  elseif(EXISTS ${ARGN}/bin/mpicxx)
-    find_program(FERMATA_MPICXX_${upper} NAMES mpicxx PATHS ${ARGN}/bin NO_DEFAULT_PATH)
-    find_program(FERMATA_MPIRUN_${upper} NAMES mpirun PATHS ${ARGN}/bin NO_DEFAULT_PATH)
+  elseif(EXISTS ${folder}/mpicxx)
+    find_program(FERMATA_MPICXX_${upper} NAMES mpicxx PATHS ${folder} NO_DEFAULT_PATH)
+    find_program(FERMATA_MPIRUN_${upper} NAMES mpirun PATHS ${folder} NO_DEFAULT_PATH)
   else()
     unset(FERMATA_HAVE_${upper} CACHE)
     return()
@@ -33,7 +38,7 @@ function(check_mpi mpi)
   set(FERMATA_HAVE_${upper} ${works} CACHE BOOL "${mpi} works with ${FERMATA_MPICXX_${upper}}")
 endfunction()
 
-# Sets `found` to those of openmpi and mpich for which libraries are made, each with a target mpi_<mpi> to link: what the wrapper would
+# Sets `found` to those for which libraries are made, each with a target mpi_<mpi> to link: what the wrapper would
 # compile and link with, folders and the library itself, without its interface for C++. None where the MPI libraries, which are this
 # machine's and not instrumented, are of no use.
 function(mpi_libraries found)
@@ -42,7 +47,7 @@ function(mpi_libraries found)
     set(${found} PARENT_SCOPE)
     return()
   endif()
-  foreach(mpi openmpi mpich)
+  foreach(mpi IN LISTS FERMATA_MPIS)
     string(TOUPPER ${mpi} upper)
     check_mpi(${mpi})
     if(NOT FERMATA_HAVE_${upper})

@@ -2,25 +2,23 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <new>
 
+#include "persistent.hpp"
 #include "pool.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
 
 std::atomic<int> outstanding{0};
+pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
-constexpr unsigned kChains = 64;
 constexpr int kMostDeferred = 64;
 constexpr int kMostVisited = 64;  // communicators with something outstanding that one round looks at
 
-// `lock` is taken where several threads may call, and never held in a call of Fermata's or the library's.
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Begun* chains[kChains];  // outstanding ones by their handles
 Begun* ended = nullptr;  // over, and not yet freed
 struct Free {
@@ -32,32 +30,7 @@ State* active = nullptr;  // states with something outstanding
 MPI_Op deferred[kMostDeferred];
 int deferred_count = 0;
 
-// The thread beside a call that waits in the library.
-pthread_mutex_t helper_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t helper_wakes = PTHREAD_COND_INITIALIZER;
-pthread_cond_t helper_rests = PTHREAD_COND_INITIALIZER;
-bool helper_exists = false;
-int helped = 0;        // calls; under helper_lock
-bool helping = false;  // likewise: the helper is at work
-std::atomic<bool> help_wanted{false};
-thread_local bool is_helper = false;
-
-class Locked {
- public:
-  Locked() {
-    if (several_threads) pthread_mutex_lock(&lock);
-  }
-  ~Locked() {
-    if (several_threads) pthread_mutex_unlock(&lock);
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-};
-
-Begun*& chain_of(MPI_Request handle) {
-  const auto bits = static_cast<std::uint64_t>((std::uintptr_t)handle);
-  return chains[(bits * 0x9E37'79B9'7F4A'7C15u) >> 58];
-}
+Begun*& chain_of(MPI_Request handle) { return chains[chain_number(handle)]; }
 
 void push(Begun*& list, Begun* b) {
   b->previous = nullptr;
@@ -94,10 +67,7 @@ void count(int by) {
 
 int query(void* extra, MPI_Status* status) {
   const auto* b = static_cast<const Begun*>(extra);
-  PMPI_Status_set_elements(status, MPI_BYTE, 0);
-  PMPI_Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_ANY_SOURCE;
-  status->MPI_TAG = MPI_ANY_TAG;
+  make_empty(status);
   return b->error;
 }
 int released(void* extra) {
@@ -115,10 +85,10 @@ void complete(Begun* b) {
     take_out(chain_of(handle), b);
     count_out(*b->state);
     b->over = true;
-    push(ended, b);
+    if (!b->persistent || b->released) push(ended, b);
   }
   count(-1);
-  PMPI_Grequest_complete(handle);
+  b->persistent ? persistent_over(*b) : static_cast<void>(PMPI_Grequest_complete(handle));
 }
 
 // The helper may not call the library unless several threads may: the thread that it helps does that.
@@ -137,11 +107,18 @@ void blocks_over(fermata_request*, int status, void* user) {
   end(b, status);
 }
 
+void enlist(Begun* b) {
+  count_in(*b->state);
+  {
+    const Locked locked;
+    push(chain_of(b->handle), b);
+  }
+  count(1);
+}
+
 bool on_line(const Begun* b) { return b->is_barrier || b->operation.rides(); }
 
-int arrive(State& s, Begun* b) {
-  return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get());
-}
+int arrive(State& s, Begun* b) { return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get()); }
 
 void start(State& s, Begun* b) {
   if (on_line(b)) {
@@ -204,7 +181,15 @@ void advance(State& s) {
   if (s.in_blocks != 0) fermata_progress(s.member, 0);
 }
 
-// Of all communicators but `waiting`'s.
+}  // namespace
+
+void make_empty(MPI_Status* status) {
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+}
+
 void advance_all(const fermata_member* waiting) {
   State* visited[kMostVisited];
   int n = 0;
@@ -221,25 +206,27 @@ void advance_all(const fermata_member* waiting) {
   }
 }
 
-void* help(void*) {
-  is_helper = true;
-  for (;;) {
-    pthread_mutex_lock(&helper_lock);
-    helping = false;
-    pthread_cond_broadcast(&helper_rests);
-    while (helped == 0) pthread_cond_wait(&helper_wakes, &helper_lock);
-    helping = true;
-    pthread_mutex_unlock(&helper_lock);
-    // order: relaxed: how long to go on; what is done is ordered by the lock
-    for (unsigned rounds = 0; help_wanted.load(std::memory_order_relaxed); ++rounds) {
-      advance_all(nullptr);
-      rounds < 256 ? give_way() : static_cast<void>(usleep(rounds < 4096 ? 20 : 500));
-    }
+void complete_later() {
+  while (later != nullptr) {
+    Begun* const b = later;
+    later = b->behind;
+    complete(b);
   }
-  return nullptr;
 }
 
-}  // namespace
+void start_again(Begun* b) {
+  b->told = b->over = false;
+  enlist(b);
+  ++b->state->in_blocks;
+  const int status = fermata_request_start(b->request);
+  if (status != FERMATA_OK && !b->told) blocks_over(b->request, status, b);
+}
+
+int prepare_request(Begun* b) {
+  const int status = fermata_prepare(b->state->member, &b->operation.get(), &b->request);
+  if (status == FERMATA_OK) fermata_request_set_callback(b->request, blocks_over, b);
+  return status;
+}
 
 Begun* new_begun() {
   {
@@ -280,15 +267,10 @@ int was_over(Begun* b, State& s, int status, MPI_Request* out) {
 
 // With the state.
 void register_begun(Begun* b, State& s) {
-  b->operation.keep_types();
+  b->operation.keep_types(false);
   b->state = &s;
   hold(s);
-  count_in(s);
-  {
-    const Locked locked;
-    push(chain_of(b->handle), b);
-  }
-  count(1);
+  enlist(b);
   if (s.line == b) return;
   (s.waiting != nullptr ? s.last_waiting->behind : s.waiting) = b;
   s.last_waiting = b;
@@ -298,7 +280,7 @@ void register_begun(Begun* b, State& s) {
 }  // namespace
 
 int begin(Begun* b, State& s, MPI_Request* out) {
-  int rc = b->operation.error(), status = FERMATA_OK;
+  int rc = b->operation.pack_inputs(), status = FERMATA_OK;
   bool over = false;
   if (rc == MPI_SUCCESS) {
     const Owned owned(s);
@@ -335,8 +317,12 @@ void drain(State& s) {
 
 void wait_for(Begun* b) {
   State& s = *b->state;
-  while (!b->over) {
-    if (s.line != nullptr) {
+  for (std::uint32_t rounds = 0; !b->over; ++rounds) {
+    if (b->persistent && s.line != nullptr) {  // other ranks may begin that one later, and need this one before
+      progress();
+      drive_library();
+      if (rounds > 256) give_way();
+    } else if (s.line != nullptr) {
       depart(s);
     } else if (b->request != nullptr) {
       fermata_request_wait(b->request);
@@ -385,7 +371,7 @@ void reap() {
     release(*b->state);
     drop(b);
   }
-  if (deferred_count == 0 || any_begun()) return;
+  if (deferred_count == 0 || any_begun() || any_persistent()) return;
   const Locked locked;
   while (deferred_count != 0) real.Op_free(&deferred[--deferred_count]);
 }
@@ -397,13 +383,14 @@ void finish_all() {
     progress();
     drive_library();
   }
+  free_persistent_ones();
   reap();
 }
 
 int free_later(MPI_Op* op) {
   {
     const Locked locked;
-    if (any_begun() && deferred_count < kMostDeferred && *op != MPI_OP_NULL && predefined_op(*op) == nullptr) {
+    if ((any_begun() || any_persistent()) && deferred_count < kMostDeferred && *op != MPI_OP_NULL && predefined_op(*op) == nullptr) {
       deferred[deferred_count++] = *op;
       *op = MPI_OP_NULL;
       return MPI_SUCCESS;
@@ -413,34 +400,5 @@ int free_later(MPI_Op* op) {
 }
 
 void give_way() { sched_yield(); }
-
-void Beside::begin_helping() {
-  pthread_mutex_lock(&helper_lock);
-  if (!helper_exists) {
-    pthread_t thread;
-    helper_exists = pthread_create(&thread, nullptr, help, nullptr) == 0;
-    if (helper_exists) pthread_detach(thread);
-  }
-  if (helped++ == 0) {
-    help_wanted.store(true, std::memory_order_relaxed);  // order: relaxed: see help()
-    pthread_cond_signal(&helper_wakes);
-  }
-  pthread_mutex_unlock(&helper_lock);
-}
-
-void Beside::end_helping() {
-  pthread_mutex_lock(&helper_lock);
-  if (--helped == 0) {
-    help_wanted.store(false, std::memory_order_relaxed);  // order: relaxed: see help()
-    while (helping) pthread_cond_wait(&helper_rests, &helper_lock);
-  }
-  pthread_mutex_unlock(&helper_lock);
-  while (later != nullptr) {  // of a helper that rests
-    Begun* const b = later;
-    later = b->behind;
-    complete(b);
-  }
-  progress();
-}
 
 }  // namespace fermata::preload

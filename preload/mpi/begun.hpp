@@ -20,6 +20,7 @@ struct Begun {
   bool told = false;      // that it is over
   bool over = false;      // and the library knows
   bool released = false;  // the library needs nothing of it any more
+  bool persistent = false;
   int error = MPI_SUCCESS;
   int status = FERMATA_OK;
   MPI_Request handle = MPI_REQUEST_NULL;
@@ -28,7 +29,34 @@ struct Begun {
   Begun* behind = nullptr;             // in its communicator, not started either
   Begun* next = nullptr;               // of a list
   Begun* previous = nullptr;
+  // Of persistent ones (persistent.hpp):
+  Kind kind = kKinds;
+  bool started = false;     // and not yet completed by the program
+  bool in_library = false;  // the library's request that stands for it is active, too
+  int tag = 0;
+  Begun* next_persistent = nullptr;
 };
+
+// Taken where several threads may call, and never held in a call of Fermata's or the library's.
+extern pthread_mutex_t requests_lock;
+class Locked {
+ public:
+  Locked() {
+    if (several_threads) pthread_mutex_lock(&requests_lock);
+  }
+  ~Locked() {
+    if (several_threads) pthread_mutex_unlock(&requests_lock);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+};
+
+// Of tables by handle.
+inline constexpr unsigned kChains = 64;
+inline unsigned chain_number(MPI_Request handle) {
+  const auto bits = static_cast<std::uint64_t>((std::uintptr_t)handle);
+  return static_cast<unsigned>((bits * 0x9E37'79B9'7F4A'7C15u) >> 58);
+}
 
 extern std::atomic<int> outstanding;  // of this process
 inline bool any_begun() {
@@ -42,6 +70,10 @@ void drop(Begun* begun);  // that did not begin
 int begin(Begun* begun, State& state, MPI_Request* out);
 // The one with this handle, if it is outstanding.
 Begun* outstanding_of(MPI_Request handle);
+// A persistent one's request of Fermata's, made by all ranks: what Fermata returned; and its start. Both with the state.
+int prepare_request(Begun* begun);
+void start_again(Begun* begun);
+void make_empty(MPI_Status* status);  // as MPI calls it
 // Waits for it alone. Not where several threads may call.
 void wait_for(Begun* begun);
 // All that are outstanding get on.
@@ -50,11 +82,17 @@ void progress();
 void progress_beside(const fermata_member* waiting);
 // Behind calls that may have ended some: their memory.
 void reap();
-// Until nothing is outstanding, or nothing comes any more.
+// Until nothing is outstanding, or nothing comes any more; persistent ones end here.
 void finish_all();
 // An operator is freed once nobody needs it.
 int free_later(MPI_Op* op);
 void give_way();
+
+// All that are outstanding, but of the communicator whose member is `waiting`; and what its end left to do, where the helper was who saw
+// it.
+void advance_all(const fermata_member* waiting);
+void complete_later();
+inline thread_local bool is_helper = false;  // this is the thread beside a call that waits (helper.cpp)
 
 // test(&flag) until it says so, with progress of both between.
 template <class Test>

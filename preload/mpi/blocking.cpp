@@ -10,7 +10,7 @@ int run(State& s, const Arguments& arguments, bool* left) {
   *left = !operation.prepare(s, arguments);
   if (*left) return MPI_SUCCESS;
   const Entered entered(s);
-  int rc = operation.error();
+  int rc = operation.pack_inputs();
   if (rc == MPI_SUCCESS) {
     const int status = operation.execute(s);
     if (status != FERMATA_OK) return failed(s, status);

@@ -2,34 +2,65 @@
 #ifndef FERMATA_PRELOAD_MPI_IMMEDIATE_CALLS_HPP
 #define FERMATA_PRELOAD_MPI_IMMEDIATE_CALLS_HPP
 
-#include "begun.hpp"
-#include "watch.hpp"
+#include "blocking_calls.hpp"
+#include "persistent.hpp"
 
 namespace fermata::preload {
 
-template <class Library>
-int begin_collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, MPI_Request* out, Library&& library) {
-  State* const s = find(comm);
-  if (s != nullptr && s->serves(kind) && out != nullptr) {
-    Begun* const b = new_begun();
-    if (b == nullptr) return MPI_ERR_NO_MEM;
-    if (b->operation.prepare(*s, arguments)) {
-      const Watched observed(s, kind, site, nullptr);
-      return begin(b, *s, out);
-    }
-    drop(b);
-  }
-  return leave(s, kind, site, library);
+// What a call is to make: a request that is begun, or a persistent one.
+struct Target {
+  MPI_Request* request;
+  const void* site;
+  bool persistent = false;
+};
+
+// The library's function with what its blocking one does not have: the request, and of persistent ones information.
+template <class Function, class... Last>
+auto with(Function function, Last... last) {
+  return [=](auto... arguments) { return function(arguments..., last...); };
 }
 
 template <class Library>
-int begin_barrier(MPI_Comm comm, const void* site, MPI_Request* out, Library&& library) {
+int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
+  if (!target.persistent) return leave(s, kind, target.site, library);
+  return by_library(s, kind, target.site, library);
+}
+
+// *left: the library is to do it.
+inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, bool* left) {
+  if (target.persistent) return make_persistent(b, s, kind, target.request, left);
+  *left = false;
+  const Watched observed(&s, kind, target.site, nullptr);
+  return begin(b, s, target.request);
+}
+
+template <class Library>
+int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
   State* const s = find(comm);
-  Begun* const b = s != nullptr && s->serves(kBarrier) && out != nullptr ? new_begun() : nullptr;
-  if (b == nullptr) return leave(s, kBarrier, site, library);
-  const Watched observed(s, kBarrier, site, nullptr);
-  b->is_barrier = true;
-  return begin(b, *s, out);
+  if (s != nullptr && s->serves(kind) && target.request != nullptr) {
+    Begun* const b = new_begun();
+    if (b == nullptr) return MPI_ERR_NO_MEM;
+    bool left = !b->operation.prepare(*s, arguments);
+    if (left) drop(b);
+    const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, &left);
+    if (!left) return rc;
+  }
+  return leave_request(s, kind, target, library);
+}
+
+template <class Library>
+int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
+  State* const s = find(comm);
+  bool left = s == nullptr || !s->serves(kBarrier) || target.request == nullptr;
+  if (!left) {
+    Begun* const b = new_begun();
+    if (b == nullptr) return MPI_ERR_NO_MEM;
+    b->is_barrier = true;
+    if (target.persistent) b->operation.prepare_barrier();
+    const int rc = begin_or_prepare(b, *s, kBarrier, target, &left);
+    if (!left) return rc;
+  }
+  return leave_request(s, kBarrier, target, [=] { return library(comm); });
 }
 
 // All ranks know all counts: the same ones everywhere, or different ones everywhere.
@@ -41,127 +72,124 @@ bool all_same(const State& s, const Count* counts) {
 }
 
 template <class Count, class Library>
-int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
-  return begin_collective(comm, kBcast, site, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root}, request,
-                          [=] { return library(data, count, type, root, comm, request); });
+int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kBcast, target, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+                          [=] { return library(data, count, type, root, comm); });
 }
 
 template <class Count, class Library>
-int iallreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request, const void* site,
-               Library library) {
-  return begin_collective(comm, kAllreduce, site, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0}, request,
-                          [=] { return library(in, out, count, type, op, comm, request); });
+int iallreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kAllreduce, target, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
+                          [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int ireduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request,
-            const void* site, Library library) {
-  return begin_collective(comm, kReduce, site, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root}, request,
-                          [=] { return library(in, out, count, type, op, root, comm, request); });
-}
-
-template <class Count, class Library>
-int iscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request, const void* site,
-          Library library) {
-  return begin_collective(comm, kScan, site, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0}, request,
-                          [=] { return library(in, out, count, type, op, comm, request); });
-}
-
-template <class Count, class Library>
-int iexscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request, const void* site,
+int ireduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, const Target& target,
             Library library) {
-  return begin_collective(comm, kExscan, site, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0}, request,
-                          [=] { return library(in, out, count, type, op, comm, request); });
+  return begin_collective(comm, kReduce, target, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
+                          [=] { return library(in, out, count, type, op, root, comm); });
 }
 
 template <class Count, class Library>
-int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request,
-                          const void* site, Library library) {
-  return begin_collective(comm, kReduceScatter, site, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0}, request,
-                          [=] { return library(in, out, count, type, op, comm, request); });
+int iscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kScan, target, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
+                          [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request,
-                    const void* site, Library library) {
+int iexscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kExscan, target, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
+                          [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target,
+                          Library library) {
+  return begin_collective(comm, kReduceScatter, target, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
+                          [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target,
+                    Library library) {
   State* const s = find(comm);
-  const auto by_library = [=] { return library(in, out, counts, type, op, comm, request); };
+  const auto by_library = [=] { return library(in, out, counts, type, op, comm); };
   if (s == nullptr || !s->serves(kReduceScatter) || counts == nullptr || !all_same(*s, counts))
-    return leave(s, kReduceScatter, site, by_library);
+    return leave_request(s, kReduceScatter, target, by_library);
   const Arguments arguments{FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0};
-  return begin_collective(comm, kReduceScatter, site, arguments, request, by_library);
+  return begin_collective(comm, kReduceScatter, target, arguments, by_library);
 }
 
 template <class Count, class Library>
 int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
-            MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
-  return begin_collective(comm, kGather, site, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
-                          request, [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
+            MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kGather, target,
+                          {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                          [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
 int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
-             MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
-  return begin_collective(comm, kScatter, site,
-                          {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root}, request,
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm, request); });
+             MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(comm, kScatter, target,
+                          {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                          [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
 int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
-               MPI_Request* request, const void* site, Library library) {
-  return begin_collective(comm, kAllgather, site, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}}, request,
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm, request); });
+               const Target& target, Library library) {
+  return begin_collective(comm, kAllgather, target, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 template <class Count, class Library>
 int ialltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
-              MPI_Request* request, const void* site, Library library) {
-  return begin_collective(comm, kAlltoall, site, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}}, request,
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm, request); });
+              const Target& target, Library library) {
+  return begin_collective(comm, kAlltoall, target, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
+                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 template <class Count, class Displacement, class Library>
 int igatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
-             MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
+             MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(
-      comm, kGather, site,
+      comm, kGather, target,
       {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, root, true},
-      request, [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, root, comm, request); });
+      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
 }
 
 template <class Count, class Displacement, class Library>
 int iscatterv(const void* in, const Count* counts, const Displacement* displacements, MPI_Datatype in_type, void* out, Count out_count,
-              MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
+              MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(
-      comm, kScatter, site,
+      comm, kScatter, target,
       {FERMATA_DO_SCATTER, {in, 0, in_type, numbers(counts), numbers(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
-      request, [=] { return library(in, counts, displacements, in_type, out, out_count, out_type, root, comm, request); });
+      [=] { return library(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Displacement, class Library>
 int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
-                MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request, const void* site, Library library) {
+                MPI_Datatype out_type, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(
-      comm, kAllgather, site,
+      comm, kAllgather, target,
       {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, 0, true},
-      request, [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm, request); });
+      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
 }
 
 template <class Count, class Displacement, class Library>
 int ialltoallv(const void* in, const Count* in_counts, const Displacement* in_displacements, MPI_Datatype in_type, void* out,
-               const Count* out_counts, const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request,
-               const void* site, Library library) {
+               const Count* out_counts, const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm, const Target& target,
+               Library library) {
   return begin_collective(
-      comm, kAlltoall, site,
+      comm, kAlltoall, target,
       {FERMATA_DO_ALLTOALL,
        {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
        {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
        MPI_OP_NULL,
        0,
        true},
-      request,
-      [=] { return library(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request); });
+      [=] { return library(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm); });
 }
 
 }  // namespace fermata::preload

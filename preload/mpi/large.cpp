@@ -80,75 +80,78 @@ int MPI_Alltoallv_c(const void* in, const MPI_Count* in_counts, const MPI_Aint* 
 }
 
 int MPI_Ibcast_c(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
-  return ibcast(data, count, type, root, comm, request, FERMATA_SITE, real.Ibcast_c);
+  return ibcast(data, count, type, root, comm, {request, FERMATA_SITE}, with(real.Ibcast_c, request));
 }
 
 int MPI_Iallreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return iallreduce(in, out, count, type, op, comm, request, FERMATA_SITE, real.Iallreduce_c);
+  return iallreduce(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iallreduce_c, request));
 }
 
 int MPI_Ireduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  return ireduce(in, out, count, type, op, root, comm, request, FERMATA_SITE, real.Ireduce_c);
+  return ireduce(in, out, count, type, op, root, comm, {request, FERMATA_SITE}, with(real.Ireduce_c, request));
 }
 
 int MPI_Iscan_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return iscan(in, out, count, type, op, comm, request, FERMATA_SITE, real.Iscan_c);
+  return iscan(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iscan_c, request));
 }
 
 int MPI_Iexscan_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return iexscan(in, out, count, type, op, comm, request, FERMATA_SITE, real.Iexscan_c);
+  return iexscan(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Iexscan_c, request));
 }
 
 int MPI_Ireduce_scatter_block_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                                 MPI_Request* request) {
-  return ireduce_scatter_block(in, out, count, type, op, comm, request, FERMATA_SITE, real.Ireduce_scatter_block_c);
+  return ireduce_scatter_block(in, out, count, type, op, comm, {request, FERMATA_SITE}, with(real.Ireduce_scatter_block_c, request));
 }
 
 int MPI_Ireduce_scatter_c(const void* in, void* out, const MPI_Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                           MPI_Request* request) {
-  return ireduce_scatter(in, out, counts, type, op, comm, request, FERMATA_SITE, real.Ireduce_scatter_c);
+  return ireduce_scatter(in, out, counts, type, op, comm, {request, FERMATA_SITE}, with(real.Ireduce_scatter_c, request));
 }
 
 int MPI_Igather_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count, MPI_Datatype out_type, int root,
                   MPI_Comm comm, MPI_Request* request) {
-  return igather(in, in_count, in_type, out, out_count, out_type, root, comm, request, FERMATA_SITE, real.Igather_c);
+  return igather(in, in_count, in_type, out, out_count, out_type, root, comm, {request, FERMATA_SITE}, with(real.Igather_c, request));
 }
 
 int MPI_Iscatter_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count, MPI_Datatype out_type,
                    int root, MPI_Comm comm, MPI_Request* request) {
-  return iscatter(in, in_count, in_type, out, out_count, out_type, root, comm, request, FERMATA_SITE, real.Iscatter_c);
+  return iscatter(in, in_count, in_type, out, out_count, out_type, root, comm, {request, FERMATA_SITE}, with(real.Iscatter_c, request));
 }
 
 int MPI_Iallgather_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count, MPI_Datatype out_type,
                      MPI_Comm comm, MPI_Request* request) {
-  return iallgather(in, in_count, in_type, out, out_count, out_type, comm, request, FERMATA_SITE, real.Iallgather_c);
+  return iallgather(in, in_count, in_type, out, out_count, out_type, comm, {request, FERMATA_SITE}, with(real.Iallgather_c, request));
 }
 
 int MPI_Ialltoall_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, MPI_Count out_count, MPI_Datatype out_type,
                     MPI_Comm comm, MPI_Request* request) {
-  return ialltoall(in, in_count, in_type, out, out_count, out_type, comm, request, FERMATA_SITE, real.Ialltoall_c);
+  return ialltoall(in, in_count, in_type, out, out_count, out_type, comm, {request, FERMATA_SITE}, with(real.Ialltoall_c, request));
 }
 
 int MPI_Igatherv_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
                    const MPI_Aint* displacements, MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
-  return igatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, request, FERMATA_SITE, real.Igatherv_c);
+  return igatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, {request, FERMATA_SITE},
+                  with(real.Igatherv_c, request));
 }
 
 int MPI_Iscatterv_c(const void* in, const MPI_Count* counts, const MPI_Aint* displacements, MPI_Datatype in_type, void* out,
                     MPI_Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm, MPI_Request* request) {
-  return iscatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, request, FERMATA_SITE, real.Iscatterv_c);
+  return iscatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, {request, FERMATA_SITE},
+                   with(real.Iscatterv_c, request));
 }
 
 int MPI_Iallgatherv_c(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, const MPI_Count* counts,
                       const MPI_Aint* displacements, MPI_Datatype out_type, MPI_Comm comm, MPI_Request* request) {
-  return iallgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, request, FERMATA_SITE, real.Iallgatherv_c);
+  return iallgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, {request, FERMATA_SITE},
+                     with(real.Iallgatherv_c, request));
 }
 
 int MPI_Ialltoallv_c(const void* in, const MPI_Count* in_counts, const MPI_Aint* in_displacements, MPI_Datatype in_type, void* out,
                      const MPI_Count* out_counts, const MPI_Aint* out_displacements, MPI_Datatype out_type, MPI_Comm comm,
                      MPI_Request* request) {
-  return ialltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request, FERMATA_SITE,
-                    real.Ialltoallv_c);
+  return ialltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, {request, FERMATA_SITE},
+                    with(real.Ialltoallv_c, request));
 }
 
 }  // extern "C"

@@ -13,7 +13,10 @@
   extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(PMPI_##name) PMPI_##name;
 
 #if defined(MPICH) && MPI_VERSION >= 4
-#define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c, and persistent collectives
+#define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c
+#endif
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define FERMATA_MPI_PERSISTENT 1  // persistent collectives
 #endif
 
 #endif

@@ -49,14 +49,39 @@ char* Operation::take(std::size_t bytes) {
 void Operation::release() {
   for (int i = 0; i < taken_count_; ++i) free(taken_[i]);
   taken_count_ = 0;
-  for (MPI_Datatype& type : kept_)
-    if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
+  while (kept_count_ != 0) PMPI_Type_free(&kept_[--kept_count_]);
 }
 
-void Operation::keep_types() {
-  if (blocks_ != 0 && predefined(to_.type) == nullptr && PMPI_Type_dup(to_.type, &kept_[0]) == MPI_SUCCESS) to_.type = kept_[0];
-  const bool by_user = op_.fold != nullptr && predefined(reduction_.datatype) == nullptr;
-  if (by_user && PMPI_Type_dup(reduction_.datatype, &kept_[1]) == MPI_SUCCESS) reduction_.datatype = kept_[1];
+void Operation::keep(MPI_Datatype& type) {
+  if (predefined(type) != nullptr || PMPI_Type_dup(type, &kept_[kept_count_]) != MPI_SUCCESS) return;
+  type = kept_[kept_count_++];
+}
+
+void Operation::keep_types(bool loads) {
+  if (blocks_ != 0) keep(to_.type);
+  if (op_.fold != nullptr) keep(reduction_.datatype);
+  for (int i = 0; loads && i < load_count_; ++i) keep(loads_[i]->from.type);
+}
+
+int Operation::pack_inputs() {
+  error_ = 0;
+  for (int i = 0; i < load_count_; ++i) {
+    const Load& l = *loads_[i];
+    const auto* const at = static_cast<const char*>(l.from.at);
+    if (l.places == nullptr) check(pack(at, l.from.count, l.from.type, l.layout, l.to));
+    for (int b = l.first; b < l.last; ++b)
+      check(pack(at + l.from.displacements[b] * l.layout.extent, l.from.counts[b], l.from.type, l.layout, l.to + l.places[b]));
+  }
+  return error_;
+}
+
+void Operation::prepare_barrier() {
+  op_.collective = FERMATA_DO_ALLREDUCE;
+  op_.in = FERMATA_IN_PLACE;
+  op_.out = &nothing_;
+  op_.count = 1;
+  op_.type = FERMATA_UINT8;
+  op_.op = FERMATA_MAX;
 }
 
 // A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
@@ -93,9 +118,7 @@ bool Operation::set_irregular_in(const Side& side, const Layout& layout, int blo
   if (!together) return side.at != nullptr || bytes == 0;
   char* const packed = take(bytes);
   op_.in = packed;
-  for (int i = 0; i < blocks; ++i)
-    check(pack(static_cast<const char*>(side.at) + side.displacements[i] * layout.extent, side.counts[i], side.type, layout,
-               packed + b.displacements[i]));
+  add({side, layout, packed, b.displacements, 0, blocks});
   return true;
 }
 
@@ -113,7 +136,7 @@ bool Operation::set_in(const Side& side, int blocks, bool copy) {
   if (layout.dense && !copy) return side.at != nullptr || side.count == 0 || layout.size == 0;
   char* const packed = take(static_cast<std::size_t>(side.count * blocks) * layout.size);
   op_.in = packed;
-  check(pack(side.at, side.count * blocks, side.type, layout, packed));
+  add({{side.at, side.count * blocks, side.type}, layout, packed});
   return true;
 }
 
@@ -128,10 +151,8 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   packed_ = take(bytes);
   op_.out = packed_;
   blocks_ = blocks;
-  for (int i = 0; i < blocks; ++i)
-    if (own == kAll || own == i)
-      check(pack(static_cast<const char*>(side.at) + side.displacements[i] * layout.extent, side.counts[i], side.type, layout,
-                 packed_ + b.displacements[i]));
+  if (own == kAll) add({side, layout, packed_, b.displacements, 0, blocks});
+  if (own >= 0) add({side, layout, packed_, b.displacements, own, own + 1});
   return true;
 }
 
@@ -151,10 +172,11 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
   packed_ = take(each * static_cast<std::size_t>(blocks));
   op_.out = packed_;
   blocks_ = blocks;
-  if (own == kAll) check(pack(side.at, side.count * blocks, side.type, layout_, packed_));
+  if (own == kAll) add({{side.at, side.count * blocks, side.type}, layout_, packed_});
   if (own >= 0)
-    check(pack(static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type, layout_,
-               packed_ + each * static_cast<std::size_t>(own)));
+    add({{static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type},
+         layout_,
+         packed_ + each * static_cast<std::size_t>(own)});
   return true;
 }
 

@@ -3,6 +3,10 @@
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 
 #include <fermata/fermata.h>
+#include <string.h>
+
+#include <cstdint>
+#include <new>
 
 #include "communicator.hpp"
 #include "reduction.hpp"
@@ -10,16 +14,25 @@
 
 namespace fermata::preload {
 
-// Counts or displacements as MPI has them, of either width. (MPI_Count and MPI_Aint are the same on 64-bit machines.)
+// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be the same type.
 struct Numbers {
   const int* narrow = nullptr;
-  const MPI_Count* wide = nullptr;
+  const void* wide = nullptr;
   bool given() const { return narrow != nullptr || wide != nullptr; }
-  MPI_Count operator[](int i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
+  MPI_Count operator[](int i) const {
+    if (narrow != nullptr) return narrow[i];
+    std::int64_t number;
+    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
+    return number;
+  }
 };
 
 inline Numbers numbers(const int* given) { return {given, nullptr}; }
-inline Numbers numbers(const MPI_Count* given) { return {nullptr, given}; }
+template <class Wide>
+Numbers numbers(const Wide* given) {
+  static_assert(sizeof(Wide) == sizeof(std::int64_t));
+  return {nullptr, given};
+}
 
 // `count` elements, or blocks by `counts` and `displacements`.
 struct Side {
@@ -48,14 +61,15 @@ class Operation {
 
   // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from mistakes.
   bool prepare(const State& state, const Arguments& arguments);
-  // What went wrong after prepare() had decided: MPI's error; 0: nothing.
-  int error() const { return error_; }
+  void prepare_barrier();  // as a request; on lines it needs no operation
+  // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
+  int pack_inputs();
   const fermata_operation& get() const { return op_; }
   int execute(State& state) const;  // and wait
   // fermata_arrive_with() can do it: as all ranks know.
   bool rides() const;
-  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free.
-  void keep_types();
+  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: they are packed again.
+  void keep_types(bool loads);
   // Unpacks what came. MPI's error.
   int finish();
 
@@ -64,6 +78,14 @@ class Operation {
     std::size_t* counts;
     std::size_t* displacements;
   };
+  // Packed to `to`: from.count elements, or blocks [first, last) of `from` to where `places` says.
+  struct Load {
+    Side from;
+    Layout layout;
+    char* to;
+    const std::size_t* places = nullptr;
+    int first = 0, last = 0;
+  };
   bool prepare_data(const State& state, const Arguments& a);
   bool prepare_reduction(const State& state, const Arguments& a);
   bool set_in(const Side& side, int blocks, bool copy);
@@ -71,6 +93,8 @@ class Operation {
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
   bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
   Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest);
+  void add(const Load& load) { loads_[load_count_++] = new (take(sizeof(Load))) Load(load); }
+  void keep(MPI_Datatype& type);
   char* take(std::size_t bytes);
   void release();
   void check(int rc) {
@@ -85,8 +109,12 @@ class Operation {
   Layout layout_ = {};
   char* packed_ = nullptr;
   int blocks_ = 0;
-  MPI_Datatype kept_[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  Load* loads_[2];  // of one side each
+  int load_count_ = 0;
+  MPI_Datatype kept_[4];
+  int kept_count_ = 0;
   int error_ = 0;
+  unsigned char nothing_ = 0;
   void* taken_[6];
   int taken_count_ = 0;
   std::size_t sizes_[4 * kInline];

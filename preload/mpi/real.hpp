@@ -26,6 +26,7 @@
   X(Waitall)                                                                                                                        \
   X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) \
       X(Probe) X(Mprobe) X(Iprobe) X(Improbe) X(Sendrecv) X(Sendrecv_replace)
+#define FERMATA_MPI_STARTS(X) X(Start) X(Startall) X(Request_free) X(Cancel)
 #define FERMATA_MPI_OTHERS(X)                                                                                                             \
   X(Alltoallw)                                                                                                                            \
   X(Neighbor_allgather)                                                                                                                   \
@@ -45,14 +46,32 @@
       X(Alltoall_c) X(Gatherv_c) X(Scatterv_c) X(Allgatherv_c) X(Alltoallv_c) X(Ibcast_c) X(Iallreduce_c) X(Ireduce_c) X(Iscan_c)        \
           X(Iexscan_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c) X(Igather_c) X(Iscatter_c) X(Iallgather_c) X(Ialltoall_c)         \
               X(Igatherv_c) X(Iscatterv_c) X(Iallgatherv_c) X(Ialltoallv_c)
+#define FERMATA_MPI_LARGE_PERSISTENT(X)                                                                                                 \
+  X(Bcast_init_c)                                                                                                                       \
+  X(Allreduce_init_c) X(Reduce_init_c) X(Scan_init_c) X(Exscan_init_c) X(Reduce_scatter_block_init_c) X(Reduce_scatter_init_c)          \
+      X(Gather_init_c) X(Scatter_init_c) X(Allgather_init_c) X(Alltoall_init_c) X(Gatherv_init_c) X(Scatterv_init_c) X(Allgatherv_init_c) \
+          X(Alltoallv_init_c)
 #else
 #define FERMATA_MPI_LARGE_COLLECTIVES(X)
+#define FERMATA_MPI_LARGE_PERSISTENT(X)
+#endif
+
+#ifdef FERMATA_MPI_PERSISTENT
+#define FERMATA_MPI_PERSISTENT_COLLECTIVES(X)                                                                                            \
+  X(Barrier_init)                                                                                                                        \
+  X(Bcast_init)                                                                                                                          \
+  X(Reduce_init) X(Allreduce_init) X(Gather_init) X(Gatherv_init) X(Scatter_init) X(Scatterv_init) X(Allgather_init) X(Allgatherv_init)  \
+      X(Alltoall_init) X(Alltoallv_init) X(Reduce_scatter_init) X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init)                 \
+          FERMATA_MPI_LARGE_PERSISTENT(X)
+#else
+#define FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 #endif
 
 #define FERMATA_MPI_ALL(X)   \
   FERMATA_MPI_COLLECTIVES(X) \
   FERMATA_MPI_IMMEDIATE(X)   \
-  FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_WAITS(X) FERMATA_MPI_OTHERS(X) FERMATA_MPI_LARGE_COLLECTIVES(X)
+  FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_WAITS(X) FERMATA_MPI_STARTS(X) FERMATA_MPI_OTHERS(X) \
+  FERMATA_MPI_LARGE_COLLECTIVES(X) FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 
 namespace fermata::preload {
 

@@ -1,7 +1,7 @@
 // Everything that waits in the library for a message or a request: while collectives of ours are outstanding, both are polled.
 #include <stdlib.h>
 
-#include "begun.hpp"
+#include "persistent.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
@@ -36,6 +36,28 @@ bool wait_for_own(int count, MPI_Request* requests) {
   return true;
 }
 
+// One behind the other: a look at all of them each time would take long where there are many (and MPICH 4.0 fails at it where one is a
+// persistent collective of its own).
+int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  int all = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* const status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
+    Begun* const persistent = persistent_in(&requests[i]);
+    const int rc = persistent != nullptr ? wait_persistent(persistent, status)
+                                         : poll([&](int* flag) { return real.Test(&requests[i], flag, status); });
+    if (rc != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = rc;
+  }
+  return all;
+}
+
+bool any_persistent_in(int count, const MPI_Request* requests) {
+  if (!any_persistent()) return false;
+  for (int i = 0; i < count; ++i)
+    if (persistent_of(requests[i]) != nullptr) return true;
+  return false;
+}
+
 }  // namespace
 }  // namespace fermata::preload
 
@@ -46,6 +68,7 @@ FERMATA_MPI_WAITS(FERMATA_INTERCEPT)
 extern "C" {
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  if (Begun* const b = persistent_in(request); b != nullptr) return wait_persistent(b, status);
   if (!any_begun() || request == nullptr || wait_for_one(*request)) {
     const int rc = real.Wait(request, status);
     reap();
@@ -55,20 +78,23 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (requests != nullptr && any_persistent_in(count, requests)) return poll_all(count, requests, statuses);
   if (!any_begun() || requests == nullptr || wait_for_own(count, requests)) {
     const int rc = real.Waitall(count, requests, statuses);
     reap();
     return rc;
   }
-  return poll([=](int* flag) { return real.Testall(count, requests, flag, statuses); });
+  return poll_all(count, requests, statuses);
 }
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  show_to_library(count, requests);
   if (!any_begun()) return real.Waitany(count, requests, index, status);
   return poll([=](int* flag) { return real.Testany(count, requests, index, flag, status); });
 }
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  show_to_library(count, requests);
   if (!any_begun()) return real.Waitsome(count, requests, done, indices, statuses);
   return poll([=](int* flag) {
     const int rc = real.Testsome(count, requests, done, indices, statuses);
@@ -78,26 +104,31 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (Begun* const b = persistent_in(request); b != nullptr) return test_persistent(b, flag, status);
   progress_once();
   return real.Test(request, flag, status);
 }
 
 int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  show_to_library(count, requests);
   progress_once();
   return real.Testall(count, requests, flag, statuses);
 }
 
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  show_to_library(count, requests);
   progress_once();
   return real.Testany(count, requests, index, flag, status);
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  show_to_library(count, requests);
   progress_once();
   return real.Testsome(count, requests, done, indices, statuses);
 }
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  show_to_library(1, &request);
   progress_once();
   return real.Request_get_status(request, flag, status);
 }

@@ -45,6 +45,8 @@ const Preload kPreloads[] = {
     {"openmp", {"GOMP_parallel", "GOMP_barrier", "__kmpc_barrier", "__kmpc_fork_call"}},
     {"mpi-openmpi", {}},  // by the library that is linked or the launcher: see run_mpi.hpp
     {"mpi-mpich", {}},
+    {"mpi-openmpi5", {}},
+    {"mpi-mpich5", {}},
 };
 
 // Beside the tool: in the build tree, or installed.
@@ -73,7 +75,8 @@ Choice choose(const Arguments& a) {
     const auto program = elf_symbols(objects->front());
     if (!program || !program->dynamic) return {{}, objects->front() + " is not dynamically linked: preloads cannot reach it"};
     if (!mpi.preload.empty()) {
-      wanted.push_back(mpi.preload);
+      const bool there = mpi.preload.back() != '5' || !library_of(mpi.preload).empty();
+      wanted.push_back(there ? mpi.preload : mpi.preload.substr(0, mpi.preload.size() - 1));
       choice.why = mpi.why;
     }
     for (const Preload& p : kPreloads) {
@@ -102,7 +105,8 @@ Choice choose(const Arguments& a) {
   for (const std::string& name : wanted) {
     const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
     if (!known)
-      throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi and mpi-mpich, not '" + name + "'");
+      throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 and mpi-mpich5, "
+                         "not '" + name + "'");
     const std::string library = library_of(name);
     if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
     else choice.libraries.push_back(library);
@@ -324,7 +328,8 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
   command
       ->add_option("--preload", a->preloads,
-                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich")
+                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5, "
+                   "mpi-mpich5")
       ->capture_default_str();
   command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
   command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");

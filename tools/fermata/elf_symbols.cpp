@@ -108,9 +108,9 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
     const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
     for (int i = 0; i < symbols; ++i) {
       GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr || symbol.st_shndx != SHN_UNDEF) continue;
+      if (gelf_getsym(data, i, &symbol) == nullptr) continue;
       const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
-      if (name != nullptr && *name != '\0') out.imported.insert(name);
+      if (name != nullptr && *name != '\0') (symbol.st_shndx == SHN_UNDEF ? out.imported : out.exported).insert(name);
     }
   }
   return out;

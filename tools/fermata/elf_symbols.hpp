@@ -1,4 +1,4 @@
-// What a program or library takes from others (its undefined dynamic symbols), and the names of its own functions, by libelf.
+// What a program or library takes from others and has for them (its dynamic symbols), and the names of its own functions, by libelf.
 #ifndef FERMATA_TOOLS_ELF_SYMBOLS_HPP
 #define FERMATA_TOOLS_ELF_SYMBOLS_HPP
 
@@ -14,6 +14,7 @@ namespace fermata::tool {
 struct ElfSymbols {
   bool dynamic = false;            // it has an interpreter or dynamic section: preloads can reach it
   std::set<std::string> imported;  // undefined dynamic symbols, without versions
+  std::set<std::string> exported;  // the other ones
 };
 
 // Errors: kNotFound (cannot be opened), kParse (no ELF file, or a broken one).

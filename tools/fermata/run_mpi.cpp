@@ -33,6 +33,15 @@ std::string library_of(const std::string& program) {
   return "";
 }
 
+// Newer releases have a preload of their own, if they were there when Fermata was built; the older one's serves them, too, but for the
+// functions that it does not know.
+std::string preload_for(const std::string& library) {
+  const std::string family = family_of(library);
+  const auto symbols = elf_symbols(library);
+  const char* const recent = family == "mpi-openmpi" ? "MPI_Barrier_init" : "MPI_Abi_get_version";
+  return symbols && symbols->exported.contains(recent) ? family + "5" : family;
+}
+
 bool is_launcher(const std::string& program) {
   const std::string name = name_of(program);
   return begins_with(name, "mpirun") || begins_with(name, "mpiexec") || name == "orterun" || name == "prterun" || name == "srun";
@@ -56,7 +65,7 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
   const bool launched = is_launcher(command[0]);
   for (std::size_t i = launched ? 1 : 0; i < (launched ? command.size() : 1); ++i) {
     const std::string library = library_of(command[i]);
-    if (!library.empty()) return {command[i], family_of(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
+    if (!library.empty()) return {command[i], preload_for(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
   }
   const std::string started = launched_by();
   const std::string family = launched ? family_of_launcher(command[0]) : started.empty() ? "" : "mpi-" + started;

@@ -9,7 +9,7 @@ namespace fermata::tool {
 
 struct MpiChoice {
   std::string program;  // the one that barriers and collectives are looked for in: behind a launcher the first that uses MPI
-  std::string preload;  // mpi-openmpi, mpi-mpich; empty: no MPI
+  std::string preload;  // mpi-openmpi, mpi-mpich, mpi-openmpi5, mpi-mpich5; empty: no MPI
   std::string why;
 };
 

@@ -1,6 +1,6 @@
 /* Everything that moves data, also with types that differ from rank to rank and describe the same numbers: ints, pairs of them, every
  * second one of an array, and some in another order than they lie. Each int says whose it is and for whom. "begun" as an argument: by the
- * non-blocking functions. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
+ * non-blocking functions; "persistent": by those. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
 #include <stdint.h>
 
 #include "calls.h"
@@ -198,6 +198,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "begun") == 0) begun = 1;
+    if (strcmp(argv[i], "persistent") == 0) persistent = 1;
     if (strcmp(argv[i], "alike") == 0) alike = 1;
   }
   in = malloc(kMost * sizeof *in);

@@ -1,10 +1,12 @@
-/* One test for all forms of a collective: blocking or begun, with counts as int or (WIDE) as MPI_Count. */
+/* One test for all forms of a collective: blocking, begun or persistent (where the library has these: PERSISTENT), with counts as int or
+ * (WIDE) as MPI_Count. */
 #ifndef FERMATA_TEST_CALLS_H
 #define FERMATA_TEST_CALLS_H
 
 #include "check.h"
 
-static int begun; /* call the non-blocking function, and wait */
+static int begun;      /* call the non-blocking function, and wait */
+static int persistent; /* the persistent one, start it and wait */
 #ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
 typedef MPI_Count number;
 typedef MPI_Aint place;
@@ -14,15 +16,25 @@ typedef int number;
 typedef int place;
 #define NAME(name) name
 #endif
-#define DO(Name, name, ...)                      \
-  do {                                           \
-    if (begun) {                                 \
-      MPI_Request request;                       \
-      NAME(MPI_I##name)(__VA_ARGS__, &request);  \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);     \
-    } else {                                     \
-      NAME(MPI_##Name)(__VA_ARGS__);             \
-    }                                            \
+#ifdef PERSISTENT
+#define INIT(Name, ...) NAME(MPI_##Name##_init)(__VA_ARGS__, MPI_INFO_NULL, &request)
+#else
+#define INIT(Name, ...) MPI_Abort(MPI_COMM_WORLD, 2)
+#endif
+#define DO(Name, name, ...)                     \
+  do {                                          \
+    MPI_Request request;                        \
+    if (persistent) {                           \
+      INIT(Name, __VA_ARGS__);                  \
+      MPI_Start(&request);                      \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);    \
+      MPI_Request_free(&request);               \
+    } else if (begun) {                         \
+      NAME(MPI_I##name)(__VA_ARGS__, &request); \
+      MPI_Wait(&request, MPI_STATUS_IGNORE);    \
+    } else {                                    \
+      NAME(MPI_##Name)(__VA_ARGS__);            \
+    }                                           \
   } while (0)
 
 #endif

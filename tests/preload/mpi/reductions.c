@@ -1,5 +1,6 @@
 /* Every reduction x predefined type x operator that is defined for it x in place or not, and users' operators, against a serial fold in
- * rank order. The values make every order of folding give the same bits. "begun" as an argument: by the non-blocking functions. */
+ * rank order. The values make every order of folding give the same bits. "begun" as an argument: by the non-blocking functions;
+ * "persistent": by those. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -195,6 +196,7 @@ static void reduce_all(const struct type* t, MPI_Op op, const char* name, int co
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   begun = argc > 1 && strcmp(argv[1], "begun") == 0;
+  persistent = argc > 1 && strcmp(argv[1], "persistent") == 0;
   const int counts[] = {1, 5, 700, 9000};
   list_all();
   list_op("sum", MPI_SUM, F(kInteger) | F(kFloating) | F(kComplex));

@@ -13,7 +13,16 @@ static int values[kThreads], sums[kThreads];
 static void* work(void* argument) {
   const int t = (int)(long)argument;
   MPI_Comm comm = comms[t], made;
+#ifdef PERSISTENT /* the library has persistent collectives */
+  int each = 0, all = 0;
+  MPI_Request again;
+  MPI_Allreduce_init(&each, &all, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &again);
+#endif
   for (int i = 0; i < kRounds; ++i) {
+#ifdef PERSISTENT
+    each = rank + i;
+    MPI_Start(&again);
+#endif
     int sum = 0, word = rank == i % size ? 100 * t + i : -1, in[3000], out[3000];
     MPI_Request r[2];
     MPI_Allreduce(&(int){rank + t}, &sum, 1, MPI_INT, MPI_SUM, comm);
@@ -26,12 +35,19 @@ static void* work(void* argument) {
     wrong[t] += word != 100 * t + i || out[7] != size - 1 + 7 + t || out[2999] != size - 1 + 2999 + t;
     MPI_Sendrecv(&t, 1, MPI_INT, (rank + 1) % size, t, &word, 1, MPI_INT, (rank + size - 1) % size, t, comm, MPI_STATUS_IGNORE);
     wrong[t] += word != t;
+#ifdef PERSISTENT
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+    wrong[t] += all != size * (size - 1) / 2 + size * i;
+#endif
     if (i % 20 == 7) {
       MPI_Comm_dup(comm, &made);
       MPI_Barrier(made);
       MPI_Comm_free(&made);
     }
   }
+#ifdef PERSISTENT
+  MPI_Request_free(&again);
+#endif
   values[t] = rank + 1;
   MPI_Iallreduce(&values[t], &sums[t], 1, MPI_INT, MPI_SUM, comm, &begun[t]);
   return NULL;

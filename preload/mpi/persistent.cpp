@@ -1,0 +1,220 @@
+#include "persistent.hpp"
+
+#include "pool.hpp"
+#include "real.hpp"
+#include "watch.hpp"
+
+namespace fermata::preload {
+
+std::atomic<int> persistents{0};
+
+namespace {
+
+Begun* chains[kChains];  // by their handles; under requests_lock
+int last_tag = 0;        // likewise
+
+void take_out(Begun* b) {
+  const Locked locked;
+  Begun** at = &chains[chain_number(b->handle)];
+  while (*at != b) at = &(*at)->next_persistent;
+  *at = b->next_persistent;
+  persistents.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: as any_persistent()
+}
+
+int own_rank() {
+  int rank = 0;
+  PMPI_Comm_rank(private_comm, &rank);
+  return rank;
+}
+
+// A tag that no other has, but after 32767 others (the least that MPI allows): one of those is most likely gone.
+int make_token(Begun* b) {
+  constexpr int kLeastLargestTag = 32767;
+  int* largest = nullptr;
+  int there = 0;
+  PMPI_Comm_get_attr(private_comm, MPI_TAG_UB, &largest, &there);
+  {
+    const Locked locked;
+    last_tag = last_tag < (there != 0 ? *largest : kLeastLargestTag) ? last_tag + 1 : 1;
+    b->tag = last_tag;
+  }
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, own_rank(), b->tag, private_comm, &b->handle);
+}
+
+int error_of(State& s, int rc) {
+  // order: relaxed: this call's own communicator
+  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
+  return rc;
+}
+
+// The request has its state, and is not active.
+void dispose(Begun* b) {
+  State& s = *b->state;
+  {
+    const Owned owned(s);
+    fermata_request_free(b->request);
+  }
+  release(s);
+  drop(b);
+}
+
+// One byte is too long for the receive: whoever completes the request gets an error.
+void send(const Begun& b) {
+  const char failure = 0;
+  PMPI_Send(&failure, b.error != MPI_SUCCESS ? 1 : 0, MPI_BYTE, own_rank(), b.tag, private_comm);
+}
+
+// With the state.
+void show(Begun* b) {
+  b->in_library = real.Start(&b->handle) == MPI_SUCCESS;
+  if (b->over) send(*b);
+}
+
+// The program has completed it: what it learns.
+int completed(Begun* b, MPI_Status* status) {
+  b->started = false;
+  if (status != MPI_STATUS_IGNORE) make_empty(status);
+  return b->error;
+}
+
+int start(Begun* b, MPI_Request* request, const void* site) {
+  State& s = *b->state;
+  const Watched observed(&s, b->kind, site, nullptr);
+  const Owned owned(s);
+  if (b->started && !(b->in_library && b->over)) {
+    if (!b->in_library) show(b);
+    return real.Start(request);  // the library says what is wrong
+  }
+  if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
+  ++s.ours;
+  b->started = true;
+  b->in_library = false;
+  start_again(b);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left) {
+  *left = false;
+  int status = FERMATA_OK, rc = MPI_SUCCESS;
+  {
+    const Entered entered(s);
+    b->state = &s;
+    b->kind = kind;
+    b->persistent = b->over = true;
+    b->operation.keep_types(true);
+    status = prepare_request(b);
+  }
+  if (status != FERMATA_OK) {
+    drop(b);
+    *left = status == FERMATA_ERR_MEMORY;
+    return *left ? MPI_SUCCESS : failed(s, status);
+  }
+  hold(s);
+  rc = make_token(b);
+  if (rc != MPI_SUCCESS) {
+    dispose(b);
+    return error_of(s, rc);
+  }
+  *out = b->handle;
+  const Locked locked;
+  Begun*& chain = chains[chain_number(b->handle)];
+  b->next_persistent = chain;
+  chain = b;
+  persistents.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: as any_persistent()
+  return MPI_SUCCESS;
+}
+
+Begun* persistent_of(MPI_Request handle) {
+  const Locked locked;
+  Begun* b = chains[chain_number(handle)];
+  while (b != nullptr && b->handle != handle) b = b->next_persistent;
+  return b;
+}
+
+void persistent_over(Begun& b) {
+  if (b.status != FERMATA_OK) failed(*b.state, b.status);
+  if (b.in_library) send(b);
+}
+
+int wait_persistent(Begun* b, MPI_Status* status) {
+  if (!several_threads) wait_for(b);
+  if (!several_threads && b->started && !b->in_library) [[likely]]
+    return completed(b, status);
+  return poll([=](int* flag) { return test_persistent(b, flag, status); });
+}
+
+int test_persistent(Begun* b, int* flag, MPI_Status* status) {
+  if (any_begun()) progress();
+  const Owned owned(*b->state);
+  if (b->started && !b->in_library) {
+    *flag = b->over;
+    return b->over ? completed(b, status) : MPI_SUCCESS;
+  }
+  return real.Test(&b->handle, flag, status);
+}
+
+void show_to_library(int count, const MPI_Request* requests) {
+  if (!any_persistent() || requests == nullptr) return;
+  for (int i = 0; i < count; ++i) {
+    Begun* const b = persistent_of(requests[i]);
+    if (b == nullptr) continue;
+    const Owned owned(*b->state);
+    if (b->started && !b->in_library) show(b);
+  }
+}
+
+void free_persistent_ones() {
+  for (Begun*& chain : chains)
+    while (Begun* const b = chain) {
+      take_out(b);
+      PMPI_Request_free(&b->handle);
+      if (b->over) dispose(b);
+    }
+}
+
+}  // namespace fermata::preload
+
+using namespace fermata::preload;
+
+FERMATA_MPI_STARTS(FERMATA_INTERCEPT)
+
+extern "C" {
+
+int MPI_Start(MPI_Request* request) {
+  Begun* const b = persistent_in(request);
+  return b != nullptr ? start(b, request, FERMATA_SITE) : real.Start(request);
+}
+
+int MPI_Startall(int count, MPI_Request* requests) {
+  if (!any_persistent() || requests == nullptr) return real.Startall(count, requests);
+  int rc = MPI_SUCCESS;
+  for (int i = 0; i < count && rc == MPI_SUCCESS; ++i) {
+    Begun* const b = persistent_of(requests[i]);
+    rc = b != nullptr ? start(b, &requests[i], FERMATA_SITE) : real.Start(&requests[i]);
+  }
+  return rc;
+}
+
+int MPI_Request_free(MPI_Request* request) {
+  Begun* const b = persistent_in(request);
+  if (b == nullptr) return real.Request_free(request);
+  take_out(b);
+  const int rc = real.Request_free(request);
+  bool over = false;
+  {
+    const Owned owned(*b->state);
+    over = b->over;
+    b->released = !over;  // freed when it is over
+  }
+  if (over) dispose(b);
+  return rc;
+}
+
+int MPI_Cancel(MPI_Request* request) {
+  // A collective cannot be.
+  return persistent_in(request) != nullptr ? MPI_SUCCESS : real.Cancel(request);
+}
+
+}  // extern "C"
