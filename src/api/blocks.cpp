@@ -141,7 +141,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root));
   c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root));
   if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
-    return fail(Status::kArgument, "%s", kNullHandle);
+    return null_handle();
   c.largest = o.count;
   for (const auto& [used, counts, displacements] : {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
                                                     std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
@@ -156,7 +156,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (!fits(c.largest, members, c.element)) return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
-  if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return fail(Status::kArgument, "%s", kNullHandle);
+  if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return null_handle();
   // Others have no output, or none that they must give.
   const bool scatters = c.kind == Kind::kScatter;
   const bool bare = scatters || (c.kind == Kind::kGather && !root) || (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));

@@ -88,7 +88,7 @@ int reset_chain(fermata_request& request, const void* in, void* out) {
 extern "C" {
 
 int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out) {
-  if (links == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (links == nullptr || out == nullptr) return null_handle();
   if (count == 0) return fail(Status::kArgument, "a chain has at least one link");
   for (size_t i = 0; i < count; ++i) {
     if (const int bad = check_request(links[i]); bad != FERMATA_OK) return bad;

@@ -5,6 +5,7 @@
 using fermata::Op;
 using fermata::Status;
 using fermata::Type;
+using fermata::api::null_handle;
 namespace api = fermata::api;
 
 namespace {
@@ -13,8 +14,6 @@ namespace {
 [[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
   return api::member_status(member, status);
 }
-[[gnu::noinline, gnu::cold]] int null_handle() { return api::fail(Status::kArgument, "%s", api::kNullHandle); }
-
 [[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
 
 [[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {

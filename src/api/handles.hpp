@@ -70,7 +70,7 @@ int fail(const Error& error);
 // The member's own detail, recorded for this thread.
 int member_status(const fermata_member* member, Status status);
 
-inline constexpr const char* kNullHandle = "a required pointer is NULL";
+[[gnu::cold]] int null_handle();  // a required pointer is NULL
 inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
 
 // Runs a function that may throw; what it throws becomes a status.

@@ -127,7 +127,7 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
   if (const int bad = hosts_of_team(config, hosts, request); bad != FERMATA_OK) return bad;
   const std::int32_t last = *std::max_element(request.hosts.begin(), request.hosts.end());
   for (std::int32_t h = 0; names != nullptr && h <= last; ++h) {
-    if (names[h] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+    if (names[h] == nullptr) return null_handle();
     request.names.emplace_back(names[h]);
   }
   if (cpus != nullptr) request.pinned.assign(cpus, cpus + config.members);
@@ -152,24 +152,24 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
 extern "C" {
 
 int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out) {
-  if (config == nullptr || hosts == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (config == nullptr || hosts == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return create(*config, hosts, host, nullptr, 0, out); });
 }
 
 int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names, const int* cpus, void* plans,
                        size_t* length) {
-  if (config == nullptr || hosts == nullptr || length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (config == nullptr || hosts == nullptr || length == nullptr) return null_handle();
   return guarded([&] { return plan(*config, hosts, names, cpus, plans, length); });
 }
 
 int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host, const void* plans, size_t length,
                                 fermata_team** out) {
-  if (config == nullptr || hosts == nullptr || plans == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (config == nullptr || hosts == nullptr || plans == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return create(*config, hosts, host, plans, length, out); });
 }
 
 int fermata_team_connect(fermata_team* team, const fermata_port* port) {
-  if (port == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (port == nullptr) return null_handle();
   if (const int bad = fermata_team_size(team); bad < 0) return bad;
   const char* detail = "";
   const Status status = team->team->connect(reinterpret_cast<const net::Port&>(*port), &detail);
@@ -177,7 +177,7 @@ int fermata_team_connect(fermata_team* team, const fermata_port* port) {
 }
 
 int fermata_team_hash(const fermata_team* team, uint64_t* hash) {
-  if (hash == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (hash == nullptr) return null_handle();
   if (const int bad = fermata_team_size(team); bad < 0) return bad;
   const exec::TeamHeader& header = team->team->header();
   const auto* model = reinterpret_cast<const char*>(team->team->base() + header.model);

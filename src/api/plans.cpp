@@ -102,17 +102,17 @@ using namespace fermata::api;
 extern "C" {
 
 int fermata_topology_discover(fermata_topology** out) {
-  if (out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (out == nullptr) return null_handle();
   return guarded([&] { return hand_out(discover_topology(), out); });
 }
 
 int fermata_topology_load(const char* path, fermata_topology** out) {
-  if (path == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (path == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return hand_out(topology_from_file(path), out); });
 }
 
 int fermata_topology_cpus(const fermata_topology* topology, int* count) {
-  if (topology == nullptr || count == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (topology == nullptr || count == nullptr) return null_handle();
   *count = topology->value.usable_cpus();
   return FERMATA_OK;
 }
@@ -120,7 +120,7 @@ int fermata_topology_cpus(const fermata_topology* topology, int* count) {
 void fermata_topology_destroy(fermata_topology* topology) { delete topology; }
 
 int fermata_profile_load(const char* path, fermata_profile** out) {
-  if (out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (out == nullptr) return null_handle();
   return guarded([&] {
     if (path == nullptr) {
       const auto machine = this_machine();
@@ -136,7 +136,7 @@ int fermata_profile_load(const char* path, fermata_profile** out) {
 void fermata_profile_destroy(fermata_profile* profile) { delete profile; }
 
 int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
-  if (request == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (request == nullptr || out == nullptr) return null_handle();
   if (request->size != sizeof *request) return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
   if (request->members < 1 || request->members > static_cast<int>(kMaxMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", request->members);
@@ -151,7 +151,7 @@ int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
 }
 
 int fermata_plan_load(const char* path, fermata_plan** out) {
-  if (path == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (path == nullptr || out == nullptr) return null_handle();
   return guarded([&] {
     const auto text = read_file(path);
     if (!text) return fail(text.error());
@@ -160,7 +160,7 @@ int fermata_plan_load(const char* path, fermata_plan** out) {
 }
 
 int fermata_plan_text(const fermata_plan* plan, char* buffer, size_t* length) {
-  if (plan == nullptr || length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (plan == nullptr || length == nullptr) return null_handle();
   return guarded([&] { return copy_text(explain(plan->value, false), buffer, length); });
 }
 

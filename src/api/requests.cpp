@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* kIsLink = "this request is a link of a chain, which starts and frees it";
 
-int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
-
 inline int plain_call(fermata_member* member, const Plain& plain) {
   return member == nullptr ? null_handle() : call(member, plain);
 }
@@ -29,7 +27,7 @@ fermata_operation irregular(const Plain& plain) {
 namespace fermata::api {
 
 int check_request(const fermata_request* request) {
-  if (request == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (request == nullptr) return null_handle();
   if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
   if (serial_of(request->member) != request->member_serial) return fail(Status::kArgument, "the request's member has left");
   return FERMATA_OK;

@@ -313,7 +313,7 @@ int review(fermata_member* member) {
 extern "C" {
 
 int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out) {
-  if (member == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return split(member, colour, key, out); });
 }
 

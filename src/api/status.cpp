@@ -44,6 +44,8 @@ int fail(Status status, const char* format, ...) {
 
 int fail(const Error& error) { return fail(error.status, "%s", error.message.c_str()); }
 
+int null_handle() { return fail(Status::kArgument, "a required pointer is NULL"); }
+
 int member_status(const fermata_member* member, Status status) {
   switch (status) {
     case Status::kBusy:

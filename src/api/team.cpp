@@ -193,7 +193,7 @@ int check(const fermata_team_config& c) {
 
 // Not FERMATA_OK: there is none, or no longer.
 int check_team(const fermata_team* team) {
-  if (team == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (team == nullptr) return null_handle();
   return serial_of(team) != 0 ? FERMATA_OK : fail(Status::kArgument, "the team was destroyed");
 }
 
@@ -214,7 +214,7 @@ int request_of(const fermata_team_config& config, TeamRequest& out) {
   out.stall_ns = stall_ns(config.stall_seconds);
   if (config.cpus != nullptr) out.cpus.assign(config.cpus, config.cpus + config.members);
   for (size_t i = 0; i < config.plan_count; ++i) {
-    if (config.plans[i] == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+    if (config.plans[i] == nullptr) return null_handle();
     out.plans.push_back(&config.plans[i]->value);
   }
   return FERMATA_OK;
@@ -225,7 +225,7 @@ int request_of(const fermata_team_config& config, TeamRequest& out) {
 extern "C" {
 
 int fermata_team_create(const fermata_team_config* config, fermata_team** out) {
-  if (config == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (config == nullptr || out == nullptr) return null_handle();
   return guarded([&] {
     TeamRequest request;
     if (const int bad = request_of(*config, request); bad != FERMATA_OK) return bad;
@@ -247,7 +247,7 @@ int fermata_team_size(const fermata_team* team) {
 }
 
 int fermata_team_serve(fermata_team* team, const char* name, int count, double seconds) {
-  if (name == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (name == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
   if (!team->team->shared()) return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
@@ -258,12 +258,12 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
 }
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {
-  if (name == nullptr || out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (name == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return attach(name, to_ns(seconds), wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), out); });
 }
 
 int fermata_team_join(fermata_team* team, int rank, fermata_member** out) {
-  if (out == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (out == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (rank < 0 && rank != FERMATA_ANY_RANK) return fail(Status::kArgument, "rank %d is negative", rank);
   return guarded([&] { return join(team, rank, false, out); });
@@ -281,24 +281,24 @@ void fermata_team_abort(fermata_team* team) {
 }
 
 int fermata_member_rank(const fermata_member* member) {
-  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr) return null_handle();
   return static_cast<int>(member->member->rank());
 }
 
 int fermata_member_count(const fermata_member* member) {
-  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr) return null_handle();
   return static_cast<int>(member->member->team().members());
 }
 
 int fermata_member_set_timeout(fermata_member* member, double seconds) {
-  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr) return null_handle();
   if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
   member->member->set_timeout(to_ns(seconds));
   return FERMATA_OK;
 }
 
 int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook, void* user) {
-  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr) return null_handle();
   member->hook = hook;
   member->hook_user = user;
   member->member->set_idle_hook(hook != nullptr ? call_hook : nullptr, member);
@@ -306,14 +306,14 @@ int fermata_member_set_idle_hook(fermata_member* member, fermata_idle_hook hook,
 }
 
 int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
-  if (member == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (member == nullptr) return null_handle();
   if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
   member->member->set_idle_sleep(to_ns(seconds));
   return FERMATA_OK;
 }
 
 int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) {
-  if (length == nullptr) return fail(Status::kArgument, "%s", kNullHandle);
+  if (length == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   *length = exec::report(team->current(), buffer, buffer != nullptr ? *length : 0);
   return FERMATA_OK;

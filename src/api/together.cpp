@@ -18,8 +18,6 @@ std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   return static_cast<std::uint32_t>(fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
 }
 
-int null_handle() { return fail(Status::kArgument, "%s", kNullHandle); }
-
 constexpr std::uint32_t kMostSwapped = 8;
 
 struct Line {
@@ -69,6 +67,8 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   return answer(member, m.swap_again(openings, blocks_of_two(plain, m.rank(), openings.swapped_bytes)));
 }
 
+// The call done on one line, if its blocks are small enough. False: they are not, or the arguments are wrong. (No optional: what is
+// stored in parts and loaded as a whole waits for all stores before it, the line's too.) This one: allgather, alltoall, reduce_scatter.
 bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
