@@ -10,6 +10,7 @@ namespace {
 constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
 constexpr std::int64_t kWithPortNs = 1'000'000;   // the longest park between two looks at what comes from other hosts
+constexpr std::int64_t kPortNs = 50'000;          // between two such looks by who awaits a member of its own host
 constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
 constexpr std::size_t kBytesPerNs = 4;            // that another member copies at least while nobody disturbs it
 constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
@@ -156,6 +157,11 @@ struct Member::LineWait {
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
   std::uint32_t peer() const { return m.cursor_.at().peer; }
+  // False: a signal of this host, which no port of this process brings.
+  bool from_away() const {
+    const Step& step = m.cursor_.at();
+    return (step.code == Code::kAwait || step.code == Code::kCreditAwait) && m.team_->is_away(m.memory_.swapped(step.peer));
+  }
   std::int64_t expected_ns() const { return 0; }
 };
 
@@ -199,6 +205,7 @@ struct Member::BlockWait {
     const BlockRequest* r = awaited();
     return r != nullptr ? r->operation.awaited() : m.rank_;
   }
+  static bool from_away() { return true; }
   std::int64_t expected_ns() const {
     const Hold hold(m);
     const BlockRequest* r = awaited();
@@ -224,6 +231,7 @@ Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t sleep_ns = port && (hook_ == nullptr || idle_sleep_ns_ <= 0) ? kWithPortNs : hook_ != nullptr ? idle_sleep_ns_ : 0;
   bool reported = false;
   std::int64_t next_look = start + kLookNs;
+  std::int64_t next_port = start;
   std::int64_t now = start;
   WaitView view;
   view.call = sequence_;
@@ -270,7 +278,10 @@ Status Member::wait_with(Policy& policy, What what) {
       }
     }
     // Just before the look: what has landed is not to wait for a yield.
-    if (port) team_->attend_port();
+    if (port && (now >= next_port || what.from_away())) {
+      team_->attend_port();
+      next_port = now + kPortNs;
+    }
     const bool over = what.advance(policy.spins());
     const std::int64_t then = now;
     now = os::now_ns();

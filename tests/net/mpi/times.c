@@ -1,5 +1,6 @@
 /* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI library, and, as their bound,
- * the way from the first rank to the last (half of MPI's ping-pong). In turn: back-to-back batches of ten calls, microseconds per call as
+ * the way from the first rank to the last (half of MPI's ping-pong) and what the first ranks of the hosts take to send each other
+ * a message by hand, all at once. In turn: back-to-back batches of ten calls, microseconds per call as
  * rank 0 sees them: median, p10, p90, least. */
 #include <fermata/mpi.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #include "finish.h"
 
-enum { kBatch = 10, kMost = 2000, kKinds = 5 };
+enum { kBatch = 10, kMost = 2000, kKinds = 6, kMostHosts = 64 };
 
 static double now(void) {
   struct timespec t;
@@ -34,6 +35,30 @@ static int ping_pong(void) {
   return me == to ? MPI_Recv(&byte, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) : 0;
 }
 
+static MPI_Comm leaders = MPI_COMM_NULL;
+
+static void find_leaders(void) {
+  MPI_Comm host;
+  int me, here;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &host);
+  MPI_Comm_rank(host, &here);
+  MPI_Comm_split(MPI_COMM_WORLD, here == 0 ? 0 : MPI_UNDEFINED, me, &leaders);
+  MPI_Comm_free(&host);
+}
+
+static int exchange(void) {
+  MPI_Request requests[2 * kMostHosts];
+  static double in[kMostHosts], out;
+  int me, size, n = 0;
+  if (leaders == MPI_COMM_NULL) return 0;
+  MPI_Comm_rank(leaders, &me);
+  MPI_Comm_size(leaders, &size);
+  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  return MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+}
+
 static int call(int kind) {
   double in = 1, out = 0;
   switch (kind) {
@@ -41,16 +66,18 @@ static int call(int kind) {
     case 1: return MPI_Barrier(MPI_COMM_WORLD);
     case 2: return fermata_allreduce(member, &in, &out, 1, FERMATA_DOUBLE, FERMATA_SUM);
     case 4: return ping_pong();
+    case 5: return exchange();
     default: return MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
 
 int main(int argc, char** argv) {
-  static const char* const kNames[kKinds] = {"fermata barrier", "MPI_Barrier", "fermata allreduce", "MPI_Allreduce", "one way"};
+  static const char* const kNames[kKinds] = {"fermata barrier", "MPI_Barrier", "fermata allreduce", "MPI_Allreduce", "one way", "hosts, by hand"};
   static double times[kKinds][kMost];
   int me, first, wrong = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  find_leaders();
   fermata_team* team = NULL;
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   const int made = fermata_team_create_mpi(MPI_COMM_WORLD, &config, &team, &first);
@@ -74,5 +101,6 @@ int main(int argc, char** argv) {
   }
   fermata_member_leave(member);
   fermata_team_destroy(team);
+  if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
   return finish(wrong);
 }
