@@ -111,24 +111,26 @@ struct TeamRequest {
 };
 // Checks a configuration. Not FERMATA_OK: it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
-// What operations on blocks are chosen by over hosts, as plan/block_model.hpp packs it.
-std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request);
 // Plans for ranks on these hosts: the cache's, else by what was measured there, else estimated ones.
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload
+  std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
 
  private:
   const std::vector<std::int32_t>& hosts_;
   Topology topology_;
   Profile profile_;
 };
-// The compiled plans of a team in the order of exec::PlanSlot.
-using Programs = std::vector<std::vector<std::byte>>;
-Result<Programs> programs_for(const TeamRequest& request);
+// What a team is made with.
+struct TeamPlans {
+  std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
+  std::vector<std::byte> blocks;  // what operations on blocks are chosen by, as plan/block_model.hpp packs it
+};
+Result<TeamPlans> plans_for(const TeamRequest& request);
 // Those that another host has made; kArgument if they are none for such a team.
-Result<Programs> programs_from(const TeamRequest& request);
+Result<TeamPlans> plans_from(const TeamRequest& request);
 int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.

@@ -62,41 +62,53 @@ Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   return make_plan(topology_, profile_, options, nullptr);
 }
 
-// By estimates: each host makes its own, and they must be the same.
-std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request) {
-  const Topology topology = topology_of_hosts(request.hosts);
+std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) const {
   PlanKey wanted;
   wanted.members = request.members;
   wanted.engine = request.engine;
-  const PlanKey key = placed(wanted, topology, request.hosts);
-  return pack(block_costs(profile_of_hosts(topology), topology, key), known_choices(key));
+  const PlanKey key = placed(wanted, topology_, hosts_);
+  return pack(block_costs(profile_, topology_, key), known_choices(key));
 }
 
 namespace {
 
-// What goes from the host that has planned to the others: how long each program is, then the programs.
-using Lengths = std::array<std::uint64_t, exec::kPlanSlots>;
+// What goes from the host that has planned to the others: this, the programs, and what blocks are chosen by.
+struct PlansHeader {
+  std::array<std::uint64_t, exec::kPlanSlots + 1> lengths;  // of each part
+  std::uint64_t blocks;                                     // hash of the last, as programs have their own
+};
+
+std::uint64_t hash_of_bytes(const std::vector<std::byte>& part) {
+  return hash_of({reinterpret_cast<const char*>(part.data()), part.size()});
+}
 
 }  // namespace
 
-Result<Programs> programs_from(const TeamRequest& request) {
+Result<TeamPlans> plans_from(const TeamRequest& request) {
   const Error bad{Status::kArgument, "these are no plans for such a team"};
-  Lengths lengths{};
+  PlansHeader header;
   const auto* bytes = static_cast<const std::byte*>(request.programs);
-  if (request.programs_bytes < sizeof lengths) return bad;
-  std::memcpy(lengths.data(), bytes, sizeof lengths);
-  std::size_t at = sizeof lengths;
-  Programs programs;
-  for (const std::uint64_t length : lengths) {
-    if (length < sizeof(ProgramHeader) || length > request.programs_bytes - at) return bad;
-    programs.emplace_back(bytes + at, bytes + at + length);  // aligned, as new memory is
+  if (request.programs_bytes < sizeof header) return bad;
+  std::memcpy(&header, bytes, sizeof header);
+  std::size_t at = sizeof header;
+  TeamPlans plans;
+  for (const std::uint64_t length : header.lengths) {
+    if (length > request.programs_bytes - at) return bad;
+    std::vector<std::byte> part(bytes + at, bytes + at + length);  // aligned, as new memory is
     at += length;
-    const auto& header = *reinterpret_cast<const ProgramHeader*>(programs.back().data());
-    if (!program_is_sound(programs.back().data(), length) || header.members != static_cast<std::uint32_t>(request.members) ||
-        header.hash != program_hash(header))
-      return bad;
+    if (plans.programs.size() == exec::kPlanSlots) {
+      plans.blocks = std::move(part);
+      break;
+    }
+    if (length < sizeof(ProgramHeader) || !program_is_sound(part.data(), length)) return bad;
+    const auto& program = *reinterpret_cast<const ProgramHeader*>(part.data());
+    if (program.members != static_cast<std::uint32_t>(request.members) || program.hash != program_hash(program)) return bad;
+    plans.programs.push_back(std::move(part));
   }
-  return programs;
+  BlockKnowledge known;
+  const bool whole = at == request.programs_bytes && hash_of_bytes(plans.blocks) == header.blocks;
+  if (!whole || !unpack(plans.blocks, request.members, &known)) return bad;
+  return plans;
 }
 
 namespace {
@@ -131,18 +143,21 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
     request.names.emplace_back(names[h]);
   }
   if (cpus != nullptr) request.pinned.assign(cpus, cpus + config.members);
-  const auto programs = programs_for(request);
-  if (!programs) return fail(programs.error());
-  Lengths lengths{};
-  std::size_t bytes = sizeof lengths;
-  for (std::size_t i = 0; i < programs->size(); ++i) bytes += lengths[i] = (*programs)[i].size();
+  auto plans = plans_for(request);
+  if (!plans) return fail(plans.error());
+  PlansHeader header{};
+  header.blocks = hash_of_bytes(plans->blocks);
+  std::vector<std::vector<std::byte>> parts = std::move(plans->programs);
+  parts.push_back(std::move(plans->blocks));
+  std::size_t bytes = sizeof header;
+  for (std::size_t i = 0; i < parts.size(); ++i) bytes += header.lengths[i] = parts[i].size();
   const size_t room = buffer != nullptr ? *length : 0;
   *length = bytes;
   if (room < bytes) return FERMATA_OK;
   auto* at = static_cast<std::byte*>(buffer);
-  std::memcpy(at, lengths.data(), sizeof lengths);
-  at += sizeof lengths;
-  for (const std::vector<std::byte>& program : *programs) at = std::copy(program.begin(), program.end(), at);
+  std::memcpy(at, &header, sizeof header);
+  at += sizeof header;
+  for (const std::vector<std::byte>& part : parts) at = std::copy(part.begin(), part.end(), at);
   return FERMATA_OK;
 }
 

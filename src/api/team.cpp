@@ -79,9 +79,8 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, const Hos
   return compile(*plan);
 }
 
-// What operations on blocks are chosen by: this machine's profile for these CPUs, and what was measured of such a team.
+// By this machine's profile for these CPUs, and what was measured of such a team.
 std::vector<std::byte> block_knowledge(const TeamRequest& request) {
-  if (!request.hosts.empty()) return block_knowledge_over_hosts(request);
   const auto machine = this_machine();
   if (!machine) return {};
   PlanKey key;
@@ -94,17 +93,18 @@ std::vector<std::byte> block_knowledge(const TeamRequest& request) {
 
 }  // namespace
 
-Result<Programs> programs_for(const TeamRequest& request) {
-  if (request.programs != nullptr) return programs_from(request);
+Result<TeamPlans> plans_for(const TeamRequest& request) {
+  if (request.programs != nullptr) return plans_from(request);
   std::optional<HostPlans> over_hosts;
   if (!request.hosts.empty()) over_hosts.emplace(request);
-  Programs programs;
+  TeamPlans plans;
   for (const Wanted& wanted : kWanted) {
     auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, wanted);
     if (!program) return program.error();
-    programs.push_back(std::move(*program));
+    plans.programs.push_back(std::move(*program));
   }
-  return programs;
+  plans.blocks = over_hosts ? over_hosts->block_knowledge(request) : block_knowledge(request);
+  return plans;
 }
 
 int make_team(const TeamRequest& request, fermata_team** out) {
@@ -115,15 +115,14 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.blocks = true;
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
-  const auto programs = programs_for(request);
-  if (!programs) return fail(programs.error());
-  for (std::size_t i = 0; i < programs->size(); ++i) options.programs[static_cast<int>(kWanted[i].slot)] = (*programs)[i].data();
+  const auto plans = plans_for(request);
+  if (!plans) return fail(plans.error());
+  for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[static_cast<int>(kWanted[i].slot)] = plans->programs[i].data();
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
   if (!hosts.empty()) options.hosts = hosts.data();
   options.host = static_cast<std::uint32_t>(request.host);
-  const std::vector<std::byte> knowledge = block_knowledge(request);
-  options.model = knowledge.data();
-  options.model_bytes = knowledge.size();
+  options.model = plans->blocks.data();
+  options.model_bytes = plans->blocks.size();
   auto handle = std::make_unique<fermata_team>();
   handle->cpus = request.cpus;
   const char* detail = "";

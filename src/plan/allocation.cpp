@@ -97,6 +97,7 @@ Result<Profile> profile_of(const Allocation& team, const Topology& topology, con
   const auto n = static_cast<std::int32_t>(topology.cpus.size());
   out.o = Matrix(n);
   out.l = Matrix(n);
+  out.g = Matrix(job.g.n > 0 ? n : 0);
   std::map<std::int32_t, Pair> neighbours;
   for (std::int32_t i = 0; i < n; ++i)
     for (std::int32_t j = 0; j < n; ++j) {
@@ -110,6 +111,7 @@ Result<Profile> profile_of(const Allocation& team, const Topology& topology, con
       } else {
         out.o.at(i, j) = job.o.at(a, b);
         out.l.at(i, j) = job.l.at(a, b);
+        if (job.g.n > 0) out.g.at(i, j) = job.g.at(a, b);
       }
     }
   return out;

@@ -11,7 +11,7 @@
 namespace fermata {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x32444d46;  // "FMD2"
+constexpr std::uint32_t kMagic = 0x33444d46;  // "FMD3"
 constexpr std::size_t kMostClasses = 256;     // one byte a pair
 
 struct Costs {

@@ -149,6 +149,7 @@ class BlockComposer {
     part.members_per_cpu = model_.members_per_cpu;
     part.bytes = model_.bytes;
     for (const std::int32_t i : ranks) {
+      if (!model_.hosts.empty()) part.hosts.push_back(model_.hosts[static_cast<std::size_t>(i)]);
       for (const std::int32_t j : ranks) {
         part.o.push_back(model_.o_at(i, j));
         part.l.push_back(model_.l_at(i, j));

@@ -142,10 +142,13 @@ double own_byte(const Profile& profile) {
   return profile.g.n > 0 && profile.g.at(0, 0) > 0 ? profile.g.at(0, 0) : default_byte_ns(Level::kSelf);
 }
 
-// A profile tells the time of copying in and out together.
+// A profile tells the time of copying in and out together; between hosts, that of a message.
 Matrix copied_once(const Profile& profile) {
   Matrix g = profile.g;
-  for (double& ns : g.v) ns /= 2;
+  const auto host = [&](std::int32_t i) { return profile.topology.cpus[static_cast<std::size_t>(i)].host; };
+  for (std::int32_t i = 0; i < g.n; ++i)
+    for (std::int32_t j = 0; j < g.n; ++j)
+      if (host(i) == host(j)) g.at(i, j) /= 2;
   return g;
 }
 
@@ -186,7 +189,7 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
 double bytes_together(const Profile& profile, std::int32_t members) {
   const DomainBytes* best = nullptr;
   for (const DomainBytes& domain : profile.domains)
-    if (domain.cpus >= members && (best == nullptr || domain.cpus < best->cpus)) best = &domain;
+    if (domain.level != Level::kNetwork && domain.cpus >= members && (best == nullptr || domain.cpus < best->cpus)) best = &domain;
   return best == nullptr ? 0 : best->byte_ns;
 }
 
@@ -229,6 +232,8 @@ void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   c.chunk = kChunk;
   c.fold = fold;
   c.together = bytes_together(profile, key.members);
+  for (const DomainBytes& domain : profile.domains)
+    if (domain.level == Level::kNetwork) c.between = domain.byte_ns;
   fill_beyond(c, profile);
   if (key.engine == Engine::kThreads) {
     c.direct = Direct::from(kLog2DirectFrom);

@@ -18,6 +18,7 @@ constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
 constexpr double kModelNoise = 0.05;   // of predictions
+constexpr double kNoiseOfStores = 0.01;  // of a time that messages make
 // Where members share CPUs each wait is a chance to sleep, and once a co-tenant has them park, who waits for less wins by far (4 members,
 // 2 CPUs, 2 burning processes: complete 22 us, counter 9).
 constexpr double kCrowdedNoise = 0.2;
@@ -128,11 +129,13 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
                        : streams ? kStreamNoise
                                  : kModelNoise;
+  // Beside a message what stores cost is nothing.
+  const double alike = hosts.empty() ? 0 : entries[best].latency_ns * (1 + kNoiseOfStores);
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = schedule_of(f);
     return std::array<double, 8>{static_cast<double>(messages(s, hosts)),
-                                 timed || crowded ? 0 : std::round(e.latency_ns),
+                                 timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()),
                                  e.credit_batch > 0 ? 1.0 : 0.0,
                                  // Where episodes overlap more slots amortize more credits; else each is only memory.

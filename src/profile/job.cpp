@@ -15,8 +15,14 @@
 namespace fermata {
 namespace {
 
+constexpr std::size_t kCosts = 3;  // of a pair: O, L, G
 constexpr int kRepeats = 25;  // of each point, as in the paper; the median of them instead of the mean, since machines are shared
 constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
+constexpr std::size_t kLongBytes = 256 * 1024;
+constexpr int kLong = 5;
+// Pairs of hosts that send long messages at once, so often, take this many times as long, beyond noise, if they share what carries them.
+constexpr int kTogether = 9;
+constexpr double kShared = 1.25;
 constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
 
 // What each process tells the others of where it is.
@@ -41,7 +47,7 @@ std::array<char, 40> machine_id() {
 class JobMeasurement {
  public:
   JobMeasurement(const Job& job, const Topology& here, const JobOptions& options)
-      : job_(job), here_(here), options_(options), n_(job.processes()), o_(n_), l_(n_) {}
+      : job_(job), here_(here), options_(options), n_(job.processes()), o_(n_), l_(n_), g_(n_) {}
 
   Result<Profile> run(const MeasureHost& measure_host) {
     Place mine;
@@ -51,6 +57,7 @@ class JobMeasurement {
     if (!job_.gather(&mine, sizeof mine, places_.data())) return lost();
     if (auto error = measure_hosts(measure_host)) return *error;
     if (auto error = measure_links()) return *error;
+    if (auto error = measure_network()) return *error;
     return assembled();
   }
 
@@ -149,7 +156,7 @@ class JobMeasurement {
 
   // What each process has measured as the first of a pair, and its own O_ii: rows that are put together.
   std::optional<Error> measure_links() {
-    std::vector<double> row(2 * at(n_), 0);
+    std::vector<double> row(kCosts * at(n_), 0);
     const std::vector<PairOfProcesses> pairs = links();
     bool ok = true;
     for (std::size_t k = 0; k < pairs.size(); ++k) {
@@ -159,21 +166,53 @@ class JobMeasurement {
       if (job_.rank == a || job_.rank == b) {
         const MessageCost cost = measure_messages(job_, a, b, options_.seconds_per_pair);
         ok = ok && cost.o >= 0;
-        if (job_.rank == a) row[at(b)] = cost.o, row[at(n_ + b)] = cost.l;
+        if (job_.rank == a) row[at(b)] = cost.o, row[at(n_ + b)] = cost.l, row[at(2 * n_ + b)] = cost.g;
       }
       job_.rest();
     }
     row[at(job_.rank)] = ok ? job_.time(job_.rank, job_.rank, 0, n_, kRepeats) : -1;
-    std::vector<double> all(2 * at(n_) * at(n_));
+    std::vector<double> all(kCosts * at(n_) * at(n_));
     if (!job_.gather(row.data(), row.size() * sizeof(double), all.data())) return lost();
     for (std::int32_t a = 0; a < n_; ++a)
       for (std::int32_t b = a; b < n_; ++b) {
-        const double o = all[2 * at(a) * at(n_) + at(b)], l = all[(2 * at(a) + 1) * at(n_) + at(b)];
+        const double* const costs = &all[kCosts * at(a) * at(n_) + at(b)];
+        const double o = costs[0], l = costs[at(n_)], g = costs[2 * at(n_)];
         if (o < 0) return Error{Status::kSystem, "messages between the hosts could not be timed"};
         o_.at(a, b) = o_.at(b, a) = rounded(o);
         l_.at(a, b) = l_.at(b, a) = rounded(l);
+        g_.at(a, b) = g_.at(b, a) = g;
       }
     report(1, "done");
+    return std::nullopt;
+  }
+
+  // Disjoint pairs of hosts: each alone, then all at once.
+  std::optional<Error> measure_network() {
+    const std::int32_t pairs = hosts() / 2;
+    if (pairs < 2) return std::nullopt;
+    double took[2] = {0, 0};  // by the pair that this process is the first of, beyond what a message takes anyway
+    bool ok = true;
+    const auto time = [&](std::int32_t k, double& ns) {
+      const std::int32_t x = leader(2 * k), y = leader(2 * k + 1), a = std::min(x, y), b = std::max(x, y);
+      if (job_.rank != a && job_.rank != b) return;
+      const double measured = job_.time(a, b, kLongBytes, 0, kTogether);
+      ok = ok && measured >= 0;
+      if (job_.rank == a) ns = std::max(1.0, measured - o_.at(a, b));
+    };
+    for (std::int32_t k = 0; k < pairs; ++k) {
+      time(k, took[0]);
+      job_.rest();
+    }
+    for (std::int32_t k = 0; k < pairs; ++k) time(k, took[1]);
+    job_.rest();
+    if (!ok) took[0] = -1;
+    std::vector<double> all(2 * at(n_)), longer, ns;
+    if (!job_.gather(took, sizeof took, all.data())) return lost();
+    for (std::size_t p = 0; p < all.size(); p += 2) {
+      if (all[p] < 0) return Error{Status::kSystem, "messages between the hosts could not be timed"};
+      if (all[p] > 0) longer.push_back(all[p + 1] / all[p]), ns.push_back(all[p + 1]);
+    }
+    if (median(std::move(longer)) > kShared) network_byte_ns_ = median(std::move(ns)) / (static_cast<double>(kLongBytes) * pairs);
     return std::nullopt;
   }
 
@@ -185,19 +224,26 @@ class JobMeasurement {
       return found == cpus.end() ? -1 : static_cast<std::int32_t>(found - cpus.begin());
     };
     const std::int32_t i = row(a), j = row(b);
-    double o = 0, l = 0;
+    double o = 0, l = 0, g = 0;
     if (i >= 0 && j >= 0) {
       o = p.o.at(i, j) + (i == j ? std::max(p.yield_ns, 1.0) : 0);
       l = p.l.at(i, j);
+      g = p.g.n > 0 ? p.g.at(i, j) : 0;
     } else {
-      std::vector<double> all_o, all_l;
+      std::vector<double> all_o, all_l, all_g;
       for (std::int32_t x = 0; x < p.o.n; ++x)
-        for (std::int32_t y = x + 1; y < p.o.n; ++y) all_o.push_back(p.o.at(x, y)), all_l.push_back(p.l.at(x, y));
+        for (std::int32_t y = x + 1; y < p.o.n; ++y) {
+          all_o.push_back(p.o.at(x, y));
+          all_l.push_back(p.l.at(x, y));
+          all_g.push_back(p.g.n > 0 ? p.g.at(x, y) : 0);
+        }
+      g = p.o.n > 1 ? median(std::move(all_g)) : 0;
       o = p.o.n > 1 ? median(std::move(all_o)) : p.o.at(0, 0) + p.yield_ns;
       l = p.o.n > 1 ? median(std::move(all_l)) : p.l.at(0, 0);
     }
     o_.at(a, b) = o_.at(b, a) = rounded(o);
     l_.at(a, b) = l_.at(b, a) = rounded(l);
+    g_.at(a, b) = g_.at(b, a) = g;
   }
 
   // Section IV.B: between two hosts the measured pair stands for all others.
@@ -208,6 +254,7 @@ class JobMeasurement {
         if (host(a) == host(b)) continue;
         o_.at(a, b) = o_.at(x, y);
         l_.at(a, b) = l_.at(x, y);
+        g_.at(a, b) = g_.at(x, y);
       }
   }
 
@@ -254,8 +301,11 @@ class JobMeasurement {
     p.pinned = job_.pinned;
     p.o = o_;
     p.l = l_;
-    p.g = p.g_direct = Matrix(0);
+    for (std::int32_t a = 0; a < n_; ++a) g_.at(a, a) = p.g.n > 0 ? p.g.at(0, 0) : 0;
+    p.g = g_;
+    p.g_direct = Matrix(0);
     p.domains.clear();
+    if (network_byte_ns_ > 0) p.domains.push_back({Level::kNetwork, n_, network_byte_ns_});
     p.blocks.clear();
     p.remarks.clear();
     if (options_.sample) p.remarks.push_back("sampled: one pair of processes stands for all between its two hosts");
@@ -268,7 +318,8 @@ class JobMeasurement {
   const std::int32_t n_;
   std::vector<Place> places_;
   std::vector<Profile> memory_;  // of each host
-  Matrix o_, l_;
+  Matrix o_, l_, g_;
+  double network_byte_ns_ = 0;
 };
 
 }  // namespace
@@ -279,21 +330,25 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   // Both know the times, so both stop at the same size.
   for (int k = 0; k <= kMostLog2Bytes && (k <= kLeastLog2Bytes || spent < seconds * 1e9); ++k) {
     const double ns = job.time(a, b, std::size_t{1} << k, 0, kRepeats);
-    if (ns < 0) return {-1, 0};
+    if (ns < 0) return {.o = -1};
     spent += 2 * kRepeats * ns;
     x.push_back(static_cast<double>(std::size_t{1} << k));
     y.push_back(ns);
   }
   const double o = fit_line(x, y).intercept;
+  // Of short messages the slope would be noise.
+  const double longer = job.time(a, b, kLongBytes, 0, kLong);
+  if (longer < 0) return {.o = -1};
+  const double g = std::max(0.0, longer - o) / static_cast<double>(kLongBytes);
   x.clear();
   y.clear();
   for (const int signals : kSignals) {
     const double ns = job.time(a, b, 0, signals, kRepeats);
-    if (ns < 0) return {-1, 0};
+    if (ns < 0) return {.o = -1};
     x.push_back(signals);
     y.push_back(ns);
   }
-  return {o, fit_line(x, y).slope};
+  return {o, fit_line(x, y).slope, g};
 }
 
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host) {

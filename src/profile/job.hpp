@@ -38,9 +38,10 @@ using MeasureHost = std::function<Result<Profile>(const Topology& topology, cons
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host);
 
 // Heterogeneous-mpi-barriers section IV.A between a and b, which both call it: O the intercept of half a round trip over a message's
-// size, 1 to 2^20 bytes as far as the seconds go; L the slope over 1 to 32 empty synchronous messages at once. o < 0: it failed.
+// size, 1 to 2^20 bytes as far as the seconds go; L the slope over 1 to 32 empty synchronous messages at once; and G, what each byte of
+// 256 KiB takes beyond O. o < 0: it failed.
 struct MessageCost {
-  double o = 0, l = 0;  // ns
+  double o = 0, l = 0, g = 0;  // ns, ns, ns per byte
 };
 MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds);
 

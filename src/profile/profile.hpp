@@ -38,11 +38,12 @@ struct LayoutCost {
   bool operator==(const LayoutCost&) const = default;
 };
 
-// All CPUs of a domain read each other at once: what its caches and memory give altogether.
+// All CPUs of a domain read each other at once: what its caches and memory give altogether. Level::kNetwork: pairs of hosts send at once,
+// and get less than each by itself.
 struct DomainBytes {
   Level level = Level::kL3;
   std::int32_t cpus = 2;
-  double byte_ns = 0;  // ns per byte that any of them has read
+  double byte_ns = 0;  // ns per byte that any of them has read, or sent to another host
   bool operator==(const DomainBytes&) const = default;
 };
 
@@ -75,7 +76,8 @@ struct Profile {
   std::vector<std::int32_t> pinned;
   Matrix o, l;              // ns; o(i,i) a stage without a signal
   // G, ns per byte that one CPU holds and the other gets; 0: not known; empty: none is. g: copied into a slot, then out of it, one after
-  // the other; g(i,i): copied within. g_direct: read from where it lies, by threads as they are, by processes through the kernel.
+  // the other; between hosts: by messages; g(i,i): copied within. g_direct: read from where it lies, by threads as they are, by processes
+  // through the kernel.
   Matrix g, g_direct;
   double direct_ns = 0;     // of each direct reading, beyond its signal and its bytes: for processes the system call
   double fold_byte_ns = 0;  // two operands and a result, in one's own cache

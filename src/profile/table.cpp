@@ -134,7 +134,10 @@ std::string to_table(const Profile& p) {
   out += line("each direct reading, beyond its signal and its bytes", ns(p.direct_ns));
   if (p.fold_byte_ns > 0) out += line("a byte folded in one's own cache", byte_text(p.fold_byte_ns));
   for (const DomainBytes& d : p.domains)
-    out += line("a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other", byte_text(d.byte_ns));
+    out += line(d.level == Level::kNetwork
+                    ? "a byte, pairs of hosts sending at once"
+                    : "a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other",
+                byte_text(d.byte_ns));
   for (const BlockWay& ring : p.blocks) {
     if (ring.way != "ring") continue;
     const BlockWay* const lent = lent_beside(p, ring);

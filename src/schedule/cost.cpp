@@ -20,6 +20,7 @@ struct Incoming {
   double first = 0;  // what had to be copied in before anything could be copied out
   std::int32_t held = -1;  // the sender, if it has to wait until all was read
   double further = 1;  // what it costs behind another one, as a share of its L
+  bool message = false;
 };
 
 // A message's bytes.
@@ -172,8 +173,9 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   // A published payload is written once, too.
   sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
-  sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
-  sent_o_[t.from] = std::max(sent_o_[t.from], o);
+  if (!message) sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
+  // A message is on its way while its sender goes on: what that has begun is all it pays (equation 2).
+  sent_o_[t.from] = std::max(sent_o_[t.from], message ? model_.o_at(t.from, t.from) : o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
   double at = time_[t.from] + queue;
   if (message) {
@@ -182,7 +184,7 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
     link = at + l + bulk.in;
   }
   incoming_[t.to].push_back({.at = at, .o = o, .l = l, .step = step_[t.from], .bulk = bulk.out, .first = bulk.first,
-                             .held = bulk.held ? t.from : -1, .further = message ? 1 : further_});
+                             .held = bulk.held ? t.from : -1, .further = message ? 1 : further_, .message = message});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -285,7 +287,7 @@ void Simulation::await(std::int32_t member, std::int32_t stage) {
     most_o = std::max(most_o, i->o);
     first_l = std::max(first_l, i->l * (1 - i->further));
     sum_more += i->l * i->further + i->bulk;
-    bulk += i->bulk;
+    if (!i->message) bulk += i->bulk;
     first = std::max(first, i->first);
     const double done = i->at + most_o + sum_more + first_l + first;
     if (cause < 0 || done > seen) cause = i->step;
@@ -351,11 +353,15 @@ std::vector<CostStep> Simulation::critical_path() const {
 }
 
 double bytes_together(const Schedule& schedule, const CostModel& model, double chunk_bytes) {
-  if (model.bytes.together <= 0 || chunk_bytes <= 0) return 0;
-  double moved = 0;
+  const double here = model.bytes.together, between = model.bytes.between;
+  if ((here <= 0 && between <= 0) || chunk_bytes <= 0) return 0;
+  double moved = 0, sent = 0;
   for (const Stage& stage : schedule.stages)
-    for (const Transfer& t : stage.transfers) moved += t.action == Action::kSignal || t.from == t.to ? 0 : chunk_bytes;
-  return moved * model.bytes.together;
+    for (const Transfer& t : stage.transfers) {
+      if (t.action == Action::kSignal || t.from == t.to) continue;
+      (model.is_message(t.from, t.to) ? sent : moved) += chunk_bytes;
+    }
+  return std::max(moved * here, sent * between);
 }
 
 double folds_apart(const Schedule& schedule, const CostModel& model, double chunk_bytes) {

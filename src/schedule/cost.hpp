@@ -24,6 +24,7 @@ struct ByteCosts {
   double cached = 0;         // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
   double beyond = 1;
   double together = 0;       // ns per byte that all members read at once: what their memory gives
+  double between = 0;        // likewise that all hosts send at once: what the network between them gives
   bool operator==(const ByteCosts&) const = default;
 };
 
@@ -86,11 +87,12 @@ struct Cost {
 //         layout's and the stride's factor. On a published line there is one store, and the k-th reader comes
 //         k - 1 times `reader` later. A slot to oneself is free.
 //  bytes: a message takes chunks x chunk_bytes x G longer, at the sender's and, as it is read while it is written, at the
-//         same time at the receiver; what one member writes and reads in a stage follows one another. The chunks that two
-//         members exchange in one stage, listed side by side, are one message with one O and one L. A chunk that is read where
-//         it lies costs its sender nothing but the wait until it was read, so many may read one member's at once. No schedule
-//         is done before memory has moved all its bytes.
-//  hosts: the messages of all members of a host leave it one after the other; their senders don't wait for that.
+//         same time at the receiver; what one member writes and reads in a stage follows one another, unless it goes to or comes
+//         from another host. The chunks that two members exchange in one stage, listed side by side, are one message with one O
+//         and one L. A chunk that is read where it lies costs its sender nothing but the wait until it was read, so many may read
+//         one member's at once. No schedule is done before memory, and what lies between hosts, have moved all their bytes.
+//  hosts: the messages of all members of a host leave it one after the other; their senders don't wait for that, nor for a message
+//         to come: sending costs O(i,i) + sum(L).
 //  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
 //         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
 //         later.

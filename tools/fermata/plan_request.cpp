@@ -50,7 +50,6 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
 
 // A plan for processes of the MPI job that the profile is of: as fermata_team_create_mpi would ask for it.
 void take_allocation(PlanRequest& r) {
-  if (r.blocks) throw CommandError("operations on blocks are not planned over hosts");
   Allocation team;
   for (const std::int32_t row : r.key.cpus) {
     const Cpu& cpu = *r.topology.find(row);

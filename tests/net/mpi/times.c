@@ -54,8 +54,10 @@ static int exchange(void) {
   if (leaders == MPI_COMM_NULL) return 0;
   MPI_Comm_rank(leaders, &me);
   MPI_Comm_size(leaders, &size);
-  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
-  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k)
+    MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k)
+    MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
   return MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
 }
 
@@ -72,7 +74,8 @@ static int call(int kind) {
 }
 
 int main(int argc, char** argv) {
-  static const char* const kNames[kKinds] = {"fermata barrier", "MPI_Barrier", "fermata allreduce", "MPI_Allreduce", "one way", "hosts, by hand"};
+  static const char* const kNames[kKinds] = {"fermata barrier", "MPI_Barrier", "fermata allreduce",
+                                             "MPI_Allreduce",   "one way",     "hosts, by hand"};
   static double times[kKinds][kMost];
   int me, first, wrong = 0;
   MPI_Init(&argc, &argv);

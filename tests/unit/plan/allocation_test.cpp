@@ -9,6 +9,8 @@
 
 #include "../../own_folder.hpp"
 #include "fermata/hosts.h"
+#include "plan/block_plan.hpp"
+#include "plan/blocks.hpp"
 #include "plan/cluster.hpp"
 #include "plan/hosts.hpp"
 #include "profile/store.hpp"
@@ -127,6 +129,28 @@ TEST(PlanForAnAllocation, ClustersAreHostsAndTheirCaches) {
       for (const std::int32_t r : host.ranks)
         EXPECT_EQ(team.hosts[static_cast<std::size_t>(r)], team.hosts[static_cast<std::size_t>(host.ranks[0])]);
   }
+}
+
+TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
+  Profile job = job_of_four();
+  job.g = Matrix(16);
+  for (std::int32_t i = 0; i < 16; ++i)
+    for (std::int32_t j = 0; j < 16; ++j) job.g.at(i, j) = i % 4 == j % 4 ? 0.1 : 1 + i % 4 + j % 4;
+  job.domains = {{Level::kNetwork, 16, 0.7}};
+  const Allocation team = {{0, 1, 1, 0}, {"d", "b"}, {}};
+  const Topology topology = topology_of(team);
+  const CostModel model = block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Kind::kBroadcast));
+  EXPECT_EQ(model.g_at(0, 1), 1 + 3 + 1) << "a message's is whole";
+  EXPECT_EQ(model.g_at(0, 3), 0.05) << "into a slot, and as much out of it";
+  EXPECT_EQ(model.bytes.between, 0.7);
+  EXPECT_EQ(model.bytes.together, 0);
+  // Long ones go in pieces, each of which is under way while the next one begins.
+  const Allocation apart = {{0, 1, 2, 3}, {"a", "b", "c", "d"}, {}};
+  const Topology four = topology_of(apart);
+  job.domains.clear();
+  const CostModel alone = block_costs(*profile_of(apart, four, job), four, key_of(apart, four, Kind::kBroadcast));
+  const BlockCase wanted{.kind = Kind::kBroadcast, .members = 4, .root = 0, .bytes = 8 << 20, .irregular = false, .op = {}};
+  EXPECT_GT(choose_blocks(wanted, &alone).chunks, 1);
 }
 
 TEST(PlanForAnAllocation, ASlowLinkIsAvoided) {

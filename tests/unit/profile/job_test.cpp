@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cstring>
 #include <thread>
@@ -13,8 +14,8 @@
 namespace fermata {
 namespace {
 
-// Processes that are threads, and links whose times are a formula: from host a to host b one way takes `late(a, b)`, a byte 0.5 ns, and
-// each further signal 3000 ns.
+// Processes that are threads, and links whose times are a formula: from host a to host b one way takes `late(a, b)`, a byte 0.5 ns
+// (`shared` times as long when pairs are asked for nine long messages a second time), and each further signal 3000 ns.
 class PretendedJob {
  public:
   PretendedJob(std::vector<std::int32_t> hosts, std::vector<std::int32_t> pinned)
@@ -37,7 +38,7 @@ class PretendedJob {
   }
 
   static double late(std::int32_t a, std::int32_t b) { return 100000 + 1000 * (a + b); }
-  double further = 3000;
+  double further = 3000, shared = 1;
   bool breaks = false;
 
  private:
@@ -46,7 +47,8 @@ class PretendedJob {
     j.rank = rank;
     j.hosts = hosts_;
     j.pinned = pinned_;
-    j.names = {"one", "two", "three"};
+    j.names = {"one", "two", "three", "four", "five"};
+    j.names.resize(static_cast<std::size_t>(*std::max_element(hosts_.begin(), hosts_.end())) + 1);
     j.gather = [this, rank](const void* mine, std::size_t bytes, void* all) {
       together_.arrive_and_wait();
       if (rank == 0) pool_.assign(bytes * hosts_.size(), 0);
@@ -57,12 +59,13 @@ class PretendedJob {
       together_.arrive_and_wait();
       return true;
     };
-    j.time = [this, rank](int a, int b, std::size_t bytes, int signals, int) -> double {
+    j.time = [this, rank](int a, int b, std::size_t bytes, int signals, int repeats) -> double {
+      const bool again = repeats == 9 && ++long_ones_[static_cast<std::size_t>(rank)] > 1;
       if (rank == a) ++asked_[static_cast<std::size_t>(a) * hosts_.size() + static_cast<std::size_t>(b)];
       if (breaks) return -1;
       if (a == b) return 70;
       const double way = late(hosts_[static_cast<std::size_t>(a)], hosts_[static_cast<std::size_t>(b)]);
-      return signals == 0 ? way + 0.5 * static_cast<double>(bytes) : 2 * way + further * signals;
+      return signals == 0 ? way + 0.5 * static_cast<double>(bytes) * (again ? shared : 1) : 2 * way + further * signals;
     };
     j.rest = [this] { together_.arrive_and_wait(); };
     return j;
@@ -71,7 +74,7 @@ class PretendedJob {
   const std::vector<std::int32_t> hosts_, pinned_;
   std::barrier<> together_;
   std::vector<char> pool_;
-  std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size());
+  std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size()), long_ones_ = std::vector<int>(hosts_.size());
 };
 
 // CPUs 0 and 1 are near each other.
@@ -111,6 +114,7 @@ TEST(JobProfile, HasMessagesBetweenHostsAndMemoryWithin) {
       if (host(a) != host(b)) {
         EXPECT_NEAR(p.o.at(a, b), PretendedJob::late(host(a), host(b)), 10) << a << ", " << b;
         EXPECT_NEAR(p.l.at(a, b), 3000, 1) << a << ", " << b;
+        EXPECT_NEAR(p.g.at(a, b), 0.5, 0.01) << a << ", " << b;
         EXPECT_GT(job.messages_of(std::min(a, b), std::max(a, b)), 0);
       }
       if (a == b) {
@@ -122,6 +126,25 @@ TEST(JobProfile, HasMessagesBetweenHostsAndMemoryWithin) {
   EXPECT_EQ(p.o.at(1, 4), 60) << "CPUs 1 and 3";
   EXPECT_EQ(p.o.at(2, 5), 60) << "no CPUs of their own: as most pairs";
   EXPECT_EQ(p.l.at(0, 3), 10);
+}
+
+// Two pairs of four hosts (the fifth has none): what both send in the time that each takes beside the other.
+TEST(JobProfile, SaysWhatASharedNetworkGives) {
+  for (const double shared : {1.0, 1.1, 1.8}) {
+    PretendedJob job({0, 1, 2, 3, 4, 0}, std::vector<std::int32_t>(6, -1));
+    job.shared = shared;
+    const auto all = job.measure({}, memory_of);
+    ASSERT_TRUE(all[0]) << all[0].error().message;
+    if (shared < 1.2) {
+      EXPECT_TRUE(all[0]->domains.empty()) << "each pair has its own";
+      continue;
+    }
+    ASSERT_EQ(all[0]->domains.size(), 1u);
+    EXPECT_EQ(all[0]->domains[0].level, Level::kNetwork);
+    EXPECT_EQ(all[0]->domains[0].cpus, 6);
+    EXPECT_NEAR(all[0]->domains[0].byte_ns, 0.5 * 1.8 / 2, 0.01);
+    EXPECT_EQ(profile_from_json(to_json(*all[5]))->domains, all[0]->domains);
+  }
 }
 
 TEST(JobProfile, ASampleIsReplicated) {

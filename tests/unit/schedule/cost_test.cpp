@@ -54,6 +54,21 @@ TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25 + 5);
 }
 
+// The root goes on when it has begun a message, O(i,i) + L: those that it sends in the two stages of a binomial tree are under way
+// together, and the one that another member passes on in the second takes as long again.
+TEST(Cost, WhoSendsAMessageDoesNotWaitForItToCome) {
+  CostModel m = uniform(4, 20, 5);
+  const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 4});
+  ASSERT_EQ(s.stages.size(), 2u);
+  EXPECT_DOUBLE_EQ(cost(s, m, {}).departure_ns[0], 25 + 25);
+  m.hosts = {0, 1, 2, 3};
+  const Cost over_hosts = cost(s, m, {});
+  EXPECT_DOUBLE_EQ(over_hosts.departure_ns[0], 10 + 10);
+  EXPECT_DOUBLE_EQ(over_hosts.departure_ns[1], 10 + 25);
+  EXPECT_DOUBLE_EQ(over_hosts.departure_ns[2], 25 + 10);
+  EXPECT_DOUBLE_EQ(over_hosts.departure_ns[3], 25 + 25);
+}
+
 TEST(Cost, AwaitedSlotsThatComeAtOnceCostMaxOPlusSumL) {
   CostModel m = uniform(4, 20, 5);
   m.o[3 * 4 + 0] = 100;  // member 3 to member 0
@@ -277,6 +292,16 @@ TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   m.bytes.together = 0.25;
   EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns, 4 * 1000 * 0.25);
   EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
+}
+
+// Two hosts of two: of the three messages of a broadcast two leave the root's host.
+TEST(Bytes, TheNetworkBoundsWhatAllHostsSend) {
+  CostModel m = with_bytes(4, 0.001);
+  m.hosts = {0, 0, 1, 1};
+  m.bytes.between = 2;
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns, 2 * 1000 * 2);
+  m.hosts = {};
+  EXPECT_LT(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns, 1000);
 }
 
 TEST(Bytes, WhatTheBusiestMemberFoldsMayComeOnTop) {
