@@ -21,6 +21,7 @@ using namespace fermata::api;
 // The public structs are the contract's, field by field.
 static_assert(sizeof(fermata_line) == sizeof(net::Line) && offsetof(fermata_line, header) == offsetof(net::Line, header) &&
               offsetof(fermata_line, to) == offsetof(net::Line, to) && offsetof(fermata_line, words) == offsetof(net::Line, words) &&
+              offsetof(fermata_line, from) == offsetof(net::Line, from) && offsetof(fermata_line, sent_ns) == offsetof(net::Line, sent_ns) &&
               offsetof(fermata_line, branch) == offsetof(net::Line, branch) && offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
               offsetof(fermata_line, payload) == offsetof(net::Line, payload));
 static_assert(sizeof(fermata_block) == sizeof(net::Block) && offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
@@ -53,7 +54,15 @@ HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts) {
   const Allocation team = {request.hosts, request.names, request.pinned};
   topology_ = topology_of(team);
   profile_ = profile_of(team, topology_);
+  if (request.refresh_seconds <= 0) return;
+  // As refreshes will find it in the segment (api/refresh.hpp), so that they come to the same plans.
+  profile_.hosts = request.names;
+  profile_.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
+  if (auto again = profile_from_json(to_json(profile_))) profile_ = std::move(*again);
 }
+
+HostPlans::HostPlans(std::vector<std::int32_t> hosts, Profile profile)
+    : hosts_(std::move(hosts)), topology_(profile.topology), profile_(std::move(profile)) {}
 
 Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   PlanOptions options;
@@ -74,8 +83,8 @@ std::vector<std::byte> block_knowledge_over_hosts(const TeamRequest& request) {
 
 namespace {
 
-// What goes from the host that has planned to the others: how long each program is, then the programs.
-using Lengths = std::array<std::uint64_t, exec::kPlanSlots>;
+// What goes from the host that has planned to the others: how long each program is, and what refreshes begin with, then these.
+using Lengths = std::array<std::uint64_t, exec::kPlanSlots + 1>;
 
 }  // namespace
 
@@ -87,16 +96,32 @@ Result<Programs> programs_from(const TeamRequest& request) {
   std::memcpy(lengths.data(), bytes, sizeof lengths);
   std::size_t at = sizeof lengths;
   Programs programs;
-  for (const std::uint64_t length : lengths) {
+  for (std::size_t slot = 0; slot < exec::kPlanSlots; ++slot) {
+    const std::uint64_t length = lengths[slot];
     if (length < sizeof(ProgramHeader) || length > request.programs_bytes - at) return bad;
-    programs.emplace_back(bytes + at, bytes + at + length);  // aligned, as new memory is
+    const std::vector<std::byte>& program = programs.of.emplace_back(bytes + at, bytes + at + length);  // aligned, as new memory is
     at += length;
-    const auto& header = *reinterpret_cast<const ProgramHeader*>(programs.back().data());
-    if (!program_is_sound(programs.back().data(), length) || header.members != static_cast<std::uint32_t>(request.members) ||
+    const auto& header = *reinterpret_cast<const ProgramHeader*>(program.data());
+    if (!program_is_sound(program.data(), length) || header.members != static_cast<std::uint32_t>(request.members) ||
         header.hash != program_hash(header))
       return bad;
   }
+  if (lengths.back() != request.programs_bytes - at) return bad;
+  programs.refresh.assign(bytes + at, bytes + request.programs_bytes);
   return programs;
+}
+
+std::vector<std::byte> packed(const Programs& programs) {
+  Lengths lengths{};
+  std::vector<std::byte> out(sizeof lengths);
+  const auto add = [&](std::uint64_t& length, const std::vector<std::byte>& part) {
+    length = part.size();
+    out.insert(out.end(), part.begin(), part.end());
+  };
+  for (std::size_t i = 0; i < programs.of.size(); ++i) add(lengths[i], programs.of[i]);
+  add(lengths.back(), programs.refresh);
+  std::memcpy(out.data(), lengths.data(), sizeof lengths);
+  return out;
 }
 
 namespace {
@@ -133,16 +158,10 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
   if (cpus != nullptr) request.pinned.assign(cpus, cpus + config.members);
   const auto programs = programs_for(request);
   if (!programs) return fail(programs.error());
-  Lengths lengths{};
-  std::size_t bytes = sizeof lengths;
-  for (std::size_t i = 0; i < programs->size(); ++i) bytes += lengths[i] = (*programs)[i].size();
+  const std::vector<std::byte> bytes = packed(*programs);
   const size_t room = buffer != nullptr ? *length : 0;
-  *length = bytes;
-  if (room < bytes) return FERMATA_OK;
-  auto* at = static_cast<std::byte*>(buffer);
-  std::memcpy(at, lengths.data(), sizeof lengths);
-  at += sizeof lengths;
-  for (const std::vector<std::byte>& program : *programs) at = std::copy(program.begin(), program.end(), at);
+  *length = bytes.size();
+  if (room >= bytes.size()) std::memcpy(buffer, bytes.data(), bytes.size());
   return FERMATA_OK;
 }
 

@@ -8,7 +8,7 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
-constexpr std::uint32_t kLast = ~0u;  // as `words`: no line, but how many there were
+constexpr std::uint16_t kLast = 0xffff;  // as `words`: no line, but how many there were
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
