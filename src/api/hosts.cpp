@@ -133,6 +133,8 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   request.hosts.assign(hosts, hosts + config.members);
   for (const std::int32_t h : request.hosts)
     if (h < 0 || h >= config.members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+  const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
+  if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;  // there are no links
   return FERMATA_OK;
 }
 

@@ -272,6 +272,8 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();
   if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
+  // In share() nobody attends the port: all of the broadcast is to be gone.
+  if (const int rc = fermata_barrier(member); rc != FERMATA_OK) return rc;
   team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
   Gathering g = everybody(member);
   g.branch = branch_of(team, static_cast<std::uint32_t>(decision.branch), 0);
@@ -355,6 +357,7 @@ std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& 
 
 void ask_for_refreshes(double configured, TeamRequest& request) {
   request.refresh_seconds = configured;
+  request.refresh_keeps = false;
   const char* text = std::getenv("FERMATA_REFRESH");
   if (text == nullptr) return;
   char* end = nullptr;
