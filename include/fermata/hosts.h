@@ -83,8 +83,8 @@ FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, c
 /* This process's port, before its first member joins; closed with the team. Errors: ARGUMENT, BUSY, what open says. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
 /* How often the profile of a team with config.refresh_seconds was refreshed so far, and how often its members changed to other plans;
- * either may be NULL. Text, one line per event, as fermata_team_report gives it, or NULL for both: what links changed and why plans did,
- * or not; known to the process that has rank 0. */
+ * either may be NULL. Text, as fermata_team_report gives it, or NULL for both: how long they took, and then, of the process that has rank
+ * 0, a line for each link that changed, and why plans did, or not. Errors: ARGUMENT. */
 FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer, size_t* length);
 /* Of the plans that a team was made with: the same on all hosts, or they must not go on. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);

@@ -76,6 +76,8 @@ int fail(const Error& error);
 int member_status(const fermata_member* member, Status status);
 
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
+// As much as fits, and a zero; *length in: the capacity, out: the bytes needed.
+int copy_text(const std::string& text, char* buffer, std::size_t* length);
 inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
 
 // Runs a function that may throw; what it throws becomes a status.

@@ -318,12 +318,14 @@ int run(fermata_member* member) {
   if (decision.bytes != 0)
     if (const int rc = change(member, decision, &changed); rc != FERMATA_OK) return rc;
   ++member->refreshes;
+  const std::int64_t took = os::now_ns() - began;
   const os::ProcessLock lock;
   auto& log = member->origin->refreshed;
   if (log == nullptr) log = std::make_shared<RefreshLog>();
   if (log->refreshes < member->refreshes) {
     log->refreshes = member->refreshes;
     log->changes += changed ? 1 : 0;
+    log->took_ns += took;
   }
   if (member->refresher != nullptr) log->text += member->refresher->take_text();
   if (log->text.size() > kMostText) log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
@@ -383,14 +385,11 @@ int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64
     if (refreshes != nullptr) *refreshes = log.refreshes;
     if (changes != nullptr) *changes = log.changes;
     if (length == nullptr) return static_cast<int>(FERMATA_OK);
-    const size_t room = buffer != nullptr ? *length : 0;
-    *length = log.text.size() + 1;
-    if (room > 0) {
-      const size_t shown = std::min(room - 1, log.text.size());
-      std::memcpy(buffer, log.text.data(), shown);
-      buffer[shown] = '\0';
-    }
-    return static_cast<int>(FERMATA_OK);
+    char first[96] = "";
+    if (log.refreshes != 0)
+      std::snprintf(first, sizeof first, "%llu refreshes, %llu changes, %.3g ms in all\n", static_cast<unsigned long long>(log.refreshes),
+                    static_cast<unsigned long long>(log.changes), static_cast<double>(log.took_ns) * 1e-6);
+    return copy_text(first + log.text, buffer, length);
   });
 }
 

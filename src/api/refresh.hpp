@@ -32,6 +32,7 @@ int refresh(fermata_member* member);
 // What has come of them, in a process.
 struct RefreshLog {
   std::uint64_t refreshes = 0, changes = 0;
+  std::int64_t took_ns = 0;  // all of them, from where all members were there
   std::string text;
 };
 

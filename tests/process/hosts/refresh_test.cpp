@@ -266,7 +266,8 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     std::vector<double> in(kCount), out(kCount), again(kCount);
     const auto blocks = [&](int e) {
       for (std::size_t i = 0; i < kCount; ++i) in[i] = rank + e + static_cast<double>(i);
-      if (const int status = fermata_allreduce(m, in.data(), out.data(), kCount, FERMATA_DOUBLE, FERMATA_SUM); status != FERMATA_OK) return status;
+      const int status = fermata_allreduce(m, in.data(), out.data(), kCount, FERMATA_DOUBLE, FERMATA_SUM);
+      if (status != FERMATA_OK) return status;
       for (std::size_t i = 0; i < kCount; ++i)
         if (out[i] != 6 * (e + static_cast<double>(i)) + 15) return static_cast<int>(FERMATA_ERR_VERIFY);
       return static_cast<int>(FERMATA_OK);
