@@ -121,8 +121,10 @@ typedef struct fermata_team_config {
   const fermata_plan* const* plans; /* plan_count plans to use instead of the cache's or the estimated ones */
   size_t plan_count;
   double stall_seconds;      /* > 0: a report on stderr after waiting so long; 0: FERMATA_STALL_SECONDS, else none */
+  double refresh_seconds;    /* of a team over several hosts: > 0: its profile is refreshed while it runs, this often at most, and it
+                              * changes its plans where that pays; 0: FERMATA_REFRESH, else never; < 0: never */
 } fermata_team_config;
-#define FERMATA_TEAM_CONFIG_INIT {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0}
+#define FERMATA_TEAM_CONFIG_INIT {sizeof(fermata_team_config), 1, FERMATA_THREADS, FERMATA_WAIT_AUTO, 0, NULL, NULL, 0, 0.0, 0.0}
 
 /* Makes a team; plans come from the cache or estimates, nothing is measured. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
 FERMATA_API int fermata_team_create(const fermata_team_config* config, fermata_team** out);

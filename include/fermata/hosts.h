@@ -20,9 +20,11 @@ typedef struct fermata_line {
   uint64_t offset; /* of the slot in the window, the same on all hosts */
   uint64_t header; /* the greater one is the newer one, by difference */
   uint32_t to;     /* the receiver's rank */
-  uint32_t words;  /* of payload that count, 0..7 */
+  uint16_t words;  /* of payload that count, 0..7 */
+  uint16_t from;   /* with sent_ns: the sender's host */
   uint32_t branch; /* not 0: of a team that was split from the port's; such lines go to land(), not straight into the window */
   uint32_t rank;   /* the receiver's there */
+  int64_t sent_ns; /* by the sender's clock, where the team observes its links; else 0 */
   uint64_t payload[7];
 } fermata_line;
 
@@ -80,7 +82,11 @@ FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, c
                                             fermata_team** out);
 /* This process's port, before its first member joins; closed with the team. Errors: ARGUMENT, BUSY, what open says. */
 FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* port);
-/* Of the plans that a team runs: the same on all hosts, or they must not go on. */
+/* How often the profile of a team with config.refresh_seconds was refreshed so far, and how often its members changed to other plans;
+ * either may be NULL. Text, as fermata_team_report gives it, or NULL for both: how long they took, and then, of the process that has rank
+ * 0, a line for each link that changed, and why plans did, or not. Errors: ARGUMENT. */
+FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer, size_t* length);
+/* Of the plans that a team was made with: the same on all hosts, or they must not go on. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);
 
 #ifdef __cplusplus

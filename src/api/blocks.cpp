@@ -1,5 +1,7 @@
 #include "api/blocks.hpp"
 
+#include "api/refresh.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -332,7 +334,8 @@ Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
-    member->member->set_review(exec::kNoReview);  // requests refer to this team's memory: its members stay where they are
+    // Requests refer to this team's memory: its members stay where they are. (A refresh asks whether there are any.)
+    if (!refreshes(member)) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
 }

@@ -21,7 +21,9 @@
 #include "topo/topology.hpp"
 
 namespace fermata::api {
-struct Blocks;  // api/blocks.hpp
+struct Blocks;      // api/blocks.hpp
+struct RefreshLog;  // api/refresh.hpp
+class Refresher;    // api/refresh.cpp
 }
 
 struct fermata_topology {
@@ -36,8 +38,9 @@ struct fermata_plan {
 struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
   std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
-  // Where the members have moved on to after a review of their placement; aborts and reports follow them.
+  // Where the members have moved on to after a review of their placement, or by a refresh; aborts and reports follow them.
   std::atomic<fermata::exec::Team*> moved{nullptr};
+  std::shared_ptr<fermata::api::RefreshLog> refreshed;  // once there was one; with os::ProcessLock, as `moved` is then
 
   fermata::exec::Team& current() const {
     fermata::exec::Team* now = fermata::moved_to<fermata::RealAtomics>(moved);
@@ -55,6 +58,8 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
   bool arrived = false;  // at a split-phase barrier that is outstanding
   std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
+  std::uint64_t refreshes = 0;                         // of its team's profile that it took part in
+  std::shared_ptr<fermata::api::Refresher> refresher;  // of rank 0, once there was one
 
   void hold(fermata::exec::Member* held) {
     member = held;
@@ -71,6 +76,8 @@ int fail(const Error& error);
 int member_status(const fermata_member* member, Status status);
 
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
+// As much as fits, and a zero; *length in: the capacity, out: the bytes needed.
+int copy_text(const std::string& text, char* buffer, std::size_t* length);
 inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
 
 // Runs a function that may throw; what it throws becomes a status.
@@ -108,6 +115,8 @@ struct TeamRequest {
   const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: planned here
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;            // this one
+  double refresh_seconds = 0;       // over several hosts: > 0: the profile is refreshed, this often at most
+  bool refresh_keeps = false;       // into the cache, too
 };
 // Checks a configuration. Not FERMATA_OK: it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
@@ -115,22 +124,28 @@ int request_of(const fermata_team_config& config, TeamRequest& out);
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
+  HostPlans(std::vector<std::int32_t> hosts, Profile profile);
   Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
+  const Profile& profile() const { return profile_; }
 
  private:
-  const std::vector<std::int32_t>& hosts_;
+  std::vector<std::int32_t> hosts_;
   Topology topology_;
   Profile profile_;
 };
+// Of which plan a slot is: kind, members, payload and engine.
+PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
 // What a team is made with.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
-  std::vector<std::byte> blocks;  // what operations on blocks are chosen by, as plan/block_model.hpp packs it
+  std::vector<std::byte> blocks;   // what operations on blocks are chosen by, as plan/block_model.hpp packs it
+  std::vector<std::byte> refresh;  // what refreshes begin with (api/refresh.hpp); empty: none come
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Those that another host has made; kArgument if they are none for such a team.
+// Those that another host has made, as packed() gives them; kArgument if they are none for such a team.
 Result<TeamPlans> plans_from(const TeamRequest& request);
+std::vector<std::byte> packed(const TeamPlans& plans);
 int make_team(const TeamRequest& request, fermata_team** out);
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.

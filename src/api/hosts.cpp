@@ -21,6 +21,8 @@ using namespace fermata::api;
 // The public structs are the contract's, field by field.
 static_assert(sizeof(fermata_line) == sizeof(net::Line) && offsetof(fermata_line, header) == offsetof(net::Line, header) &&
               offsetof(fermata_line, to) == offsetof(net::Line, to) && offsetof(fermata_line, words) == offsetof(net::Line, words) &&
+              offsetof(fermata_line, from) == offsetof(net::Line, from) &&
+              offsetof(fermata_line, sent_ns) == offsetof(net::Line, sent_ns) &&
               offsetof(fermata_line, branch) == offsetof(net::Line, branch) && offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
               offsetof(fermata_line, payload) == offsetof(net::Line, payload));
 static_assert(sizeof(fermata_block) == sizeof(net::Block) && offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
@@ -53,7 +55,15 @@ HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts) {
   const Allocation team = {request.hosts, request.names, request.pinned};
   topology_ = topology_of(team);
   profile_ = profile_of(team, topology_);
+  if (request.refresh_seconds <= 0) return;
+  // As refreshes will find it in the segment (api/refresh.hpp), so that they come to the same plans.
+  profile_.hosts = request.names;
+  profile_.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
+  if (auto again = profile_from_json(to_json(profile_))) profile_ = std::move(*again);
 }
+
+HostPlans::HostPlans(std::vector<std::int32_t> hosts, Profile profile)
+    : hosts_(std::move(hosts)), topology_(profile.topology), profile_(std::move(profile)) {}
 
 Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   PlanOptions options;
@@ -72,14 +82,15 @@ std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) co
 
 namespace {
 
-// What goes from the host that has planned to the others: this, the programs, and what blocks are chosen by.
+// What goes from the host that has planned to the others: this, the programs, what blocks are chosen by, and what refreshes begin with.
 struct PlansHeader {
-  std::array<std::uint64_t, exec::kPlanSlots + 1> lengths;  // of each part
-  std::uint64_t blocks;                                     // hash of the last, as programs have their own
+  std::array<std::uint64_t, exec::kPlanSlots + 2> lengths;  // of each part
+  std::uint64_t rest;                                       // hash of what isn't programs, which have their own
 };
 
-std::uint64_t hash_of_bytes(const std::vector<std::byte>& part) {
-  return hash_of({reinterpret_cast<const char*>(part.data()), part.size()});
+std::uint64_t hash_of_rest(const std::vector<std::byte>& blocks, const std::vector<std::byte>& refresh) {
+  const auto text = [](const std::vector<std::byte>& v) { return std::string_view(reinterpret_cast<const char*>(v.data()), v.size()); };
+  return exec::with_plan(hash_of(text(blocks)), hash_of(text(refresh)));
 }
 
 }  // namespace
@@ -92,13 +103,14 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
   std::memcpy(&header, bytes, sizeof header);
   std::size_t at = sizeof header;
   TeamPlans plans;
-  for (const std::uint64_t length : header.lengths) {
+  for (std::size_t i = 0; i < header.lengths.size(); ++i) {
+    const std::uint64_t length = header.lengths[i];
     if (length > request.programs_bytes - at) return bad;
     std::vector<std::byte> part(bytes + at, bytes + at + length);  // aligned, as new memory is
     at += length;
-    if (plans.programs.size() == exec::kPlanSlots) {
-      plans.blocks = std::move(part);
-      break;
+    if (i >= exec::kPlanSlots) {
+      (i == exec::kPlanSlots ? plans.blocks : plans.refresh) = std::move(part);
+      continue;
     }
     if (length < sizeof(ProgramHeader) || !program_is_sound(part.data(), length)) return bad;
     const auto& program = *reinterpret_cast<const ProgramHeader*>(part.data());
@@ -106,9 +118,25 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
     plans.programs.push_back(std::move(part));
   }
   BlockKnowledge known;
-  const bool whole = at == request.programs_bytes && hash_of_bytes(plans.blocks) == header.blocks;
+  const bool whole = at == request.programs_bytes && hash_of_rest(plans.blocks, plans.refresh) == header.rest;
   if (!whole || !unpack(plans.blocks, request.members, &known)) return bad;
   return plans;
+}
+
+std::vector<std::byte> packed(const TeamPlans& plans) {
+  PlansHeader header{};
+  std::vector<std::byte> out(sizeof header);
+  std::size_t parts = 0;
+  const auto add = [&](const std::vector<std::byte>& part) {
+    header.lengths[parts++] = part.size();
+    out.insert(out.end(), part.begin(), part.end());
+  };
+  for (const std::vector<std::byte>& program : plans.programs) add(program);
+  add(plans.blocks);
+  add(plans.refresh);
+  header.rest = hash_of_rest(plans.blocks, plans.refresh);
+  std::memcpy(out.data(), &header, sizeof header);
+  return out;
 }
 
 namespace {
@@ -120,6 +148,8 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   request.hosts.assign(hosts, hosts + config.members);
   for (const std::int32_t h : request.hosts)
     if (h < 0 || h >= config.members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+  const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
+  if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;  // there are no links
   return FERMATA_OK;
 }
 
@@ -143,21 +173,12 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
     request.names.emplace_back(names[h]);
   }
   if (cpus != nullptr) request.pinned.assign(cpus, cpus + config.members);
-  auto plans = plans_for(request);
+  const auto plans = plans_for(request);
   if (!plans) return fail(plans.error());
-  PlansHeader header{};
-  header.blocks = hash_of_bytes(plans->blocks);
-  std::vector<std::vector<std::byte>> parts = std::move(plans->programs);
-  parts.push_back(std::move(plans->blocks));
-  std::size_t bytes = sizeof header;
-  for (std::size_t i = 0; i < parts.size(); ++i) bytes += header.lengths[i] = parts[i].size();
+  const std::vector<std::byte> bytes = packed(*plans);
   const size_t room = buffer != nullptr ? *length : 0;
-  *length = bytes;
-  if (room < bytes) return FERMATA_OK;
-  auto* at = static_cast<std::byte*>(buffer);
-  std::memcpy(at, &header, sizeof header);
-  at += sizeof header;
-  for (const std::vector<std::byte>& part : parts) at = std::copy(part.begin(), part.end(), at);
+  *length = bytes.size();
+  if (room >= bytes.size()) std::memcpy(buffer, bytes.data(), bytes.size());
   return FERMATA_OK;
 }
 

@@ -45,6 +45,16 @@ Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profil
   return make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
 }
 
+int copy_text(const std::string& text, char* buffer, size_t* length) {
+  const size_t capacity = *length;
+  *length = text.size() + 1;
+  if (buffer == nullptr || capacity == 0) return FERMATA_OK;
+  const size_t n = std::min(capacity - 1, text.size());
+  std::memcpy(buffer, text.data(), n);
+  buffer[n] = '\0';
+  return FERMATA_OK;
+}
+
 namespace {
 
 Result<std::string> read_file(const char* path) {
@@ -59,16 +69,6 @@ template <class Handle, class T>
 int hand_out(Result<T> result, Handle** out) {
   if (!result) return fail(result.error());
   *out = new Handle{std::move(*result)};
-  return FERMATA_OK;
-}
-
-int copy_text(const std::string& text, char* buffer, size_t* length) {
-  const size_t capacity = *length;
-  *length = text.size() + 1;
-  if (buffer == nullptr || capacity == 0) return FERMATA_OK;
-  const size_t n = std::min(capacity - 1, text.size());
-  std::memcpy(buffer, text.data(), n);
-  buffer[n] = '\0';
   return FERMATA_OK;
 }
 

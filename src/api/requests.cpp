@@ -103,6 +103,7 @@ int fermata_begin(fermata_member* member, const fermata_operation* operation, fe
 
 int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
+  member->member->set_review(exec::kNoReview);  // its slots are in this team's memory, for good
   return guarded([&] {
     auto request = std::make_unique<fermata_request>();
     int status = make(member, *operation, *request);

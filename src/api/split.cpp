@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/handles.hpp"
+#include "api/refresh.hpp"
+#include "api/split.hpp"
 #include "fermata/hosts.h"
 #include "os/os.hpp"
 
@@ -11,13 +12,6 @@ using namespace fermata::api;
 
 namespace fermata::api {
 namespace {
-
-// One member's part of a split, as it stands in its status line.
-struct Part {
-  std::int32_t colour;
-  std::int32_t key;
-  std::uint32_t rank;
-};
 
 bool before(const Part& a, const Part& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; }
 
@@ -38,7 +32,8 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   return parts;
 }
 
-// Before the barrier that begins a split or a review: what the others need of this member.
+}  // namespace
+
 void announce(const fermata_member* member, std::uint64_t scratch) {
   static std::atomic<std::uint64_t> meetings{0};
   const exec::Member& m = *member->member;
@@ -47,6 +42,8 @@ void announce(const fermata_member* member, std::uint64_t scratch) {
   // order: relaxed: a number, and no more; the barrier orders the store
   line.meeting.store(meetings.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
+
+namespace {
 
 // The address space that a member is in.
 std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
@@ -61,14 +58,6 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
   std::sort(homes.begin(), homes.end());
   return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
 }
-
-// A team that is to be made: by whom, of all that go into it, and of those on this host, in the order of the new ranks.
-struct Gathering {
-  TeamRequest request;
-  std::vector<Part> parts, here;
-  std::uint32_t mine = 0;    // in parts
-  std::uint32_t branch = 0;  // of the parent's port, where it has one
-};
 
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   std::uint32_t at = 0;
@@ -105,9 +94,11 @@ int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
   std::vector<std::uint32_t> trunk_ranks;
   for (const Part& p : g.parts) trunk_ranks.push_back(parent.rank_in_trunk(p.rank));
   const char* detail = "";
-  const Status status = team->team->graft(parent.trunk(), trunk_ranks.data(), g.branch, &detail);
+  const Status status = team->team->graft(parent.trunk(), trunk_ranks.data(), g.branch, g.replaces, &detail);
   return status == Status::kOk ? FERMATA_OK : fail(status, "%s", detail);
 }
+
+}  // namespace
 
 // The first member of each process publishes the handle in its status line, and the others of that process take a reference of it. Not
 // for their own sake with the lock: race detectors don't see what the barrier orders by way of other processes.
@@ -145,6 +136,8 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   return FERMATA_OK;
 }
 
+namespace {
+
 TeamRequest request_like(const exec::Team& parent, std::size_t members) {
   TeamRequest request;
   request.members = static_cast<std::int32_t>(members);
@@ -156,6 +149,14 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
 }
 
 constexpr std::uint32_t kBranchRankBits = 12;  // of who leads it, in the trunk: of kMaxMembers
+
+}  // namespace
+
+std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader) {
+  return number << kBranchRankBits | parent.rank_in_trunk(leader);
+}
+
+namespace {
 
 // Nobody reads another host's status lines: who goes where, and a number for each new team that none has that is still there, since
 // its leader's process counts them.
@@ -174,7 +175,7 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   std::sort(g.parts.begin(), g.parts.end(), before);
   if (number >> (32 - kBranchRankBits) != 0) return fail(Status::kUnsupported, "the team was split too many times");
   parent.trunk().see_branch(number);
-  g.branch = number << kBranchRankBits | parent.rank_in_trunk(g.parts[0].rank);
+  g.branch = branch_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
     if (!parent.is_away(p.rank)) g.here.push_back(p);
   return FERMATA_OK;
@@ -257,16 +258,11 @@ std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
   return cpus;
 }
 
-// The handle keeps its identity; what it leads to is exchanged.
 int move_to(fermata_member* member, fermata_team* team) {
   fermata_member* made = nullptr;
   const int rc = join(team, static_cast<int>(member->member->rank()), false, &made);
   if (rc != FERMATA_OK) return rc;
-  made->member->inherit(*member->member);
-  exec::Member* const before = member->member;
-  member->hold(made->member);
-  made->hold(before);
-  fermata_member_leave(made);
+  take_over(member, made);
   member->member->set_review(kFirstReview * kReviewStep);
   member->member->team().retain();
   exec::Team* const now = &member->member->team();
@@ -276,7 +272,30 @@ int move_to(fermata_member* member, fermata_team* team) {
 
 }  // namespace
 
+void take_over(fermata_member* member, fermata_member* made) {
+  made->member->inherit(*member->member);
+  exec::Member* const before = member->member;
+  member->hold(made->member);
+  made->hold(before);
+  fermata_member_leave(made);
+}
+
+Gathering everybody(const fermata_member* member) {
+  const exec::Team& team = member->member->team();
+  Gathering g;
+  for (std::uint32_t r = 0; r < team.members(); ++r) g.parts.push_back({0, 0, r});
+  for (const Part& p : g.parts)
+    if (!team.is_away(p.rank)) g.here.push_back(p);
+  g.mine = member->member->rank();
+  g.request = request_like(team, g.parts.size());
+  for (const Part& p : g.parts)
+    if (team.is_over_hosts()) g.request.hosts.push_back(static_cast<std::int32_t>(team.host_of(p.rank)));
+  g.request.host = static_cast<std::int32_t>(team.host());
+  return g;
+}
+
 int review(fermata_member* member) {
+  if (refreshes(member)) return refresh(member);
   exec::Member& m = *member->member;
   exec::Team& team = m.team();
   const std::uint64_t now = m.calls();
@@ -294,13 +313,10 @@ int review(fermata_member* member) {
     m.set_review(now * kReviewStep);
     return FERMATA_OK;
   }
-  Gathering everybody;
-  for (std::uint32_t r = 0; r < team.members(); ++r) everybody.parts.push_back({0, 0, r});
-  everybody.here = everybody.parts;
-  everybody.request = request_like(team, everybody.parts.size());
-  everybody.request.cpus = cpus;
+  Gathering all = everybody(member);
+  all.request.cpus = cpus;
   fermata_team* made = nullptr;
-  rc = share(member, everybody, &made);
+  rc = share(member, all, &made);
   if (rc == FERMATA_OK) rc = fermata_barrier(member);
   if (rc == FERMATA_OK) rc = move_to(member, made);
   fermata_team_destroy(made);

@@ -1,6 +1,8 @@
 // Teams and members behind the C ABI.
 #include "api/handles.hpp"
 
+#include "api/refresh.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -50,21 +52,16 @@ constexpr Wanted kWanted[exec::kPlanSlots] = {
     {exec::PlanSlot::kAllreduce56, Kind::kAllreduce, 56},
 };
 
-Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, Wanted wanted) {
-  if (wanted.kind == Kind::kBarrier && request.tagged) wanted.payload = 8;
+Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
+  PlanKey key = wanted_plan(slot, request);
   for (const Plan* plan : request.plans) {
-    if (plan->key.kind == wanted.kind && plan->key.payload == wanted.payload) {
+    if (plan->key.kind == key.kind && plan->key.payload == key.payload) {
       if (plan->key.hosts != request.hosts) return Error{Status::kArgument, "a plan for other hosts was given to a team"};
       if (plan->key.members == request.members) return compile(*plan);
       return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) + " members was given to a team of " +
                                           std::to_string(request.members)};
     }
   }
-  PlanKey key;
-  key.kind = wanted.kind;
-  key.members = request.members;
-  key.payload = wanted.payload;
-  key.engine = request.engine;
   if (over_hosts != nullptr) {
     const auto plan = over_hosts->plan(key);
     if (!plan) return plan.error();
@@ -93,17 +90,28 @@ std::vector<std::byte> block_knowledge(const TeamRequest& request) {
 
 }  // namespace
 
+PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
+  const Wanted& wanted = kWanted[static_cast<int>(slot)];
+  PlanKey key;
+  key.kind = wanted.kind;
+  key.members = request.members;
+  key.payload = wanted.kind == Kind::kBarrier && request.tagged ? 8 : wanted.payload;
+  key.engine = request.engine;
+  return key;
+}
+
 Result<TeamPlans> plans_for(const TeamRequest& request) {
   if (request.programs != nullptr) return plans_from(request);
   std::optional<HostPlans> over_hosts;
   if (!request.hosts.empty()) over_hosts.emplace(request);
   TeamPlans plans;
   for (const Wanted& wanted : kWanted) {
-    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, wanted);
+    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, wanted.slot);
     if (!program) return program.error();
     plans.programs.push_back(std::move(*program));
   }
   plans.blocks = over_hosts ? over_hosts->block_knowledge(request) : block_knowledge(request);
+  if (over_hosts && request.refresh_seconds > 0) plans.refresh = refresh_start(request, over_hosts->profile());
   return plans;
 }
 
@@ -118,6 +126,8 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   const auto plans = plans_for(request);
   if (!plans) return fail(plans.error());
   for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[static_cast<int>(kWanted[i].slot)] = plans->programs[i].data();
+  options.refresh = plans->refresh.data();
+  options.refresh_bytes = plans->refresh.size();
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
   if (!hosts.empty()) options.hosts = hosts.data();
   options.host = static_cast<std::uint32_t>(request.host);
@@ -169,6 +179,7 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
   if (team->cpus.empty() && team->team->members() > 1 && team->team->port() == nullptr) handle->member->set_review(kFirstReview);
+  if (refreshes(handle.get())) handle->member->set_review(kFirstRefresh);
   *out = handle.release();
   return FERMATA_OK;
 }
@@ -185,6 +196,7 @@ int check(const fermata_team_config& c) {
     return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
   if (c.plan_count > 0 && c.plans == nullptr) return fail(Status::kArgument, "plans is NULL but plan_count is not 0");
   if (std::isnan(c.stall_seconds)) return fail(Status::kArgument, "stall_seconds is not a number");
+  if (std::isnan(c.refresh_seconds)) return fail(Status::kArgument, "refresh_seconds is not a number");
   for (int r = 0; c.cpus != nullptr && r < c.members; ++r)
     if (c.cpus[r] < 0) return fail(Status::kArgument, "cpus[%d] is negative", r);
   return FERMATA_OK;
@@ -211,6 +223,7 @@ int request_of(const fermata_team_config& config, TeamRequest& out) {
   out.tagged = config.tagged != 0;
   out.wait = wait_kind(config.wait);
   out.stall_ns = stall_ns(config.stall_seconds);
+  ask_for_refreshes(config.refresh_seconds, out);
   if (config.cpus != nullptr) out.cpus.assign(config.cpus, config.cpus + config.members);
   for (size_t i = 0; i < config.plan_count; ++i) {
     if (config.plans[i] == nullptr) return null_handle();
@@ -276,7 +289,10 @@ void fermata_member_leave(fermata_member* member) {
 }
 
 void fermata_team_abort(fermata_team* team) {
-  if (serial_of(team) != 0) team->current().break_with(Status::kBroken, UINT32_MAX);
+  if (serial_of(team) == 0) return;
+  // Where a refresh moved its members they look at the one that they were of, which nobody frees meanwhile.
+  exec::Team& known = refreshes(*team->team) ? *team->team : team->current();
+  known.break_with(Status::kBroken, UINT32_MAX);
 }
 
 int fermata_member_rank(const fermata_member* member) {
@@ -314,7 +330,14 @@ int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
 int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) {
   if (length == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
-  *length = exec::report(team->current(), buffer, buffer != nullptr ? *length : 0);
+  exec::Team* now = nullptr;
+  {
+    const os::ProcessLock lock;  // a refresh may leave it
+    now = &team->current();
+    now->retain();
+  }
+  *length = exec::report(*now, buffer, buffer != nullptr ? *length : 0);
+  now->release();
   return FERMATA_OK;
 }
 

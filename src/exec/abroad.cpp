@@ -25,6 +25,13 @@ Status Team::connect(const net::Port& port, const char** detail) {
   if (!is_over_hosts()) return Status::kArgument;
   *detail = "this process has connected its port before";
   if (port_.write != nullptr) return Status::kBusy;
+  if (header().refresh_bytes != 0 && arrivals_ == nullptr) {
+    std::uint32_t last = 0;
+    for (std::uint32_t r = 0; r < members_; ++r) last = hosts()[r] > last ? hosts()[r] : last;
+    arrivals_ = Arrivals::make(last + 1);
+    *detail = "malloc failed";
+    if (arrivals_ == nullptr) return Status::kMemory;
+  }
   const net::Window window{segment_.base, segment_.bytes, land_here, this};
   const auto opened = static_cast<Status>(port.open(port.self, &window));
   *detail = "the port could not be opened";
@@ -46,7 +53,7 @@ class BranchesTurn {
   Turn<RealAtomics>& turn_;
 };
 
-Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, const char** detail) {
+Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces, const char** detail) {
   *detail = "the team has a port already";
   if (port_.write != nullptr) return Status::kBusy;
   trunk_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *trunk_ranks_));
@@ -56,6 +63,8 @@ Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t 
   trunk.retain();
   trunk_ = &trunk;
   branch_ = branch;
+  replaces_ = replaces;
+  arrivals_ = trunk.arrivals_;
   port_ = trunk.port_;
   const BranchesTurn turn(trunk.branches_turn_);
   next_branch_ = trunk.branches_;
@@ -81,7 +90,17 @@ void Team::write(net::Line& line, const net::Block* block) const {
   line.branch = branch_;
   line.rank = line.to;
   line.to = rank_in_trunk(line.rank);
+  if (arrivals_ != nullptr) {
+    line.from = static_cast<std::uint16_t>(trunk_ != nullptr ? trunk_->host() : host());
+    line.sent_ns = os::now_ns();
+  }
   port_.write(port_.self, &line, block);
+}
+
+// It lies nowhere, so nothing lands.
+void Team::probe(std::uint32_t rank) const {
+  net::Line line{.to = rank};
+  write(line);
 }
 
 // A forked child has none: it is its parent's.
@@ -93,6 +112,8 @@ void Team::close_port() {
 
 void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& team = *static_cast<Team*>(self);
+  if (line->sent_ns != 0 && team.arrivals_ != nullptr)
+    team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
   if (line->branch == 0) return team.land(line->rank, *line, block);
   const BranchesTurn turn(team.branches_turn_);
   for (Team* branch = team.branches_; branch != nullptr; branch = branch->next_branch_)
@@ -120,7 +141,12 @@ void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* blo
 }
 
 void Team::attend_port() {
+  if (arrivals_ != nullptr) arrivals_->look(os::now_ns());
   port_.progress(port_.self);
+  if (replaces_ && is_broken<RealAtomics>(trunk_->header()) && !is_broken<RealAtomics>(header())) {
+    break_once<RealAtomics>(header(), trunk_->breach());
+    wake_everybody();
+  }
   if (!is_over_hosts()) return;
   const std::uint64_t word = abroad().load(std::memory_order_relaxed);  // order: relaxed: all there is to see is the word
   if (word == 0 || is_broken<RealAtomics>(header())) return;
@@ -163,7 +189,7 @@ BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x, Work& w)
   out.payload[0] = tag_of(w);
   net::Block block;
   if (bytes <= kOnLine) {
-    out.words += static_cast<std::uint32_t>((bytes + 7) / 8);
+    out.words = static_cast<std::uint16_t>(1 + (bytes + 7) / 8);
     copy_bytes(&out.payload[1], from, static_cast<std::uint32_t>(bytes));
   } else {
     block = {offset_of(room_for(w, bytes)), bytes, from};

@@ -230,6 +230,13 @@ Status Member::barrier_tagged(std::uint32_t tag) {
   return barrier_with_tag(tag_register(tag));
 }
 
+std::uint64_t Member::uses(PlanSlot slot) const {
+  const ProgramHeader* const program = team_->program(slot);
+  std::uint64_t all = 0;
+  for (std::uint32_t r = 0; program != nullptr && r < program->regions; ++r) all += bound_[static_cast<std::uint32_t>(slot)].episodes[r];
+  return all;
+}
+
 void Member::inherit(const Member& other) {
   timeout_ns_ = other.timeout_ns_;
   hook_ = other.hook_;

@@ -162,6 +162,8 @@ class Member {
   // The call from which on the owner of this member wants to look at its placement again.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
+  // Episodes of a plan so far, with every root.
+  std::uint64_t uses(PlanSlot slot) const;
   // Takes over what the user set on another member.
   void inherit(const Member& other);
   Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }

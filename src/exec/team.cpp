@@ -11,7 +11,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 3;
+constexpr std::uint32_t kTeamVersion = 4;
 
 std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
@@ -28,7 +28,9 @@ std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
     at += round_up(blob(options.programs[i]).bytes, kMaxLine);
   }
   header.model = options.model_bytes != 0 ? at : 0;
-  at += options.model_bytes;
+  at += round_up(options.model_bytes, 8);
+  header.refresh = options.refresh_bytes != 0 ? at : 0;
+  at += options.refresh_bytes;
   if (options.hosts != nullptr) {
     header.hosts = at = round_up(at, kMaxLine);
     at += (options.members + 1) * sizeof(std::uint32_t);
@@ -180,6 +182,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->heap_bytes = laid.heap_bytes;
   header->model = laid.model;
   header->model_bytes = options.model_bytes;
+  header->refresh = laid.refresh;
+  header->refresh_bytes = options.refresh_bytes;
   header->hosts = laid.hosts;
   header->window = laid.window;
   if (options.hosts != nullptr) {
@@ -188,6 +192,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     hosts[options.members] = options.host;
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
+  if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
   // order: nobody else has the segment yet
   header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
   std::uint64_t hash = options.members;
@@ -232,6 +237,7 @@ Status Team::check_segment(const char** detail) const {
   }
   if (hash != h.hash) return Status::kMismatch;
   if (h.model > segment_.bytes || h.model_bytes > segment_.bytes - h.model) return Status::kMismatch;
+  if (h.refresh > segment_.bytes || h.refresh_bytes > segment_.bytes - h.refresh) return Status::kMismatch;
   const bool whole = h.hosts % sizeof(std::uint32_t) == 0 && h.hosts <= segment_.bytes && h.window % 8 == 0 && h.window < segment_.bytes;
   if (!whole || (h.hosts != 0 && (h.members + 1) * sizeof(std::uint32_t) > segment_.bytes - h.hosts)) return Status::kMismatch;
   if (h.rings != 0) {
@@ -298,6 +304,7 @@ void Team::release() {
   }
   Team* const trunk = trunk_;
   free(trunk_ranks_);
+  if (trunk == nullptr) free(arrivals_);
   this->~Team();
   free(this);
   if (trunk != nullptr) trunk->release();

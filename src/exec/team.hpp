@@ -14,6 +14,7 @@
 #include "base/kind.hpp"
 #include "base/line.hpp"
 #include "base/status.hpp"
+#include "exec/arrivals.hpp"
 #include "exec/program.hpp"
 #include "net/net.hpp"
 #include "os/os.hpp"
@@ -97,6 +98,8 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t window = 0;      // offset from which on lines of other hosts land: what broke the team there, who has left, the regions
   std::uint64_t model = 0;       // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
   std::uint64_t model_bytes = 0;
+  std::uint64_t refresh = 0;     // offset of what a refresh of the team's profile begins with (api/refresh.hpp)
+  std::uint64_t refresh_bytes = 0;  // 0: its links are not observed
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
   std::atomic<std::uint32_t> joined;                    // members so far
   alignas(kMaxLine) Pace pace;
@@ -113,6 +116,8 @@ struct TeamOptions {
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
   const void* model = nullptr;            // copied in as it is, for all members to read alike
   std::size_t model_bytes = 0;
+  const void* refresh = nullptr;          // likewise
+  std::size_t refresh_bytes = 0;
   const std::uint32_t* hosts = nullptr;  // of each member; null: one
   std::uint32_t host = 0;                // this one
 };
@@ -148,7 +153,8 @@ class Team {
   const net::Port* port() const { return port_.write != nullptr ? &port_ : nullptr; }
   // Or, of a team that was split from one with a port, before its first member joins: that one's. trunk_ranks[r]: rank r's there; branch:
   // a number that no other team has that was split from it. The trunk stays as long as it is.
-  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, const char** detail);
+  // `replaces` it: all its members move on to this one, and its abort is this one's.
+  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces, const char** detail);
   Team& trunk() { return trunk_ != nullptr ? *trunk_ : *this; }
   std::uint32_t rank_in_trunk(std::uint32_t rank) const { return trunk_ != nullptr ? trunk_ranks_[rank] : rank; }
   // Numbers for branches: one more than all that this process has seen, and one that was agreed on.
@@ -156,6 +162,10 @@ class Team {
   void see_branch(std::uint32_t number);
   // A line for line.to, as a rank of this team.
   void write(net::Line& line, const net::Block* block = nullptr) const;
+  // What this process has seen of its links; null: nobody asked for it.
+  const Arrivals* arrivals() const { return arrivals_; }
+  // A line to that rank's process that is observed, and no more.
+  void probe(std::uint32_t rank) const;
   bool is_over_hosts() const { return header().hosts != 0; }
   // It is on another host.
   bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != host(); }
@@ -223,6 +233,8 @@ class Team {
   Team* trunk_ = nullptr;  // whose port it is, if it is another's
   std::uint32_t* trunk_ranks_ = nullptr;
   std::uint32_t branch_ = 0;
+  bool replaces_ = false;        // the trunk
+  Arrivals* arrivals_ = nullptr;  // the trunk's
   std::atomic<std::uint32_t> branches_seen_{0};
   // Of a trunk: what was split from it in this process, changed and landed in with the turn.
   Turn<RealAtomics> branches_turn_;

@@ -48,7 +48,10 @@ struct TeamMemory {
     if (must_wake(step)) [[unlikely]] wake(step);
   }
   void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words, const std::uint64_t* payload) const {
-    net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset, .header = header, .to = step.peer, .words = words};
+    net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset,
+                   .header = header,
+                   .to = step.peer,
+                   .words = static_cast<std::uint16_t>(words)};
     for (std::uint32_t i = 0; i < words; ++i) line.payload[i] = payload[i];
     team->write(line);
   }

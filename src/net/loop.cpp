@@ -42,6 +42,11 @@ void Loop::kill(std::uint32_t process) {
   ends_[process]->pending.clear();
 }
 
+void Loop::set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns) {
+  const std::lock_guard lock(guard_);
+  delays_[std::minmax(a, b)] = ns;
+}
+
 void Loop::cut(std::uint32_t a, std::uint32_t b) {
   const std::lock_guard lock(guard_);
   cuts_.insert(std::minmax(a, b));
@@ -85,7 +90,8 @@ void Loop::send(const Packet& packet, std::int64_t now) {
     ++counts_.lost;
     return;
   }
-  std::int64_t ns = options_.delay_ns;
+  const auto other = delays_.find(std::minmax(packet.from, packet.to));
+  std::int64_t ns = other != delays_.end() ? other->second : options_.delay_ns;
   if (options_.jitter_ns > 0)
     ns += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(options_.jitter_ns));
   if (happens(options_.held)) ns *= kHeldTimes;

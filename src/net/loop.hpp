@@ -33,6 +33,8 @@ class Loop {
   const Port* port(std::uint32_t process) const { return &ends_[process]->port; }
   // It sends nothing more, and nothing lands there. What it has sent comes.
   void kill(std::uint32_t process);
+  // Between the two each packet is so late from now on.
+  void set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns);
   // Nothing gets through between the two any more.
   void cut(std::uint32_t a, std::uint32_t b);
 
@@ -88,6 +90,7 @@ class Loop {
   mutable std::mutex guard_;  // of all below
   std::vector<std::unique_ptr<End>> ends_;
   std::multimap<std::int64_t, Packet> under_way_;  // by when they arrive
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;  // where they are other ones
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::uint64_t state_;
   std::uint64_t next_number_ = 0;

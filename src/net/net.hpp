@@ -39,14 +39,16 @@ struct Line {
   std::uint64_t offset = 0;  // of the slot in the window
   std::uint64_t header = 0;
   std::uint32_t to = 0;     // the receiver's rank
-  std::uint32_t words = 0;  // of payload that count, 0..7
+  std::uint16_t words = 0;  // of payload that count, 0..7
+  std::uint16_t from = 0;   // the sender's host, in the port's team; with sent_ns
   // Teams that were made out of the port's by a split use its port: which of them, 0 for the port's own, and the receiver's rank there.
   // Their slots are in a window of their own, so their lines land by land() alone.
   std::uint32_t branch = 0;
   std::uint32_t rank = 0;
+  std::int64_t sent_ns = 0;  // by the sender's clock, where a team observes its links (exec/arrivals.hpp); else 0
   std::uint64_t payload[kLineWords] = {};
 };
-static_assert(sizeof(Line) == 88 && std::is_trivially_copyable_v<Line>);
+static_assert(sizeof(Line) == 96 && std::is_trivially_copyable_v<Line>);
 
 inline constexpr std::size_t kMostBlock = 16384;  // bytes of one
 

@@ -94,7 +94,8 @@ CHECK(offsetof(fermata_team_config, cpus) == 24);
 CHECK(offsetof(fermata_team_config, plans) == 32);
 CHECK(offsetof(fermata_team_config, plan_count) == 40);
 CHECK(offsetof(fermata_team_config, stall_seconds) == 48);
-CHECK(sizeof(fermata_team_config) == 56);
+CHECK(offsetof(fermata_team_config, refresh_seconds) == 56);
+CHECK(sizeof(fermata_team_config) == 64);
 
 CHECK(offsetof(fermata_operation, size) == 0);
 CHECK(offsetof(fermata_operation, collective) == 8);

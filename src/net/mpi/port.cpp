@@ -8,7 +8,7 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
-constexpr std::uint32_t kLast = ~0u;  // as `words`: no line, but how many there were
+constexpr std::uint16_t kLast = 0xffff;  // as `words`: no line, but how many there were
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -118,12 +118,16 @@ void MpiPort::take(const unsigned char* message, std::size_t bytes, int from) {
     return;
   }
   land(peer, message, bytes);
-  while (!peer.early.empty()) {
-    const Bytes& next = peer.early.front();
-    std::memcpy(&head, next.data(), sizeof head);
-    if (head.after > peer.received) return;
-    land(peer, next.data(), next.size());
-    peer.early.pop_front();
+  // In any order: receives are not found complete in that of their messages, and the first one here may have to wait for the second.
+  for (auto next = peer.early.begin(); next != peer.early.end();) {
+    std::memcpy(&head, next->data(), sizeof head);
+    if (head.after > peer.received) {
+      ++next;
+      continue;
+    }
+    land(peer, next->data(), next->size());
+    peer.early.erase(next);
+    next = peer.early.begin();
   }
 }
 

@@ -1,7 +1,7 @@
 /* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a switch that is late. Each
  * process's namespace gets a device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US,
  * and EXTRA_US more between those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is
- * late unless its number is named. With ~ that is so from when the file CHANGE is there; off: nothing passes any more. Says "ready"; ends
+ * late unless its number is named. With ~ that is so while the file CHANGE is there; off: nothing passes then. Says "ready"; ends
  * with its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -134,19 +134,26 @@ int main(int argc, char** argv) {
   for (int p = 0; p < ports; ++p) taps[p] = tap_of(atoi(argv[first + 1 + p]), home);
   char** const specs = argv + 3;
   const int count = first - 3;
-  if (!set_links(atof(argv[2]) * 1e-6, '=', specs, count)) return 2;
-  int change = 0; /* comes */
+  const double all = atof(argv[2]) * 1e-6;
+  if (!set_links(all, '=', specs, count)) return 2;
+  int change = 0, changed = 0; /* it may come and go; it is there */
+  double looked = 0;
   for (int i = 0; i < count; ++i) change = change || strchr(specs[i], '~') != NULL;
   puts("ready");
   fflush(stdout);
   struct pollfd polled[kPorts];
   for (int p = 0; p < ports; ++p) polled[p] = (struct pollfd){.fd = taps[p], .events = POLLIN};
   for (;;) {
-    if (change && access(argv[1], F_OK) == 0) {
-      set_links(0, '~', specs, count);
-      change = 0;
+    const double at = now();
+    if (change && at > looked + 0.005) {
+      looked = at;
+      if ((access(argv[1], F_OK) == 0) != changed) {
+        changed = !changed;
+        set_links(all, '=', specs, count);
+        if (changed) set_links(0, '~', specs, count);
+      }
     }
-    const double at = now(), next = give(at) - at, wait = change && next > 0.01 ? 0.01 : next;
+    const double next = give(at) - at, wait = change && next > 0.01 ? 0.01 : next;
     const struct timespec limit = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
     if (ppoll(polled, (nfds_t)ports, &limit, NULL) <= 0) continue;
     const double came = now();

@@ -117,6 +117,7 @@ void teams(Checks& all) {
     refused([&](fermata_team_config& c) { c.plans = none; c.plan_count = 1; });
     refused([&](fermata_team_config& c) { c.plans = others; c.plan_count = 1; });
     refused([](fermata_team_config& c) { c.stall_seconds = kNan; });
+    refused([](fermata_team_config& c) { c.refresh_seconds = kNan; });
     fermata_plan_destroy(plan);
   };
   all["fermata_team_destroy"] = [](World&) { fermata_team_destroy(nullptr); };

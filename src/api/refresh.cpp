@@ -1,0 +1,398 @@
+#include "api/refresh.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "api/split.hpp"
+#include "fermata/hosts.h"
+#include "os/os.hpp"
+#include "plan/refresh.hpp"
+
+using namespace fermata;
+using namespace fermata::api;
+
+namespace fermata::api {
+namespace {
+
+constexpr double kMostOfTheTime = 0.01;           // that refreshes take
+constexpr std::uint64_t kMostGrowth = 64;         // of the calls from one to the next
+constexpr std::uint64_t kProbes = 2;              // from each host to each other one
+constexpr std::int64_t kProbeNs = 20'000'000;     // that they are waited for at most
+constexpr double kUnknownChangeNs = 20'000'000;   // to other plans, before there was one
+constexpr std::size_t kMostText = 16384;
+constexpr int kOnLine = 7;  // int64 of a line
+
+// What all members tell rank 0, which gets the least of each: minus a number for a team's branch that this process has not seen; -1: has
+// requests outstanding; and how late lines come from host to host.
+class Words {
+ public:
+  explicit Words(const exec::Team& team) {
+    for (std::uint32_t r = 0; r < team.members(); ++r) hosts_ = std::max(hosts_, team.host_of(r) + 1);
+    all.assign(2 + std::size_t{hosts_} * (hosts_ - 1), exec::Arrivals::kUnknown);
+  }
+  std::uint32_t hosts() const { return hosts_; }
+  std::int64_t& branch() { return all[0]; }
+  std::int64_t& requests() { return all[1]; }
+  std::int64_t& late(std::uint32_t from, std::uint32_t to) { return all[2 + from * (hosts_ - 1) + (to < from ? to : to - 1)]; }
+
+  std::vector<std::int64_t> all;
+
+ private:
+  std::uint32_t hosts_ = 0;
+};
+
+// What rank 0 tells all.
+struct Decision {
+  std::uint64_t calls = 0;   // from here to the next refresh
+  std::uint64_t branch = 0;  // of the team to change to
+  std::uint64_t bytes = 0;   // of its programs; 0: no change
+};
+
+const RefreshStart& start_of(const exec::Team& made) {
+  return *reinterpret_cast<const RefreshStart*>(made.base() + made.header().refresh);
+}
+
+}  // namespace
+
+// Rank 0's part.
+class Refresher {
+ public:
+  explicit Refresher(const fermata_member* member) : start_(start_of(*member->origin->team)), began_ns_(os::now_ns()) {}
+
+  Status prepare(const fermata_member* member);
+  Decision decide(const fermata_member* member, Words& words, std::int64_t began);
+  const std::vector<std::byte>& programs() const { return programs_; }
+  void changed(const fermata_member* member, std::int64_t began);
+  std::string take_text() { return std::exchange(text_, {}); }
+
+ private:
+  void say(const std::string& what) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.1f s: ", static_cast<double>(os::now_ns() - began_ns_) * 1e-9);
+    text_ += time + what + "\n";
+  }
+  void observe(Words& words);
+  std::vector<double> count_uses(const fermata_member* member) const;
+  Result<std::vector<std::byte>> compiled(const fermata_member* member, const std::vector<std::optional<Plan>>& plans) const;
+
+  const RefreshStart start_;
+  const std::int64_t began_ns_;
+  std::optional<Refresh> refresh_;
+  std::vector<std::optional<Plan>> next_;
+  std::vector<std::byte> programs_;
+  std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // before the present team
+  double planning_ns_ = 0, change_ns_ = kUnknownChangeNs;
+  std::uint64_t calls_ = 0;     // at the end of the last refresh,
+  std::int64_t ended_ns_ = 0;   // which was then; 0: there was none
+  std::string text_;
+};
+
+// The plans that the team runs, made once more: what was compiled otherwise was given, and stays.
+Status Refresher::prepare(const fermata_member* member) {
+  if (refresh_) return Status::kOk;
+  const exec::Team& made = *member->origin->team;
+  const char* text = reinterpret_cast<const char*>(&start_of(made) + 1);
+  auto profile = profile_from_json({text, made.header().refresh_bytes - sizeof(RefreshStart)});
+  if (!profile) return Status::kParse;
+  const std::int64_t began = os::now_ns();
+  const Gathering all = everybody(member);
+  const HostPlans plans(all.request.hosts, *profile);
+  std::vector<std::optional<Plan>> running(exec::kPlanSlots);
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
+    const auto slot = static_cast<exec::PlanSlot>(i);
+    auto plan = plans.plan(wanted_plan(slot, all.request));
+    const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
+    const ProgramHeader* const runs = made.program(slot);
+    if (program && runs != nullptr && reinterpret_cast<const ProgramHeader*>(program->data())->hash == runs->hash)
+      running[i] = std::move(*plan);
+  }
+  planning_ns_ = static_cast<double>(os::now_ns() - began);
+  refresh_.emplace(std::move(*profile), std::move(running));
+  return Status::kOk;
+}
+
+// Half of a round trip, in which the two clocks' difference is gone.
+void Refresher::observe(Words& words) {
+  Matrix one_way(static_cast<std::int32_t>(words.hosts()));
+  for (std::uint32_t a = 0; a < words.hosts(); ++a)
+    for (std::uint32_t b = 0; b < words.hosts(); ++b) {
+      if (a == b || words.late(a, b) == exec::Arrivals::kUnknown || words.late(b, a) == exec::Arrivals::kUnknown) continue;
+      one_way.at(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) =
+          0.5 * static_cast<double>(words.late(a, b) + words.late(b, a));
+    }
+  const std::vector<LinkChange> changes = refresh_->observe(one_way);
+  for (const LinkChange& link : changes) {
+    char text[64];
+    std::snprintf(text, sizeof text, ": %.3g ms, before %.3g", link.now_ns * 1e-6, link.before_ns * 1e-6);
+    say(refresh_->name_of(link.a) + " - " + refresh_->name_of(link.b) + text);
+  }
+  if (changes.empty() || start_.keeps == 0) return;
+  const auto kept = keep_links(*refresh_, changes);
+  say(kept ? "kept in " + *kept : "not kept: " + kept.error().message);
+}
+
+std::vector<double> Refresher::count_uses(const fermata_member* member) const {
+  std::vector<double> uses = uses_;
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) uses[i] += static_cast<double>(member->member->uses(static_cast<exec::PlanSlot>(i)));
+  return uses;
+}
+
+// Where no other plan is known, what the team runs now.
+Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member, const std::vector<std::optional<Plan>>& plans) const {
+  TeamPlans out;
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
+    if (plans[i]) {
+      auto program = compile(*plans[i]);
+      if (!program) return program.error();
+      out.programs.push_back(std::move(*program));
+      continue;
+    }
+    const ProgramHeader* const runs = member->member->team().program(static_cast<exec::PlanSlot>(i));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(runs);
+    out.programs.emplace_back(bytes, bytes + runs->bytes);
+  }
+  const TeamRequest request = everybody(member).request;
+  out.blocks = HostPlans(request.hosts, refresh_->profile()).block_knowledge(request);
+  return packed(out);
+}
+
+Decision Refresher::decide(const fermata_member* member, Words& words, std::int64_t began) {
+  const exec::Member& m = *member->member;
+  Decision out;
+  bool again = false;
+  if (prepare(member) == Status::kOk) {
+    observe(words);
+    const std::int64_t judging = os::now_ns();
+    Judgement judged = refresh_->judge(count_uses(member), {static_cast<double>(judging - began_ns_), planning_ns_, change_ns_});
+    if (judged.planned) planning_ns_ = static_cast<double>(os::now_ns() - judging);
+    if (!judged.why.empty()) say(judged.why);
+    again = judged.again;
+    if (!judged.plans.empty() && words.requests() < 0) {
+      say("kept: operations are outstanding");
+      refresh_->reopen();
+    } else if (!judged.plans.empty()) {
+      auto programs = compiled(member, judged.plans);
+      if (programs) {
+        programs_ = std::move(*programs);
+        next_ = std::move(judged.plans);
+        out.branch = static_cast<std::uint64_t>(-words.branch());
+        out.bytes = programs_.size();
+      } else {
+        say("kept: " + programs.error().message);
+      }
+    }
+  }
+  const std::int64_t now = os::now_ns();
+  const auto took = static_cast<double>(now - began);
+  const double until = std::max(start_.seconds * 1e9 / (again ? 4 : 1), took / kMostOfTheTime);
+  const std::uint64_t calls = m.calls() - calls_;
+  out.calls = kFirstRefresh;
+  if (ended_ns_ != 0) {
+    const double wanted = static_cast<double>(calls) * until / std::max(1.0, static_cast<double>(began - ended_ns_));
+    out.calls = std::max(kFirstRefresh, static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(kMostGrowth * calls))));
+  }
+  calls_ = m.calls();
+  ended_ns_ = now;
+  return out;
+}
+
+// Before the handle moves on.
+void Refresher::changed(const fermata_member* member, std::int64_t began) {
+  uses_ = count_uses(member);
+  refresh_->adopt(std::move(next_));
+  programs_.clear();
+  calls_ = 0;
+  ended_ns_ = os::now_ns();
+  change_ns_ = static_cast<double>(ended_ns_ - began);
+}
+
+namespace {
+
+// A host's first member sends to each other host's, and sees theirs come: all members are here, so nothing waits for anybody to look. What
+// takes longer is seen at the next refresh.
+void probe(const fermata_member* member, std::uint32_t hosts) {
+  exec::Team& team = member->member->team();
+  std::vector<std::uint32_t> first(hosts, team.members());
+  for (std::uint32_t r = team.members(); r-- > 0;) first[team.host_of(r)] = r;
+  if (first[team.host()] != member->member->rank()) return;
+  for (std::uint64_t n = 0; n < kProbes; ++n)
+    for (const std::uint32_t rank : first)
+      if (rank < team.members() && team.is_away(rank)) team.probe(rank);
+  const std::int64_t until = os::now_ns() + kProbeNs;
+  const auto is_open = [&](std::uint32_t host) {
+    return host != team.host() && first[host] < team.members() && team.arrivals()->probes(host) < (member->refreshes + 1) * kProbes;
+  };
+  for (std::uint32_t host = 0; host < hosts && os::now_ns() < until;) {
+    if (!is_open(host)) {
+      ++host;
+      continue;
+    }
+    team.attend_port();
+    os::yield();
+  }
+}
+
+int gather(fermata_member* member, Words& words) {
+  exec::Member& m = *member->member;
+  const exec::Arrivals& arrivals = *m.team().arrivals();
+  words.branch() = -static_cast<std::int64_t>(m.team().trunk().next_branch());
+  words.requests() = m.has_requests() ? -1 : 0;
+  for (std::uint32_t host = 0; host < words.hosts(); ++host)
+    if (host != m.team().host()) words.late(host, m.team().host()) = arrivals.least_late_ns(host, os::now_ns());
+  std::vector<std::int64_t> mine = words.all;
+  for (std::size_t at = 0; at < mine.size(); at += kOnLine) {
+    const std::size_t count = std::min<std::size_t>(kOnLine, mine.size() - at);
+    const int rc = fermata_reduce(member, &mine[at], &words.all[at], count, FERMATA_INT64, FERMATA_MIN, 0);
+    if (rc != FERMATA_OK) return rc;
+  }
+  return FERMATA_OK;
+}
+
+// Reports follow the members; aborts don't (exec/team.hpp, graft()).
+void follow(const fermata_member* member) {
+  exec::Team* const now = &member->member->team();
+  exec::Team* before = nullptr;
+  {
+    const os::ProcessLock lock;
+    auto& moved = member->origin->moved;
+    before = moved.load(std::memory_order_relaxed);  // order: relaxed: with the lock
+    if (before == now) return;
+    now->retain();
+    moved.store(now, std::memory_order_relaxed);  // order: likewise
+  }
+  if (before != nullptr) before->release();
+}
+
+// All have their part of the new team, with the same plans, or nobody uses it.
+int change(fermata_member* member, const Decision& decision, bool* done) {
+  const std::int64_t began = os::now_ns();
+  exec::Team& team = member->member->team();
+  std::vector<std::byte> programs(decision.bytes);
+  if (member->refresher != nullptr) programs = member->refresher->programs();
+  if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
+  // In share() nobody attends the port: all of the broadcast is to be gone.
+  if (const int rc = fermata_barrier(member); rc != FERMATA_OK) return rc;
+  team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
+  Gathering g = everybody(member);
+  g.branch = branch_of(team, static_cast<std::uint32_t>(decision.branch), 0);
+  g.replaces = true;
+  g.request.programs = programs.data();
+  g.request.programs_bytes = programs.size();
+  fermata_team* handle = nullptr;
+  fermata_member* made = nullptr;
+  std::uint64_t hash = 0;
+  int own = share(member, g, &handle);
+  if (own == FERMATA_OK) own = join(handle, static_cast<int>(g.mine), false, &made);
+  if (own == FERMATA_OK) own = fermata_team_hash(handle, &hash);
+  std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
+  const int rc = fermata_allreduce(member, all, all, 3, FERMATA_INT64, FERMATA_MIN);
+  *done = rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
+  if (*done) {
+    if (member->refresher != nullptr) member->refresher->changed(member, began);
+    member->blocks.reset();
+    take_over(member, made);
+    follow(member);
+  } else {
+    fermata_member_leave(made);
+  }
+  fermata_team_destroy(handle);
+  return rc;
+}
+
+int run(fermata_member* member) {
+  announce(member, 0);
+  if (const int rc = fermata_barrier(member); rc != FERMATA_OK) return rc;
+  const std::int64_t began = os::now_ns();
+  Words words(member->member->team());
+  probe(member, words.hosts());
+  if (const int rc = gather(member, words); rc != FERMATA_OK) return rc;
+  Decision decision;
+  if (member->member->rank() == 0) {
+    if (member->refresher == nullptr) member->refresher = std::make_shared<Refresher>(member);
+    decision = member->refresher->decide(member, words, began);
+  }
+  if (const int rc = fermata_broadcast(member, &decision, sizeof decision, 0); rc != FERMATA_OK) return rc;
+  bool changed = false;
+  if (decision.bytes != 0)
+    if (const int rc = change(member, decision, &changed); rc != FERMATA_OK) return rc;
+  ++member->refreshes;
+  const std::int64_t took = os::now_ns() - began;
+  const os::ProcessLock lock;
+  auto& log = member->origin->refreshed;
+  if (log == nullptr) log = std::make_shared<RefreshLog>();
+  if (log->refreshes < member->refreshes) {
+    log->refreshes = member->refreshes;
+    log->changes += changed ? 1 : 0;
+    log->took_ns += took;
+  }
+  if (member->refresher != nullptr) log->text += member->refresher->take_text();
+  if (log->text.size() > kMostText) log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
+  member->member->set_review(member->member->calls() + decision.calls);
+  return FERMATA_OK;
+}
+
+}  // namespace
+
+int refresh(fermata_member* member) {
+  member->member->set_review(exec::kNoReview);  // its own calls
+  const auto give_up = [&] { member->member->team().break_with(Status::kBroken, member->member->rank()); };
+  try {
+    const int rc = run(member);
+    if (rc != FERMATA_OK) give_up();
+    return rc;
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile) {
+  const RefreshStart start{request.refresh_seconds, request.refresh_keeps ? 1u : 0u};
+  const std::string text = to_json(profile);
+  std::vector<std::byte> out(sizeof start + text.size());
+  std::memcpy(out.data(), &start, sizeof start);
+  std::memcpy(out.data() + sizeof start, text.data(), text.size());
+  return out;
+}
+
+void ask_for_refreshes(double configured, TeamRequest& request) {
+  request.refresh_seconds = configured;
+  request.refresh_keeps = false;
+  const char* text = std::getenv("FERMATA_REFRESH");
+  if (text == nullptr) return;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  const bool keeps = std::strcmp(end, ",keep") == 0;
+  if (end == text || (*end != '\0' && !keeps) || !(seconds > 0)) return;
+  if (configured == 0) request.refresh_seconds = seconds;
+  request.refresh_keeps = keeps;
+}
+
+}  // namespace fermata::api
+
+extern "C" {
+
+int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer, size_t* length) {
+  if (const int bad = fermata_team_size(team); bad < 0) return bad;
+  return guarded([&] {
+    RefreshLog log;
+    {
+      const os::ProcessLock lock;
+      if (team->refreshed != nullptr) log = *team->refreshed;
+    }
+    if (refreshes != nullptr) *refreshes = log.refreshes;
+    if (changes != nullptr) *changes = log.changes;
+    if (length == nullptr) return static_cast<int>(FERMATA_OK);
+    char first[96] = "";
+    if (log.refreshes != 0)
+      std::snprintf(first, sizeof first, "%llu refreshes, %llu changes, %.3g ms in all\n", static_cast<unsigned long long>(log.refreshes),
+                    static_cast<unsigned long long>(log.changes), static_cast<double>(log.took_ns) * 1e-6);
+    return copy_text(first + log.text, buffer, length);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,131 @@
+#include "plan/refresh.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "profile/store.hpp"
+#include "schedule/cost.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr double kDiffers = 1.25;       // times: a link's cost is another one
+constexpr double kMostShare = 0.8;      // of the time that the plans that run take: others that take more are not worth a change
+constexpr double kPlanningShare = 0.05; // of the time so far that planning may take
+
+std::int32_t host_at(const Profile& profile, std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)].host; }
+
+std::string in_ms(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g ms", ns * 1e-6);
+  return text;
+}
+
+}  // namespace
+
+Refresh::Refresh(Profile profile, std::vector<std::optional<Plan>> running) : profile_(std::move(profile)), running_(std::move(running)) {
+  for (const Cpu& cpu : profile_.topology.cpus) hosts_ = std::max(hosts_, cpu.host + 1);
+  link_ = Matrix(hosts_);
+  for (std::int32_t a = 0; a < hosts_; ++a)
+    for (std::int32_t b = 0; b < hosts_; ++b) {
+      double sum = 0, pairs = 0;
+      between(a, b, [&](double& o) { sum += o, ++pairs; });
+      if (a != b && pairs > 0) link_.at(a, b) = sum / pairs;
+    }
+}
+
+// O of each pair of ranks with the one on host a and the other on host b.
+template <class F>
+void Refresh::between(std::int32_t a, std::int32_t b, F&& each_pair) {
+  for (std::int32_t i = 0; i < profile_.o.n; ++i)
+    for (std::int32_t j = 0; j < profile_.o.n; ++j)
+      if (host_at(profile_, i) == a && host_at(profile_, j) == b) each_pair(profile_.o.at(i, j));
+}
+
+std::string Refresh::name_of(std::int32_t host) const {
+  const auto at = static_cast<std::size_t>(host);
+  return at < profile_.hosts.size() ? profile_.hosts[at] : "host " + std::to_string(host);
+}
+
+std::vector<LinkChange> Refresh::observe(const Matrix& one_way) {
+  std::vector<LinkChange> changes;
+  for (std::int32_t a = 0; a < hosts_; ++a)
+    for (std::int32_t b = a + 1; b < hosts_; ++b) {
+      const double now = one_way.at(a, b), before = link_.at(a, b);
+      if (now <= 0 || (now < kDiffers * before && kDiffers * now > before)) continue;
+      for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+        link_.at(from, to) = now;
+        between(from, to, [now](double& o) { o = now; });
+      }
+      changes.push_back({a, b, before, now});
+    }
+  if (!changes.empty()) {
+    profile_.origin = "measured";
+    open_ = true;
+  }
+  return changes;
+}
+
+double Refresh::predicted_ns(const Plan& plan) const {
+  return cost(plan.schedule, cost_model(profile_, profile_.topology, plan.key), plan.layout).critical_path_ns;
+}
+
+// Steps: is there a reason, and the time, to plan; what would other plans save; does that pay, now and at the refresh before.
+Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& times) {
+  Judgement out;
+  const bool was_sure = std::exchange(sure_, false);
+  if (!open_) return out;
+  if (times.planning > kPlanningShare * times.age) {
+    out.why = "kept: planning takes " + in_ms(times.planning) + ", too much as yet";
+    return out;
+  }
+  out.planned = true;
+  double present = 0, other = 0;
+  std::vector<std::optional<Plan>> plans(running_.size());
+  for (std::size_t k = 0; k < running_.size(); ++k) {
+    if (!running_[k]) continue;
+    PlanOptions options;
+    options.key = running_[k]->key;
+    auto plan = make_plan(profile_.topology, profile_, options, nullptr);
+    if (!plan) {
+      out.why = "kept: " + plan.error().message;
+      return out;
+    }
+    const double now = predicted_ns(*running_[k]), then = predicted_ns(*plan);
+    present += uses[k] * now;
+    other += uses[k] * std::min(now, then);
+    plans[k] = then < now ? std::move(*plan) : *running_[k];
+  }
+  char share[64];
+  std::snprintf(share, sizeof share, "other plans would take %.2f of the time", present > 0 ? other / present : 1);
+  if (other > kMostShare * present) {
+    open_ = false;
+    out.why = std::string("kept: ") + share;
+  } else if (present - other < times.planning + times.change) {
+    out.why = std::string("kept: ") + share + ", which saves " + in_ms(present - other) + " for " + in_ms(times.planning + times.change);
+  } else if (!was_sure) {
+    sure_ = out.again = true;
+    out.why = std::string("kept until the next look: ") + share;
+  } else {
+    open_ = false;
+    out.plans = std::move(plans);
+    out.why = std::string("changed: ") + share;
+  }
+  return out;
+}
+
+Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes) {
+  auto job = load_job_profile(refresh.profile().hosts);
+  if (!job) return job.error();
+  const auto name_at = [&](std::int32_t row) { return job->hosts[static_cast<std::size_t>(host_at(*job, row))]; };
+  for (const LinkChange& link : changes)
+    for (std::int32_t i = 0; i < job->o.n; ++i)
+      for (std::int32_t j = 0; j < job->o.n; ++j) {
+        if (name_at(i) != refresh.name_of(link.a) || name_at(j) != refresh.name_of(link.b)) continue;
+        job->o.at(i, j) = job->o.at(j, i) = link.now_ns;
+      }
+  return save_profile(*job);
+}
+
+}  // namespace fermata

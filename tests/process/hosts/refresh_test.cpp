@@ -1,0 +1,413 @@
+// Refreshes of a team's profile over links whose delays change while it runs: which plans the members change to, and that nothing else
+// changes for them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../../own_folder.hpp"
+#include "fermata/fermata.h"
+#include "fermata/hosts.h"
+#include "net/loop.hpp"
+#include "plan/hosts.hpp"
+#include "profile/store.hpp"
+
+namespace fermata::test {
+namespace {
+
+constexpr std::int64_t kMicro = 1000;
+constexpr std::int64_t kNear = 200 * kMicro, kFar = 10 * kNear;
+constexpr int kLateMs = 4;
+constexpr auto kLimit = std::chrono::seconds(20);
+
+using Clock = std::chrono::steady_clock;
+
+class House {
+ public:
+  House(std::vector<int> hosts, double refresh_seconds, std::int64_t patience_ns = 30'000'000 * kMicro)
+      : hosts_(std::move(hosts)),
+        loop(std::vector<std::uint32_t>(hosts_.begin(), hosts_.end()), {.delay_ns = kNear, .jitter_ns = 20 * kMicro,
+                                                                        .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = static_cast<int>(hosts_.size());
+    config.refresh_seconds = refresh_seconds;
+    // One plans for all, with names for its hosts.
+    const char* const names[] = {"a", "b", "c", "d"};
+    std::vector<char> plans(1 << 20);
+    size_t length = plans.size();
+    EXPECT_EQ(fermata_hosts_plan(&config, hosts_.data(), names, nullptr, plans.data(), &length), FERMATA_OK) << fermata_error_detail();
+    unsetenv("FERMATA_REFRESH");
+    for (int host = 0; host <= hosts_.back(); ++host) {
+      fermata_team*& team = teams.emplace_back(nullptr);
+      EXPECT_EQ(fermata_team_create_planned(&config, hosts_.data(), host, plans.data(), length, &team), FERMATA_OK)
+          << fermata_error_detail();
+      const auto* port = reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
+      EXPECT_EQ(fermata_team_connect(team, port), FERMATA_OK) << fermata_error_detail();
+    }
+  }
+  ~House() {
+    std::vector<std::thread> ends;
+    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
+    for (std::thread& t : ends) t.join();
+  }
+
+  // Each rank in a thread of its own; what each returned, with its detail.
+  struct End {
+    int status = FERMATA_OK;
+    std::string detail;
+  };
+  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) {
+    std::vector<End> ends(hosts_.size());
+    std::vector<std::thread> crew;
+    for (int r = 0; r < static_cast<int>(hosts_.size()); ++r)
+      crew.emplace_back([&, r] {
+        fermata_member* m = nullptr;
+        ASSERT_EQ(fermata_team_join(teams[hosts_[r]], r, &m), FERMATA_OK) << fermata_error_detail();
+        fermata_member_set_timeout(m, 20);
+        ends[r].status = member(m, r);
+        ends[r].detail = fermata_error_detail();
+        fermata_member_leave(m);
+      });
+    for (std::thread& t : crew) t.join();
+    return ends;
+  }
+  void expect_right(const std::vector<End>& ends) {
+    for (const End& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail << "\n" << text();
+  }
+
+  std::uint64_t refreshes(int host = 0) const { return counts(host).first; }
+  std::uint64_t changes(int host = 0) const { return counts(host).second; }
+  std::string text() const {
+    char text[20000] = "";
+    size_t length = sizeof text;
+    fermata_team_refreshes(teams[0], nullptr, nullptr, text, &length);
+    return text;
+  }
+
+ private:
+  std::pair<std::uint64_t, std::uint64_t> counts(int host) const {
+    std::uint64_t refreshes = 0, changes = 0;
+    EXPECT_EQ(fermata_team_refreshes(teams[host], &refreshes, &changes, nullptr, nullptr), FERMATA_OK);
+    return {refreshes, changes};
+  }
+
+  const std::vector<int> hosts_;
+
+ public:
+  net::Loop loop;
+  std::vector<fermata_team*> teams;
+};
+
+// A barrier, a sum and a broadcast with another root each time, whose values are looked at; rank 0 says when it is enough.
+int episode(fermata_member* m, int rank, int e, bool* over, bool rooted = true) {
+  const int all = fermata_member_count(m);
+  if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
+  std::int64_t value[2] = {rank + e, rank == 0 && *over ? 1 : 0};
+  if (const int status = fermata_allreduce(m, value, value, 2, FERMATA_INT64, FERMATA_SUM); status != FERMATA_OK) return status;
+  if (value[0] != all * e + all * (all - 1) / 2) return FERMATA_ERR_VERIFY;
+  *over = value[1] != 0;
+  if (!rooted) return FERMATA_OK;
+  const int root = e % all;
+  std::int64_t said = rank == root ? e : -1;
+  if (const int status = fermata_broadcast(m, &said, sizeof said, root); status != FERMATA_OK) return status;
+  return said == e ? FERMATA_OK : FERMATA_ERR_VERIFY;
+}
+
+// Until rank 0 finds that it is `enough`. The number of episodes.
+int run_until(fermata_member* m, int rank, int* e, const std::function<bool()>& enough, bool rooted = true) {
+  const auto end = Clock::now() + kLimit;
+  for (bool over = false; !over; ++*e) {
+    over = rank == 0 && (enough() || Clock::now() > end);
+    if (const int status = episode(m, rank, *e, &over, rooted); status != FERMATA_OK) return status;
+  }
+  return FERMATA_OK;
+}
+
+// What a barrier takes, one behind the other, by rank 0's clock: the least of a few batches.
+double barrier_us(fermata_member* m) {
+  constexpr int kBatch = 10;
+  double least = 1e9;
+  for (int batch = 0; batch < 4; ++batch) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < kBatch; ++i)
+      if (fermata_barrier(m) != FERMATA_OK) return 1e9;
+    least = std::min(least, std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / kBatch);
+  }
+  return least;
+}
+
+TEST(Refresh, PlansGoRoundALinkThatHasBecomeSlowAndComeBack) {
+  House house({0, 1, 2, 3}, 0.02);
+  double before = 0, slow = 0, after = 0;
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    int e = 0;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 3; }); status != FERMATA_OK) return status;
+    const std::uint64_t first = house.changes();
+    const double us = barrier_us(m);
+    if (rank == 0) {
+      before = us;
+      house.loop.set_delay(1, 2, kFar);
+    }
+    if (const int status = run_until(m, rank, &e, [&] { return house.changes() > first; }); status != FERMATA_OK) return status;
+    const double us_slow = barrier_us(m);
+    const std::uint64_t second = house.changes();
+    if (rank == 0) {
+      slow = us_slow;
+      house.loop.set_delay(1, 2, kNear);
+    }
+    // Nothing uses that link any more but probes.
+    const auto back = [&] { return house.changes() > second; };
+    if (const int status = run_until(m, rank, &e, back, false); status != FERMATA_OK) return status;
+    const double us_after = barrier_us(m);
+    if (rank == 0) after = us_after;
+    return FERMATA_OK;
+  });
+  house.expect_right(ends);
+  const std::string text = house.text();
+  EXPECT_NE(text.find("b - c"), std::string::npos) << text;
+  EXPECT_GE(house.changes(), 2u) << text;
+  for (int host = 1; host < 4; ++host) EXPECT_EQ(house.changes(host), house.changes()) << "all at once";
+  // A barrier that went over the slow link would take as long as it, however fast all else is.
+  EXPECT_LT(slow, static_cast<double>(kFar / kMicro)) << text;
+  std::printf("barrier: %.0f us; with a link of %lld us round it %.0f us; again %.0f us\n%s", before, static_cast<long long>(kFar / kMicro),
+              slow, after, text.c_str());
+}
+
+// Links that are a little slower, or now and then, and members that are late, are no reason.
+TEST(Refresh, NoiseAndLateMembersChangeNothing) {
+  House house({0, 0, 1, 1, 2, 3}, 0.02);
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    int e = 0;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; }); status != FERMATA_OK) return status;
+    if (rank == 0) house.loop.set_delay(1, 2, kNear * 11 / 10);
+    const auto late = [&] {
+      if (rank == 5) std::this_thread::sleep_for(std::chrono::milliseconds(kLateMs));
+      return rank == 0 && house.refreshes() >= 9;
+    };
+    const auto end = Clock::now() + kLimit;
+    for (bool over = false; !over; ++e) {
+      over = late() || (rank == 0 && Clock::now() > end);
+      if (const int status = episode(m, rank, e, &over); status != FERMATA_OK) return status;
+    }
+    return FERMATA_OK;
+  });
+  house.expect_right(ends);
+  EXPECT_GE(house.refreshes(), 9u);
+  EXPECT_EQ(house.changes(), 0u) << house.text();
+  // Not even half as slow as the member is late.
+  const std::string text = house.text();
+  for (std::size_t at = 0; (at = text.find(" - d: ", at)) != std::string::npos; ++at)
+    EXPECT_LT(std::strtod(text.c_str() + at + 6, nullptr), kLateMs / 2.0) << text;
+}
+
+TEST(Refresh, OffItNeverComes) {
+  House house({0, 1, 2, 3}, -1);
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    if (rank == 0) house.loop.set_delay(1, 2, kFar);
+    bool over = false;
+    int status = FERMATA_OK;
+    for (int e = 0; e < 60 && status == FERMATA_OK; ++e) status = episode(m, rank, e, &over);
+    return status;
+  });
+  house.expect_right(ends);
+  EXPECT_EQ(house.refreshes(), 0u);
+  EXPECT_EQ(house.text(), "");
+}
+
+// FERMATA_REFRESH asks for them where the configuration doesn't say, of the one who plans for all; what isn't right asks for nothing. With
+// "keep" what has changed goes to the profile that the team was planned by.
+TEST(Refresh, TheEnvironmentAsks) {
+  const OwnCache cache;
+  const auto ask = [](const char* text, double configured) {
+    setenv("FERMATA_REFRESH", text, 1);
+    House house({0, 0, 1}, configured);
+    const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+      bool over = false;
+      int status = FERMATA_OK;
+      for (int e = 0; e < 20 && status == FERMATA_OK; ++e) status = episode(m, rank, e, &over);
+      return status;
+    });
+    house.expect_right(ends);
+    return std::pair(house.refreshes(), house.text());
+  };
+  for (const char* text : {"soon", "", "-1", "0", "1,kept", "1 s"}) EXPECT_EQ(ask(text, 0).first, 0u) << text;
+  EXPECT_EQ(ask("0.01", -1).first, 0u);
+  EXPECT_GE(ask("0.01", 0).first, 1u);
+  EXPECT_NE(ask("0.01,keep", 0).second.find("not kept: no MPI job"), std::string::npos);
+  Profile job = profile_of_hosts(topology_of_hosts({0, 1, 2}));
+  job.hosts = {"b", "c", "a"};
+  job.pinned = {-1, -1, -1};
+  job.fingerprint = fingerprint(job.topology);
+  const auto path = save_profile(job);
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_EQ(ask("0.01", 0).second.find("kept in"), std::string::npos);
+  EXPECT_NE(ask("0.01,keep", 0).second.find("kept in " + *path), std::string::npos);
+  const auto kept = load_job_profile({"a", "b", "c"});
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_GE(kept->o.at(0, 2), static_cast<double>(kNear));  // b and a
+  EXPECT_EQ(kept->o.at(0, 1), job.o.at(0, 1)) << "there was no c";
+}
+
+// Blocks between, in calls and begun, and teams that are split off: all is right behind a change as before. What is outstanding holds a
+// change up, a persistent operation holds the plans for good.
+TEST(Refresh, EverythingElseIsRightBehindAChange) {
+  House house({0, 0, 1, 1, 2, 2}, 0.02);
+  constexpr std::size_t kCount = 3000;
+  std::string outstanding;
+  std::uint64_t last = 0;
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    std::vector<double> in(kCount), out(kCount), again(kCount);
+    const auto blocks = [&](int e) {
+      for (std::size_t i = 0; i < kCount; ++i) in[i] = rank + e + static_cast<double>(i);
+      const int status = fermata_allreduce(m, in.data(), out.data(), kCount, FERMATA_DOUBLE, FERMATA_SUM);
+      if (status != FERMATA_OK) return status;
+      for (std::size_t i = 0; i < kCount; ++i)
+        if (out[i] != 6 * (e + static_cast<double>(i)) + 15) return static_cast<int>(FERMATA_ERR_VERIFY);
+      return static_cast<int>(FERMATA_OK);
+    };
+    int e = 0, status = blocks(1);
+    if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
+    if (status != FERMATA_OK) return status;
+    // Begun by all but the last before a link becomes slow: it ends only when that one has begun it, too.
+    fermata_operation operation = FERMATA_OPERATION_INIT;
+    operation.collective = FERMATA_DO_ALLREDUCE;
+    operation.in = in.data();
+    operation.out = again.data();
+    operation.count = kCount;
+    operation.type = FERMATA_DOUBLE;
+    operation.op = FERMATA_SUM;
+    fermata_request* request = nullptr;
+    if (rank == 0) house.loop.set_delay(0, 1, 2 * kFar);
+    if ((status = fermata_begin(m, &operation, &request)) == FERMATA_OK) status = fermata_request_wait(request);
+    for (std::size_t i = 0; i < kCount && status == FERMATA_OK; ++i)
+      if (again[i] != out[i]) status = FERMATA_ERR_VERIFY;
+    if (status != FERMATA_OK) return status;
+    if ((status = run_until(m, rank, &e, [&] { return house.changes() >= 1; })) != FERMATA_OK) return status;
+    // It is over, and is freed behind the change.
+    if (fermata_request_test(request) != FERMATA_OK || fermata_request_free(request) != FERMATA_OK) return FERMATA_ERR_VERIFY;
+    fermata_member* part = nullptr;
+    if ((status = fermata_team_split(m, rank % 2, -rank, &part)) != FERMATA_OK) return status;
+    for (int n = 0; n < 40 && status == FERMATA_OK; ++n) {
+      double sum = rank;
+      status = fermata_allreduce(part, &sum, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM);
+      if (status == FERMATA_OK && sum != (rank % 2 == 0 ? 6 : 9)) status = FERMATA_ERR_VERIFY;
+    }
+    fermata_member_leave(part);
+    if (status == FERMATA_OK) status = blocks(2);
+    fermata_request* persistent = nullptr;
+    if (status == FERMATA_OK) status = fermata_prepare(m, &operation, &persistent);
+    if (rank == 0) last = house.refreshes();
+    if (status == FERMATA_OK && rank == 0) house.loop.set_delay(0, 1, kNear);
+    for (bool over = false; status == FERMATA_OK && e % 200 != 0; ++e) status = episode(m, rank, e, &over);
+    if (status == FERMATA_OK) status = fermata_request_start(persistent);
+    if (status == FERMATA_OK) status = fermata_request_wait(persistent);
+    for (std::size_t i = 0; i < kCount && status == FERMATA_OK; ++i)
+      if (again[i] != out[i]) status = FERMATA_ERR_VERIFY;
+    fermata_request_free(persistent);
+    return status;
+  });
+  house.expect_right(ends);
+  EXPECT_GE(house.changes(), 1u) << house.text();
+  EXPECT_EQ(house.refreshes(), last) << "a persistent operation's slots are in the team's memory";
+}
+
+// Requests that one member has not begun yet are outstanding at the others: no change meanwhile, and then it comes.
+TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
+  House house({0, 1, 2, 3}, 0.02);
+  std::atomic<std::uint64_t> meanwhile{99};
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    int e = 0, status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
+    std::vector<double> data(200'000, 1.0);
+    fermata_operation operation = FERMATA_OPERATION_INIT;
+    operation.collective = FERMATA_DO_ALLREDUCE;
+    operation.in = operation.out = data.data();
+    operation.count = data.size();
+    operation.type = FERMATA_DOUBLE;
+    operation.op = FERMATA_SUM;
+    fermata_request* request = nullptr;
+    if (rank == 0) house.loop.set_delay(1, 2, kFar);
+    const auto end = Clock::now() + kLimit;
+    bool over = false;
+    // One behind the other is begun before each refresh.
+    for (; status == FERMATA_OK && !over; ++e) {
+      if ((status = fermata_begin(m, &operation, &request)) != FERMATA_OK) break;
+      over = rank == 0 && (house.text().find("outstanding") != std::string::npos || Clock::now() > end);
+      status = episode(m, rank, e, &over);
+      if (rank == 0) meanwhile = house.changes();
+      if (status == FERMATA_OK) status = fermata_request_wait(request);
+      fermata_request_free(request);
+    }
+    if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.changes() >= 1; });
+    return status;
+  });
+  house.expect_right(ends);
+  EXPECT_NE(house.text().find("outstanding"), std::string::npos) << house.text();
+  EXPECT_EQ(meanwhile.load(), 0u) << house.text();
+  EXPECT_EQ(house.changes(), 1u) << house.text();
+}
+
+// Wherever in a refresh, or in a change of plans, a host dies: it is named, or the members are told by time; nobody hangs.
+TEST(Refresh, WhoDiesInItIsNamed) {
+  for (int when = 0; when < 4; ++when) {
+    House house({0, 0, 1, 2, 2, 3}, 0.001, 100'000 * kMicro);
+    std::atomic<bool> go{false};
+    std::thread killer([&] {
+      while (!go) std::this_thread::yield();
+      const std::uint64_t seen = house.refreshes();
+      const auto end = Clock::now() + std::chrono::seconds(3);
+      while (house.refreshes() == seen && Clock::now() < end) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(700 * when));
+      house.loop.kill(2);
+    });
+    const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+      fermata_member_set_timeout(m, 1);
+      int e = 0;
+      if (rank == 0) house.loop.set_delay(1, 3, kFar);
+      if (rank == 0 && when % 2 == 0) go = true;
+      const int status = run_until(m, rank, &e, [&] {
+        if (house.refreshes() >= 5) go = true;
+        return false;
+      });
+      return status;
+    });
+    go = true;
+    killer.join();
+    int named = 0;
+    for (const std::size_t r : {0, 1, 2, 5}) {
+      EXPECT_TRUE(ends[r].status == FERMATA_ERR_MEMBER_LOST || ends[r].status == FERMATA_ERR_BROKEN) << r << ": " << ends[r].detail;
+      named += ends[r].detail.find("host 2") != std::string::npos;
+    }
+    EXPECT_GE(named, 1) << ends[0].detail;
+    for (const std::size_t r : {3, 4}) EXPECT_NE(ends[r].status, FERMATA_OK);
+  }
+}
+
+// By the handle that the members joined from, whatever they have moved on to.
+TEST(Refresh, AnAbortFollowsTheMembers) {
+  House house({0, 1, 2, 3}, 0.02);
+  const auto ends = house.run([&](fermata_member* m, int rank) -> int {
+    int e = 0;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; }); status != FERMATA_OK) return status;
+    if (rank == 0) house.loop.set_delay(1, 2, kFar);
+    if (const int status = run_until(m, rank, &e, [&] { return house.changes() >= 1; }); status != FERMATA_OK) return status;
+    if (rank == 3) {
+      char text[4000];
+      size_t length = sizeof text;
+      if (fermata_team_report(house.teams[3], text, &length) != FERMATA_OK || std::string(text).find("rank 3") == std::string::npos)
+        return FERMATA_ERR_VERIFY;
+      fermata_team_abort(house.teams[3]);
+    }
+    return fermata_barrier(m);
+  });
+  for (const House::End& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_BROKEN) << end.status << ": " << end.detail;
+}
+
+}  // namespace
+}  // namespace fermata::test

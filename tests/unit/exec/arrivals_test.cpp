@@ -1,0 +1,72 @@
+// What counts of the lines that say when they were sent.
+#include "exec/arrivals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace fermata::exec {
+namespace {
+
+constexpr std::int64_t kMicro = 1000, kMilli = 1'000'000, kStart = 1'000'000'000'000;
+
+struct Free {
+  void operator()(Arrivals* arrivals) const { free(arrivals); }
+};
+
+struct ArrivalsOf : testing::Test {
+  std::unique_ptr<Arrivals, Free> arrivals{Arrivals::make(3)};
+  std::int64_t now = kStart;
+  ArrivalsOf() { arrivals->look(now); }
+  // Somebody looks, for the first time for so long, and a line is there.
+  void land(std::uint32_t host, std::int64_t unseen_ns, std::int64_t late_ns, bool probe = false) {
+    arrivals->look(now += unseen_ns);
+    arrivals->note(host, late_ns, probe);
+  }
+  std::int64_t least(std::uint32_t host) const { return arrivals->least_late_ns(host, now); }
+};
+
+TEST_F(ArrivalsOf, TheLeastOfTheLastEightCounts) {
+  EXPECT_EQ(least(1), Arrivals::kUnknown);
+  land(1, kMicro, 100 * kMicro);
+  EXPECT_EQ(least(1), 100 * kMicro);
+  EXPECT_EQ(least(2), Arrivals::kUnknown);
+  for (int i = 0; i < 7; ++i) land(1, kMicro, 900 * kMicro - i);
+  EXPECT_EQ(least(1), 100 * kMicro) << "what is late now and then is not";
+  land(1, kMicro, 900 * kMicro);
+  EXPECT_EQ(least(1), 900 * kMicro - 6) << "what is late always is";
+}
+
+TEST_F(ArrivalsOf, ClocksMayDiffer) {
+  land(0, kMicro, -5'000'000 * kMilli);
+  land(0, kMicro, -5'000'000 * kMilli + 7);
+  EXPECT_EQ(least(0), -5'000'000 * kMilli);
+}
+
+TEST_F(ArrivalsOf, WhoDidNotLookMakesNoLinkSlow) {
+  land(1, 3 * kMilli, 3 * kMilli);
+  EXPECT_EQ(least(1), Arrivals::kUnknown);
+  land(1, kMilli, 4 * kMilli);
+  EXPECT_EQ(least(1), 4 * kMilli) << "who waits looks once in a millisecond";
+}
+
+TEST_F(ArrivalsOf, OldOnesDontCountSinceClocksDrift) {
+  land(1, kMicro, 100 * kMicro);
+  now += 1500 * kMilli;
+  EXPECT_EQ(least(1), Arrivals::kUnknown);
+  arrivals->look(now);
+  land(1, kMicro, 300 * kMicro);
+  EXPECT_EQ(least(1), 300 * kMicro);
+}
+
+TEST_F(ArrivalsOf, ProbesAreCountedWheneverTheyAreSeen) {
+  land(2, 5 * kMilli, kMilli, true);
+  land(2, kMicro, kMilli, false);
+  land(2, kMicro, kMilli, true);
+  land(3, kMicro, kMilli, true);  // from nowhere
+  EXPECT_EQ(arrivals->probes(2), 2u);
+  EXPECT_EQ(arrivals->probes(1), 0u);
+}
+
+}  // namespace
+}  // namespace fermata::exec
