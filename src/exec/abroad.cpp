@@ -158,7 +158,7 @@ void Team::leave_hosts(std::uint32_t rank) {
   if (!is_over_hosts()) return;
   if (is_broken<RealAtomics>(header())) return tell_abroad();
   port_.flush(port_.self, kFlushNs);
-  tell_all(header().window + kMaxLine + rank * sizeof(std::uint64_t), 1);
+  for (std::uint32_t r = 0; r < members_; ++r) tell(r, left_offset(rank, r), 1);
 }
 
 // By every process that finds it broken, to all members elsewhere: whom one cannot reach another may.
@@ -167,15 +167,13 @@ void Team::tell_abroad() {
   // order: relaxed: who comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach what = breach();
-  tell_all(header().window, std::uint64_t{what.culprit} << 8 | what.cause);
+  for (std::uint32_t r = 0; r < members_; ++r) tell(r, header().window, std::uint64_t{what.culprit} << 8 | what.cause);
 }
 
-void Team::tell_all(std::uint64_t offset, std::uint64_t word) {
-  net::Line line{.offset = offset, .header = word};
-  for (std::uint32_t r = 0; r < members_; ++r) {
-    line.to = r;
-    if (is_away(r)) write(line);
-  }
+// If it is on another host.
+void Team::tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const {
+  net::Line line{.offset = offset, .header = word, .to = rank};
+  if (is_away(rank)) write(line);
 }
 
 // What send() would store here is written there.

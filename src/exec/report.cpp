@@ -42,7 +42,7 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   // order: relaxed: text
   const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
   const bool inside = (sequence & 1) == 0;
-  const bool dead = state == MemberState::kJoined && team.is_gone(rank);
+  const bool dead = state == MemberState::kJoined && team.is_gone(rank, rank);
   const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
                       : state == MemberState::kLeft ? "has left"
                       : dead && sequence == 0       ? "has died"

@@ -38,7 +38,7 @@ std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
   at = round_up(at, 4096);
   if (options.hosts != nullptr) {
     header.window = at;
-    at += kMaxLine + round_up(options.members * sizeof(std::uint64_t), kMaxLine);
+    at += kMaxLine + round_up(std::size_t{options.members} * options.members * sizeof(std::uint64_t), kMaxLine);
   }
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
@@ -116,9 +116,12 @@ bool Team::is_free(std::uint32_t rank) const {
   return static_cast<MemberState>(state_of<RealAtomics>(status(rank))) == MemberState::kAbsent;
 }
 
-bool Team::is_gone(std::uint32_t rank) const {
-  // order: acquire: what it signalled before has landed before, and by who landed this. Pairs with land()'s kSlotPublish.
-  if (is_away(rank)) return RealAtomics::load_acquire<Site::kSlotAwait>(left_abroad(rank)) != 0 || port_says_gone(rank);
+bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
+  if (is_away(rank)) {
+    const auto& left = *reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + left_offset(rank, viewer));
+    // order: acquire: what it signalled before has landed before, and by who landed this. Pairs with land()'s kSlotPublish.
+    return RealAtomics::load_acquire<Site::kSlotAwait>(left) != 0 || port_says_gone(rank);
+  }
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;

@@ -189,7 +189,8 @@ class Team {
   // Nobody has it, or has had it.
   bool is_free(std::uint32_t rank) const;
   // It has left, or its process has died, and with it all members that it had.
-  bool is_gone(std::uint32_t rank) const;
+  // To that member's knowledge: lines of one host to two processes of another come in any order, so each hears of it behind its own.
+  bool is_gone(std::uint32_t rank, std::uint32_t viewer) const;
 
   // How many of its members can run at once, as far as they have joined: the CPUs of the union of their affinities (one pinned
   // member says nothing about the others), or less if the control group's quota is less. At least 1.
@@ -206,11 +207,11 @@ class Team {
   // Of each member; behind them, this one.
   const std::uint32_t* hosts() const { return reinterpret_cast<const std::uint32_t*>(base() + header().hosts); }
   std::atomic<std::uint64_t>& abroad() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window); }
-  // Of those elsewhere that have left: 1.
-  std::atomic<std::uint64_t>& left_abroad(std::uint32_t rank) const {
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window + kMaxLine)[rank];
+  // Of those elsewhere that have left: 1, for each member here.
+  std::uint64_t left_offset(std::uint32_t rank, std::uint32_t viewer) const {
+    return header().window + kMaxLine + (std::uint64_t{viewer} * members_ + rank) * sizeof(std::uint64_t);
   }
-  void tell_all(std::uint64_t offset, std::uint64_t word);
+  void tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const;
   void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
   void leave_trunk();
   bool port_says_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0; }

@@ -54,7 +54,7 @@ bool Member::awaits(std::uint32_t rank) const {
 Status Member::look_around(std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
-    const bool gone = team_->is_gone(r);
+    const bool gone = team_->is_gone(r, rank_);
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
     const bool away = team_->is_away(r);  // whose calls nobody here knows of
     // What it signalled before it went is there.
@@ -68,7 +68,7 @@ Status Member::look_around(std::int64_t waited_ns) {
 Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
-    const bool gone = team_->is_gone(r);
+    const bool gone = team_->is_gone(r, rank_);
     // Gone before a look at what it left: what is not there will not come.
     if (gone && request.operation.lacks(r)) return lost(r);
     if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
@@ -116,7 +116,7 @@ Status Member::lost(std::uint32_t rank) {
 // Text: a member that has left; or one whose process has died, and all others that were in it.
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
-  if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank))) {
+  if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank, rank_))) {
     const char* how = team_->is_away(rank) ? "does not answer any more, or has left" : "is out of another host's reach";
     snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
     return;
@@ -132,7 +132,7 @@ void Member::name_lost(std::uint32_t rank) {
   const char* before = " rank";
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     const bool joined = static_cast<MemberState>(state_of<RealAtomics>(team_->status(r))) == MemberState::kJoined;
-    if (!joined || team_->where_is(r, process) != Where::kHere || !team_->is_gone(r)) continue;
+    if (!joined || team_->where_is(r, process) != Where::kHere || !team_->is_gone(r, rank_)) continue;
     if (at > sizeof detail_ - 24) {
       snprintf(detail_ + at, sizeof detail_ - at, ", ...");
       return;

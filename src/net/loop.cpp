@@ -60,6 +60,12 @@ Loop::Counts Loop::counts() const {
   return counts_;
 }
 
+std::uint64_t Loop::packets_between(std::uint32_t a, std::uint32_t b) const {
+  const std::lock_guard lock(guard_);
+  const auto found = carried_.find(std::minmax(a, b));
+  return found != carried_.end() ? found->second : 0;
+}
+
 std::int32_t Loop::open(void* self, const Window* window) {
   End& end = end_of(self);
   const std::lock_guard lock(end.loop->guard_);
@@ -86,6 +92,7 @@ void Loop::write(void* self, const Line* line, const Block* block) {
 
 void Loop::send(const Packet& packet, std::int64_t now) {
   ++counts_.packets;
+  if (!packet.acknowledges) ++carried_[std::minmax(packet.from, packet.to)];
   if (happens(options_.lost) || cuts_.contains(std::minmax(packet.from, packet.to))) {
     ++counts_.lost;
     return;

@@ -44,6 +44,8 @@ class Loop {
     std::uint64_t repeats = 0;
   };
   Counts counts() const;
+  // That carried lines between the two.
+  std::uint64_t packets_between(std::uint32_t a, std::uint32_t b) const;
 
  private:
   struct Packet {
@@ -95,6 +97,7 @@ class Loop {
   std::uint64_t state_;
   std::uint64_t next_number_ = 0;
   Counts counts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> carried_;
 };
 
 }  // namespace fermata::net

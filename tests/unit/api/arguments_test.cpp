@@ -216,6 +216,13 @@ void teams(Checks& all) {
     REFUSED(fermata_team_connect(w.team, nullptr));
     REFUSED(fermata_team_connect(w.team, &port));
   };
+  all["fermata_team_refreshes"] = [](World& w) {
+    std::uint64_t refreshes = 1, changes = 1;
+    REFUSED(fermata_team_refreshes(nullptr, &refreshes, &changes, nullptr, nullptr));
+    EXPECT_EQ(fermata_team_refreshes(w.team, nullptr, nullptr, nullptr, nullptr), FERMATA_OK);
+    EXPECT_EQ(fermata_team_refreshes(w.team, &refreshes, &changes, nullptr, nullptr), FERMATA_OK);
+    EXPECT_EQ(refreshes + changes, 0u);
+  };
   all["fermata_team_hash"] = [](World& w) {
     uint64_t hash = 7;
     REFUSED(fermata_team_hash(nullptr, &hash));
