@@ -35,7 +35,7 @@ struct fermata_plan {
 };
 struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
+  std::vector<std::int32_t> cpus;  // as configured by who made the team; empty: unpinned. Sub-teams are planned with them.
   // Where the members have moved on to after a review of their placement; aborts and reports follow them.
   std::atomic<fermata::exec::Team*> moved{nullptr};
 

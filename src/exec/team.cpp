@@ -11,7 +11,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 3;
+constexpr std::uint32_t kTeamVersion = 4;
 
 std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
@@ -186,6 +186,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     auto* hosts = reinterpret_cast<std::uint32_t*>(segment.base + laid.hosts);
     memcpy(hosts, options.hosts, options.members * sizeof *hosts);
     hosts[options.members] = options.host;
+  }
+  if (options.cpus != nullptr) {
+    auto* statuses = reinterpret_cast<StatusLine*>(segment.base + statuses_offset());
+    for (std::uint32_t r = 0; r < options.members; ++r) statuses[r].planned_cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
