@@ -194,6 +194,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
   header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
+  excuse(header->pace, 0);
   std::uint64_t hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     header->plans[i] = laid.plans[i];
