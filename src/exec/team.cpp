@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bit>
+
 #include "exec/blocks.hpp"
 #include "sync/status_line.hpp"
 
@@ -53,10 +55,10 @@ constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
 
-std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
+std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader& header) {
   const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
   const std::uint64_t fits = kRingSpace / pairs;
-  header.ring_lines = kMostRingLines;
+  header.ring_lines = most_lines;
   while (header.ring_lines > kLeastRingLines && header.ring_lines * kRingLine > fits / 4) header.ring_lines /= 2;
   const std::uint64_t lines = header.ring_lines * kRingLine;
   const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
@@ -158,7 +160,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   TeamHeader laid = {};
   laid.members = options.members;
   std::size_t bytes = lay_out(options, laid);
-  if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, laid);
+  const bool crowds = crowded(options.members);
+  if (options.blocks && options.members <= kMostBlockMembers)
+    bytes = lay_out_blocks(bytes, crowds && options.hosts == nullptr ? kMostCrowdedLines : kMostRingLines, laid);  // alike on all hosts
   os::Segment segment;
   const Status status =
       options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
@@ -193,7 +197,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
-  header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
+  header->full_fence.store(crowds || !os::register_fence(options.shared), std::memory_order_relaxed);
   excuse(header->pace, 0);
   std::uint64_t hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
@@ -243,7 +247,8 @@ Status Team::check_segment(const char** detail) const {
     TeamHeader blocks = {};
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines || blocks.in_quarter != h.in_quarter ||
+    if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
+    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines || blocks.in_quarter != h.in_quarter ||
         blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }
