@@ -71,10 +71,17 @@ std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader&
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
-bool crowded(std::uint32_t members) {
+double members_per_cpu(std::uint32_t members) {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
-  return members > (quota > 0 && quota < cpus ? quota : cpus);
+  return members / (quota > 0 && quota < cpus ? quota : cpus);
+}
+
+std::uint64_t most_ring_lines(double per_cpu) {
+  if (per_cpu <= 1) return kMostRingLines;
+  std::uint64_t lines = kMostCrowdedLines;
+  while (lines > kMostRingLines && static_cast<double>(lines) * per_cpu > kLinesOfACpu) lines /= 2;
+  return lines;
 }
 
 }  // namespace
@@ -160,9 +167,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   TeamHeader laid = {};
   laid.members = options.members;
   std::size_t bytes = lay_out(options, laid);
-  const bool crowds = crowded(options.members);
+  const double per_cpu = members_per_cpu(options.members);
   if (options.blocks && options.members <= kMostBlockMembers)
-    bytes = lay_out_blocks(bytes, crowds && options.hosts == nullptr ? kMostCrowdedLines : kMostRingLines, laid);  // alike on all hosts
+    bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);  // alike on all hosts
   os::Segment segment;
   const Status status =
       options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
@@ -197,7 +204,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   // order: nobody else has the segment yet
-  header->full_fence.store(crowds || !os::register_fence(options.shared), std::memory_order_relaxed);
+  header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
   excuse(header->pace, 0);
   std::uint64_t hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
