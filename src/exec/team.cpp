@@ -255,8 +255,8 @@ Status Team::check_segment(const char** detail) const {
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
     if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines || blocks.in_quarter != h.in_quarter ||
-        blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
+    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines ||
+        blocks.in_quarter != h.in_quarter || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }
   *detail = "";
