@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kSeconds = 20;      // to hand out a descriptor
 constexpr double kSlice = 0.02;      // of waiting for it, between looks at the library
-constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and is awake
+constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and has a CPU for itself
 constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a library that wants to be driven
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -110,13 +110,13 @@ bool make_room() {
 }
 
 // Not at every turn of a wait: Open MPI gives the CPU away in each look where it is told to yield, and the wait itself has just done so.
-int idle(fermata_member* member, void*) {
+int idle(fermata_member* member, void* pooled) {
   thread_local std::int64_t next_ns = 0;
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   const std::int64_t now_ns = std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
   if (now_ns < next_ns) return 0;
-  next_ns = now_ns + kLookEveryNs;
+  next_ns = now_ns + static_cast<const Pooled*>(pooled)->look_every_ns;
   drive_library();
   progress_beside(member);
   return 0;
@@ -152,9 +152,11 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
     return nullptr;
   }
   memcpy(copy, ranks, static_cast<std::size_t>(size) * sizeof *ranks);
-  fermata_member_set_idle_hook(member, idle, nullptr);
+  fermata_member_set_idle_hook(member, idle, made);
   fermata_member_set_idle_sleep(member, kHookEvery);
-  *made = {nullptr, id, team, member, size, copy, true};
+  const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
+  *made = {nullptr, id, team, member, size, copy, true, kLookEveryNs * ranks_of_a_cpu};
   return made;
 }
 

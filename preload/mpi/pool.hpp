@@ -20,6 +20,7 @@ struct Pooled {
   int size = 0;
   int* ranks = nullptr;  // of MPI_COMM_WORLD, in the order of the team's
   bool taken = false;
+  std::int64_t look_every_ns = 0;  // at the library, by who waits and is awake
 };
 
 // By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already, or the library.

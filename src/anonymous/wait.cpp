@@ -74,6 +74,7 @@ void wait_as_learned(const LongWait& wait) {
       pace = &t_pace;
       pace->park_until.store(0, std::memory_order_relaxed);  // order: relaxed, both: this thread's own
       pace->length.store(0, std::memory_order_relaxed);      // order: see above
+      excuse(*pace, 0);
     }
     const bool crowded = wait.count > cpus;
     mine = {wait.barrier, wait.generation, cpus, wait.count, AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace)};

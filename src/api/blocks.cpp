@@ -238,6 +238,7 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   const exec::Team& team = member->member->team();
   const Blocks::Key key = key_of(c, root);
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
+  member->member->excuse_call();
   if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
   const BlockCase wanted{.kind = c.kind, .members = static_cast<std::int32_t>(team.members()), .root = root,

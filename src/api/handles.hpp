@@ -37,7 +37,7 @@ struct fermata_plan {
 };
 struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  std::vector<std::int32_t> cpus;  // as configured; empty: unpinned. Sub-teams are planned with them.
+  std::vector<std::int32_t> cpus;  // as configured by who made the team; empty: unpinned. Sub-teams are planned with them.
   // Where the members have moved on to after a review of their placement, or by a refresh; aborts and reports follow them.
   std::atomic<fermata::exec::Team*> moved{nullptr};
   std::shared_ptr<fermata::api::RefreshLog> refreshed;  // once there was one; with os::ProcessLock, as `moved` is then

@@ -75,11 +75,7 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
                 static_cast<unsigned long long>(
                     parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed)));  // order: relaxed: after the barrier
   constexpr int kSeconds = 30;
-  if (mine != 0) {
-    const int fetched = attach(name, kSeconds * std::int64_t{1'000'000'000}, g.request.wait, g.request.stall_ns, team);
-    if (fetched == FERMATA_OK) (*team)->cpus = g.request.cpus;
-    return fetched;
-  }
+  if (mine != 0) return attach(name, kSeconds * std::int64_t{1'000'000'000}, g.request.wait, g.request.stall_ns, team);
   const int made = make_team(g.request, team);
   const int others = parent.shared() ? other_processes(parent, g.here) : 0;
   if (made != FERMATA_OK || others == 0) return made;

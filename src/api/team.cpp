@@ -131,6 +131,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());
   if (!hosts.empty()) options.hosts = hosts.data();
   options.host = static_cast<std::uint32_t>(request.host);
+  if (!request.cpus.empty()) options.cpus = request.cpus.data();
   options.model = plans->blocks.data();
   options.model_bytes = plans->blocks.size();
   auto handle = std::make_unique<fermata_team>();
@@ -150,6 +151,10 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
   const char* detail = "";
   status = exec::Team::attach(fd, wait, stall_ns, &handle->team, &detail);
   if (status != Status::kOk) return fail(status, "%s", detail);
+  const exec::Team& team = *handle->team;
+  const bool planned = team.status(0).planned_cpu != 0;
+  for (std::uint32_t r = 0; planned && r < team.members(); ++r)
+    handle->cpus.push_back(static_cast<std::int32_t>(team.status(r).planned_cpu) - 1);
   *out = handle.release();
   return FERMATA_OK;
 }

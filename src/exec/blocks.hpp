@@ -25,6 +25,9 @@
 namespace fermata::exec {
 
 inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
+// Of crowded teams, whose members get as far as they have room in each turn on a CPU: calls that don't synchronize share its switch. By
+// members per CPU, so that the turns of all of them stay well below what makes a yield dear (sync/wait.hpp).
+inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
 inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the lines
 // Of the rings that members share, where there is room: a stream that is four pieces long stops at each (1 MiB, two processes: 126 us with

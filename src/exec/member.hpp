@@ -155,6 +155,8 @@ class Member {
   // While the hook is set: the longest sleep between two of its calls.
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
+  // Before what all members do once, in the same call: see sync/wait.hpp.
+  void excuse_call() const { excuse(team_->header().pace, sequence_ + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
   void find_spacing() { spacing_.start(sequence_); }

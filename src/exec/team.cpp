@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bit>
+
 #include "exec/blocks.hpp"
 #include "sync/status_line.hpp"
 
@@ -55,10 +57,10 @@ constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
 
-std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
+std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader& header) {
   const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
   const std::uint64_t fits = kRingSpace / pairs;
-  header.ring_lines = kMostRingLines;
+  header.ring_lines = most_lines;
   while (header.ring_lines > kLeastRingLines && header.ring_lines * kRingLine > fits / 4) header.ring_lines /= 2;
   const std::uint64_t lines = header.ring_lines * kRingLine;
   const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
@@ -71,10 +73,17 @@ std::size_t lay_out_blocks(std::size_t at, TeamHeader& header) {
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
-bool crowded(std::uint32_t members) {
+double members_per_cpu(std::uint32_t members) {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
-  return members > (quota > 0 && quota < cpus ? quota : cpus);
+  return members / (quota > 0 && quota < cpus ? quota : cpus);
+}
+
+std::uint64_t most_ring_lines(double per_cpu) {
+  if (per_cpu <= 1) return kMostRingLines;
+  std::uint64_t lines = kMostCrowdedLines;
+  while (lines > kMostRingLines && static_cast<double>(lines) * per_cpu > kLinesOfACpu) lines /= 2;
+  return lines;
 }
 
 }  // namespace
@@ -163,7 +172,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   TeamHeader laid = {};
   laid.members = options.members;
   std::size_t bytes = lay_out(options, laid);
-  if (options.blocks && options.members <= kMostBlockMembers) bytes = lay_out_blocks(bytes, laid);
+  const double per_cpu = members_per_cpu(options.members);
+  if (options.blocks && options.members <= kMostBlockMembers)
+    bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);  // alike on all hosts
   os::Segment segment;
   const Status status =
       options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
@@ -194,10 +205,15 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     memcpy(hosts, options.hosts, options.members * sizeof *hosts);
     hosts[options.members] = options.host;
   }
+  if (options.cpus != nullptr) {
+    auto* statuses = reinterpret_cast<StatusLine*>(segment.base + statuses_offset());
+    for (std::uint32_t r = 0; r < options.members; ++r) statuses[r].planned_cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
+  }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
   // order: nobody else has the segment yet
-  header->full_fence.store(crowded(options.members) || !os::register_fence(options.shared), std::memory_order_relaxed);
+  header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
+  excuse(header->pace, 0);
   std::uint64_t hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     header->plans[i] = laid.plans[i];
@@ -247,8 +263,9 @@ Status Team::check_segment(const char** detail) const {
     TeamHeader blocks = {};
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines || blocks.in_quarter != h.in_quarter ||
-        blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
+    if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
+    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines ||
+        blocks.in_quarter != h.in_quarter || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }
   *detail = "";

@@ -65,6 +65,7 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
   std::atomic<std::uint32_t> reading;   // a block that lies in another member's memory (sync/lending.hpp)
+  std::uint32_t planned_cpu;            // 1 + the CPU that the team's plans are for, by who made the team; 0: any
   alignas(kMinLine) std::atomic<std::uint64_t> calls[16];  // the last ones' descriptors, by number (exec/member.hpp)
 };
 static_assert(sizeof(StatusLine) == 2 * kMaxLine);
@@ -120,6 +121,7 @@ struct TeamOptions {
   std::size_t refresh_bytes = 0;
   const std::uint32_t* hosts = nullptr;  // of each member; null: one
   std::uint32_t host = 0;                // this one
+  const std::int32_t* cpus = nullptr;    // of each member, that the programs are for; null: any
 };
 
 // A team's hash: its members' number, then each plan's hash in the order of PlanSlot.

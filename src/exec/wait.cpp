@@ -235,9 +235,18 @@ Status Member::wait_with(Policy& policy, What what) {
   std::int64_t now = start;
   WaitView view;
   view.call = sequence_;
+  const auto end = [&] {
+    policy.done(view);
+    spins_ = policy.spins();
+    return what.finish();
+  };
   for (;;) {
     view.waited_ns = now - start;
-    if (hook_ != nullptr && hook_(hook_context_) != 0) return Status::kInterrupted;
+    if (hook_ != nullptr) {
+      if (hook_(hook_context_) != 0) return Status::kInterrupted;
+      // It may have given the CPU away: what came meanwhile need not wait for another turn.
+      if (what.advance(0)) return end();
+    }
     const Status broken = broken_status();
     if (broken != Status::kOk) return give_up(broken);
     if (now >= next_look) {
@@ -288,11 +297,7 @@ Status Member::wait_with(Policy& policy, What what) {
     view.now_ns = now;
     view.last_action_ns = now - then;
     view.first = false;
-    if (over) {
-      policy.done(view);
-      spins_ = policy.spins();
-      return what.finish();
-    }
+    if (over) return end();
   }
 }
 

@@ -91,7 +91,12 @@ bool all_alike(const CostModel& m) {
 
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model = cost_model(profile, topology, key);
-  return !knows_bytes(profile) && key.hosts.empty() && all_alike(model) ? flat_model(key.members) : model;
+  if (knows_bytes(profile) || !key.hosts.empty() || !all_alike(model)) return model;
+  CostModel flat = flat_model(key.members);
+  flat.switch_ns = model.switch_ns;
+  flat.members_per_cpu = model.members_per_cpu;
+  crowd(flat);
+  return flat;
 }
 
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,

@@ -15,13 +15,14 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
+constexpr std::int32_t kMostCrowded = 512;  // where members get as far as they have slots in each turn on a CPU
 constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;   // bytes of a team's segment for one plan's slots, all roots
 constexpr double kWorthwhile = 0.95;  // a stride that measured less gain than this is noise
 
 // A team has a region for each root, with about as many edges as members.
-std::int32_t streaming_slots(std::int32_t members, std::int32_t stride) {
+std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool crowded) {
   const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
-  std::int32_t slots = kMostStreaming;
+  std::int32_t slots = crowded ? kMostCrowded : kMostStreaming;
   while (slots > kLeastStreaming && lines * slots > kStreamingSpace) slots /= 2;
   return slots;
 }
@@ -48,12 +49,12 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   return choices;
 }
 
-std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key) {
+std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key, bool crowded) {
   std::vector<Layouts> variants;
   std::int32_t stride = 1;
   for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
-  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, stride)};
+  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, stride, crowded)};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {
     variants.push_back(layouts.changed([&](LayoutChoice& choice) { choice.slots = slots; }));

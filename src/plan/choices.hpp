@@ -19,7 +19,7 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 // The same layout with other numbers of slots, and with 128-byte lines too where the machine's are shorter, since many fetch pairs of
 // them. 1, 2 and 4 slots; where episodes may overlap 4 and as many as make a stream, which then moves several lines at a time: one-way
 // between two cores of Sapphire Rapids 88 ns an episode with 8 slots, 16 with 32, 8.5 from 128 on. Cheapest to keep first.
-std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key);
+std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key, bool crowded);
 
 // Parts of a schedule that may have a layout of their own: its stages, or that many runs of them, at most.
 struct StageRun {

@@ -295,9 +295,12 @@ void fill_words(CostModel& model, const Profile& profile) {
   model.word_read = word_read(profile) * (near > 0 ? std::max(1.0, mean / near) : 1);
 }
 
+}  // namespace
+
 // A CPU does the work of its members one after the other: what one member spends on its own slots, all of its CPU's wait
 // for. A word or a published line, once read, is in the cache of all its CPU's members; adds on a word are in line already.
 void crowd(CostModel& model) {
+  if (model.members_per_cpu <= 1) return;
   for (double& o : model.o) o *= model.members_per_cpu;
   for (double& l : model.l) l *= model.members_per_cpu;
   for (double& g : model.g) g *= model.members_per_cpu;
@@ -307,8 +310,6 @@ void crowd(CostModel& model) {
   model.awaited *= model.members_per_cpu;
   model.reader /= model.members_per_cpu;
 }
-
-}  // namespace
 
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key) {
   CostModel model;
@@ -325,7 +326,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   model.switch_ns = yield > 0 && futex > 0 ? std::min(yield, futex) : std::max(yield, futex);
   if (model.switch_ns <= 0) model.switch_ns = kUnknownSwitch;
   model.members_per_cpu = crowding(topology, key);
-  if (model.members_per_cpu > 1) crowd(model);
+  crowd(model);
   return model;
 }
 

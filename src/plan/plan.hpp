@@ -95,6 +95,8 @@ std::int32_t payload_class(Kind kind, std::int32_t bytes);
 
 // Cost model of a placement out of a profile (rows by OS index; repeats where members share CPUs).
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
+// Costs of members that have a CPU each become those of model.members_per_cpu to a CPU.
+void crowd(CostModel& model);
 
 std::string to_json(const Plan& plan);               // versioned, with fingerprint
 Result<Plan> plan_from_json(std::string_view text);  // verified again; refuses a bad file whole

@@ -201,7 +201,7 @@ class Search {
     std::vector<Entry> variants;
     const std::vector<Layouts> layouts =
         options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
-            ? slot_and_line_variants(base.layout, topology_, options_.key)
+            ? slot_and_line_variants(base.layout, topology_, options_.key, model_.members_per_cpu > 1)
             : std::vector{base.layout};
     for (const Layouts& layout : layouts) {
       Entry e = base;

@@ -52,7 +52,15 @@ struct ParkWait {
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
   std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
+  std::atomic<std::uint64_t> busy_until;  // number of the call up to which members have more to do than to wait
 };
+
+// By every member that comes, in `call`, to something that all do for the first time and that takes its time: its CPU's other members wait
+// for it, and not for a stranger.
+inline void excuse(Pace& pace, std::uint64_t call) {
+  constexpr std::uint64_t kFirstCalls = 4;
+  pace.busy_until.store(call + kFirstCalls, std::memory_order_relaxed);  // order: relaxed: a hint, and the same from all
+}
 
 // What is awaited comes through a port that every wait drives, so a wait gives its CPU to the process's own peers, on an
 // oversubscribed host to those whose ports must move too, and sleeps only when it gets long.
@@ -80,9 +88,9 @@ struct HostsWait {
 // dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
 // to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
 // members must not probe one by one. Dear yields now and then say nothing (a hypervisor took the CPU, a kernel thread ran): only
-// those that take a quarter of the time, since to park costs several times a yield. Nor do those of a team's first calls, in which
-// members choose schedules and touch memory for the first time: milliseconds that say nothing of strangers (16 processes, alltoall: the
-// team parked for thousands of calls, 370 us each instead of 55).
+// those that take a quarter of the time, since to park costs several times a yield. Nor do those of a team's first calls, and the first
+// of each kind and size, in which members choose schedules and touch memory for the first time: milliseconds that say nothing of strangers
+// (16 processes, alltoall: the team parked for thousands of calls, 370 us each instead of 55).
 // A yield is dear from 400 us on, not from what a futex switch costs (3 to 50 us by `fermata profile`): one in between has run members of
 // the team, whose turns a park would only put off.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
@@ -144,7 +152,6 @@ class AutoWait {
   static constexpr std::int64_t kSliceNs = 1'000'000;
   static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU,
   static constexpr std::int64_t kLostNs = 5'000'000;     // if they take so much: two of 1 ms each, one behind the other, are common
-  static constexpr std::uint64_t kFirstCalls = 4;
   static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 16'384;
@@ -186,7 +193,7 @@ class AutoWait {
   // Its own ones count: of the dear yields of several members it cannot be told whether one stranger's turn made them.
   // Where a co-tenant is known, one that comes as soon as the team yields again is enough.
   void dear(std::int64_t now_ns, std::int64_t ns, std::uint64_t call) {
-    if (call <= kFirstCalls) return;
+    if (call <= pace_->busy_until.load(std::memory_order_relaxed)) return;  // order: a hint
     const bool at_once = cheap_ < kSoon;
     cheap_ = 0;
     if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) return park_all(call);  // order: a hint

@@ -8,7 +8,9 @@
 #include <sstream>
 #include <string>
 
+#include "api/handles.hpp"
 #include "house.hpp"
+#include "os/os.hpp"
 
 namespace fermata::test {
 namespace {
@@ -56,6 +58,37 @@ TEST(Attach, TheCreatorMayToo) {
   fermata_team_destroy(again);
   fermata_team_destroy(team);
   fermata_member_leave(m);
+}
+
+// The CPUs that a team was made for are known to who attaches, too: all or none look where they are.
+TEST(Attach, WhoIsPinnedFromTheStartStays) {
+  const std::string name = "pinned." + std::to_string(getpid());
+  Crew crew(2, [&](int rank) {
+    std::int32_t cpus[1024];
+    const std::int32_t n = os::affinity_list(cpus, 1024);
+    const int of_ranks[2] = {cpus[0], cpus[1 % n]};
+    if (fermata_pin(of_ranks[rank]) != FERMATA_OK) return 89;
+    fermata_team* team = nullptr;
+    if (rank == 0) {
+      fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+      config.members = 2;
+      config.engine = FERMATA_PROCESSES;
+      config.cpus = of_ranks;
+      if (fermata_team_create(&config, &team) != FERMATA_OK || fermata_team_serve(team, name.c_str(), 1, 20) != FERMATA_OK) return 90;
+    } else if (fermata_team_attach(name.c_str(), 20, &team) != FERMATA_OK) {
+      return 91;
+    }
+    return live_in_house(team, {rank}, [](fermata_member* m, int r) {
+      const exec::Team* before = &m->member->team();
+      for (std::uint64_t i = 0; i < api::kFirstReview + 100; ++i) {
+        std::int64_t number = r == 0 ? static_cast<std::int64_t>(i) : 0;
+        if (fermata_broadcast(m, &number, sizeof number, 0) != FERMATA_OK || number != static_cast<std::int64_t>(i)) return 93;
+        if (fermata_barrier(m) != FERMATA_OK) return 94;
+      }
+      return &m->member->team() == before ? 0 : 95;
+    });
+  });
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
 }
 
 // Unrelated processes of 3, 2 and 1 members, which take what ranks there are.

@@ -159,6 +159,24 @@ TEST(BlockCosts, WithoutBytesOnlyWhatTellsPairsApartCounts) {
   EXPECT_NE(costs(two, false).o, flat_model(4).o);
 }
 
+// Eight members on two CPUs: each wait is a switch, for every member of the CPU one after the other.
+TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
+  const Topology two = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 2});
+  const Topology eight = *topology_from_regular({.hosts = 1, .packages = 1, .cores = 8});
+  for (const Kind kind : {Kind::kAllgather, Kind::kAlltoall}) {
+    const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 8, .irregular = false, .op = {}};
+    const auto chosen = [&](const Topology& t) {
+      PlanKey key = key_of(t, kind, 8);
+      key.cpus.clear();  // no pair is nearer than another
+      const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);  // as members get it
+      return choose_blocks(wanted, &known.model);
+    };
+    EXPECT_EQ(chosen(two).algorithm, "complete") << name_of(kind);
+    EXPECT_EQ(chosen(two).stages.size(), 1u) << name_of(kind);
+    EXPECT_NE(chosen(eight).algorithm, "complete") << name_of(kind);
+  }
+}
+
 BlockPlanOptions options_for(const Topology& t, Kind kind, std::int32_t members, std::size_t bytes) {
   BlockPlanOptions o;
   o.key = key_of(t, kind, members);

@@ -363,6 +363,20 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
 
 // ---- A thousand ranks; how long that takes is `fermata bench planning`.
 
+// Each turn on a CPU gets as far as there are slots: its switch is shared by all that was done in it.
+TEST(Search, CrowdedStreamsHaveMoreSlots) {
+  const Topology two = machine({.hosts = 1, .packages = 1, .cores = 2});
+  for (const Kind kind : {Kind::kBroadcast, Kind::kReduce}) {
+    PlanOptions few = options_for(two, kind, 2), many = options_for(two, kind, 8);
+    many.key.cpus.clear();
+    const auto roomy = make_plan(two, estimate_profile(two), few, nullptr);
+    const auto crowded = make_plan(two, estimate_profile(two), many, nullptr);
+    ASSERT_TRUE(roomy.ok() && crowded.ok());
+    EXPECT_GT(crowded->layout.least_slots(), roomy->layout.least_slots()) << name_of(kind);
+    expect_sound(*crowded);
+  }
+}
+
 TEST(Search, AThousandRanks) {
   constexpr std::int32_t kRanks = FERMATA_TEST_SCALE > 1 ? 256 : 1024;
   const Topology t = machine({.hosts = 8, .packages = 2, .l3 = 4, .cores = kRanks / 64});

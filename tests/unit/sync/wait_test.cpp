@@ -19,6 +19,7 @@ WaitView after_yield(std::uint64_t call, std::int64_t ns, std::int64_t now = 0) 
 
 struct AutoWaitTest : ::testing::Test {
   Pace pace{};
+  AutoWaitTest() { excuse(pace, 0); }
   AutoWait crowded{true, 2, &pace};
 };
 // A wait that yields once and is over behind it.
@@ -134,6 +135,16 @@ TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
     for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(crowded.next(after_yield(call, kSlice, now)), WaitAction::kYield);
   EXPECT_EQ(crowded.next(after_yield(5, kSlice, now)), WaitAction::kYield);
   EXPECT_EQ(crowded.next(after_yield(5, kSlice, now + 2 * kSlice)), WaitAction::kPark);
+}
+
+TEST_F(AutoWaitTest, NorDoThoseInWhichAllMembersDoSomethingForTheFirstTime) {
+  AutoWait other(true, 2, &pace);
+  excuse(pace, 100);
+  std::int64_t now = 100 * kMs;
+  for (std::uint64_t call = 100; call <= 104; ++call)
+    for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(other.next(after_yield(call, kSlice, now)), WaitAction::kYield);
+  EXPECT_EQ(other.next(after_yield(105, kSlice, now)), WaitAction::kYield);
+  EXPECT_EQ(other.next(after_yield(105, kSlice, now + 2 * kSlice)), WaitAction::kPark);
 }
 
 TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
