@@ -304,6 +304,22 @@ bool Operation::rides() const {
   return may && reduction_.type >= 0 && op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
 }
 
+bool Operation::is_short() const {
+  constexpr std::size_t kShort = 4096;
+  const std::size_t element = reduction_.type >= 0 ? reduction_.element / reduction_.parts : op_.element != 0 ? op_.element : 1;
+  return op_.count <= kShort / element;
+}
+
+bool Operation::is_same(const Operation& other, int ranks) const {
+  const fermata_operation &a = op_, &b = other.op_;
+  const auto alike = [=](const std::size_t* x, const std::size_t* y) {
+    return (x == nullptr) == (y == nullptr) && (x == nullptr || memcmp(x, y, static_cast<std::size_t>(ranks) * sizeof *x) == 0);
+  };
+  return a.collective == b.collective && a.in == b.in && a.out == b.out && a.count == b.count && a.type == b.type && a.op == b.op &&
+         a.root == b.root && a.irregular == b.irregular && alike(a.in_counts, b.in_counts) && alike(a.out_counts, b.out_counts) &&
+         alike(a.in_displacements, b.in_displacements) && alike(a.out_displacements, b.out_displacements);
+}
+
 int Operation::execute(State& s) const {
   const fermata_operation& o = op_;
   fermata_member* const m = s.member;
