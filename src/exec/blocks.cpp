@@ -31,10 +31,6 @@ struct Refusal {
   std::uint64_t done = 0;  // elements of its transfer that were read all the same
 };
 
-// A sender that streams is ahead, and its lines come one by one if each is fetched when it is looked at. One that isn't has not written
-// that line yet: then it is here, as it was read the last time.
-constexpr std::uint64_t kFetchedAhead = 3;
-
 Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); }
 Counter& header_of(std::byte* line) { return *reinterpret_cast<Counter*>(line); }
 const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const Counter*>(line); }
@@ -302,7 +298,6 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
     end.place = extent.end;
   }
   const std::uint64_t read = end.next++;
-  __builtin_prefetch(channel_->line(w.ring, end.next + kFetchedAhead));
   if (!Pieces::give_credit(credit_of(w.ring), read, channel_->lines, leaves_quarter)) return Moved::kQuietly;
   if (!w.away) [[likely]] return Moved::kTold;
   give_credit_away(x, w, read);
