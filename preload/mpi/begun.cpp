@@ -154,27 +154,33 @@ void depart(State& s) {
 }
 
 // Where all ranks come to a small one at the same time it is over in the time of a signal or two, which is less than a request of the
-// library's takes. Where they don't, that is looked for ever more seldom. kNotBegun: it is to take its turn, or fails.
+// library's takes. Where they don't, that is looked for ever more seldom. True: it is over, as *status says.
+bool is_over_soon(State& s, const Begun* b, int* status) {
+  constexpr int kLooks = 256, kLooksAtBlocks = 64;
+  constexpr std::uint32_t kMostPassed = 63;
+  const bool line = s.line == b;
+  const bool looks = s.passed == s.pass && (line || b->operation.is_short());
+  s.passed = looks ? 0 : s.passed + 1;
+  // Of blocks once in any case: a part that waits for nobody is over by now.
+  for (int i = !line && !looks ? 1 : !looks ? 0 : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
+    *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
+    if (*status == FERMATA_PENDING) continue;
+    if (looks) s.pass = 0;
+    return true;
+  }
+  if (looks && s.pass < kMostPassed) s.pass = 2 * s.pass + 1;
+  return false;
+}
+
+// kNotBegun: it is to take its turn, or fails.
 enum class Soon : std::uint8_t { kNotBegun, kBegun, kOver };
 Soon begin_at_once(State& s, Begun* b, int* status) {
-  constexpr int kLooks = 256;
-  constexpr std::uint32_t kMostPassed = 63;
+  if (s.line != nullptr || s.waiting != nullptr) return Soon::kNotBegun;
   const bool line = on_line(b);
-  if ((!line && !b->operation.is_short()) || s.line != nullptr || s.waiting != nullptr) return Soon::kNotBegun;
   *status = line ? arrive(s, b) : begin_blocks(s, b);
   if (*status != FERMATA_OK) return Soon::kNotBegun;
   if (line) s.line = b;
-  const bool looks = s.passed == s.pass;
-  s.passed = looks ? 0 : s.passed + 1;
-  // Of blocks once in any case: a part that waits for nobody is over by now.
-  for (int i = looks ? kLooks : line ? 0 : 1; i > 0; --i) {
-    *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
-    if (*status == FERMATA_PENDING) continue;
-    s.pass = 0;
-    return Soon::kOver;
-  }
-  if (looks && s.pass < kMostPassed) s.pass = 2 * s.pass + 1;
-  return Soon::kBegun;
+  return is_over_soon(s, b, status) ? Soon::kOver : Soon::kBegun;
 }
 
 // By who has the state.
@@ -228,18 +234,21 @@ void complete_later() {
 }
 
 void start_again(Begun* b) {
+  State& s = *b->state;
   b->told = b->over = false;
-  enlist(b);
-  ++b->state->in_blocks;
-  const int status = fermata_request_start(b->request);
-  if (status != FERMATA_OK && !b->told) blocks_over(b->request, status, b);
+  fermata_request_set_callback(b->request, nullptr, nullptr);
+  int status = fermata_request_start(b->request);
+  if (status == FERMATA_OK && !is_over_soon(s, b, &status)) {
+    enlist(b);
+    return let_go_on(s, b);
+  }
+  b->status = status;
+  b->error = status == FERMATA_OK ? b->operation.finish() : MPI_ERR_OTHER;
+  b->told = b->over = true;
+  persistent_over(*b);
 }
 
-int prepare_request(Begun* b) {
-  const int status = fermata_prepare(b->state->member, &b->operation.get(), &b->request);
-  if (status == FERMATA_OK) fermata_request_set_callback(b->request, blocks_over, b);
-  return status;
-}
+int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }
 
 Begun* new_begun() {
   {
