@@ -271,6 +271,9 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!reduction_.packed) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
     op_.out = gets ? const_cast<void*>(a.out.at) : nullptr;
+    // The first rank of an exclusive scan has no result, and need have no memory for one.
+    const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
+    if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
     return op_.in != nullptr && (!gets || op_.out != nullptr);
   }
   if (gets && !set_out(a.out, 1, kNone)) return false;

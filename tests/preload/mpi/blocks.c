@@ -194,6 +194,61 @@ static void between(void) {
   check_all((size_t)size * 4, "allgatherv backwards", 3);
 }
 
+/* The same arguments again and again with other data, and every few rounds other counts and displacements in the same arrays. */
+static void again(void) {
+  enum { kEach = 20, kMostRanks = 64 };
+  static int32_t sent[kEach * kMostRanks], got[kEach * kMostRanks], wanted[kEach * kMostRanks];
+  static number in_counts[kMostRanks], out_counts[kMostRanks];
+  static place in_places[kMostRanks], out_places[kMostRanks];
+  const struct view* const v = &views[0];
+  for (int round = 0; round < 24; ++round) {
+    const int shift = round / 4, root = round / 8 % size, mine = (rank + shift) % 3 * 4;
+    for (int p = 0; p < size; ++p) {
+      out_counts[p] = (p + shift) % 3 * 4; /* what p gives anybody */
+      in_counts[p] = mine;
+      in_places[p] = p * kEach;
+      out_places[p] = p * kEach + shift % 2;
+    }
+#define FRESH()                                                   \
+  do {                                                            \
+    memset(got, -1, sizeof got);                                  \
+    memset(wanted, -1, sizeof wanted);                            \
+    for (int p = 0; p < size; ++p) put(sent, (size_t)p * kEach, v, kEach, rank, p + round); \
+  } while (0)
+#define CHECK(what) same(got, wanted, sizeof got, what)
+    FRESH();
+    for (int p = 0; p < size; ++p)
+      if (rank == root) put(wanted, (size_t)p * 4, v, 4, p, round);
+    DO(Gather, gather, sent, 4, MPI_INT, got, 4, MPI_INT, root, MPI_COMM_WORLD);
+    CHECK("gather again");
+    FRESH();
+    put(wanted, 0, v, kEach, root, rank + round);
+    DO(Scatter, scatter, sent, kEach, MPI_INT, got, kEach, MPI_INT, root, MPI_COMM_WORLD);
+    CHECK("scatter again");
+    FRESH();
+    for (int p = 0; p < size; ++p) put(wanted, (size_t)p * kEach, v, kEach, p, rank + round);
+    DO(Alltoall, alltoall, sent, kEach, MPI_INT, got, kEach, MPI_INT, MPI_COMM_WORLD);
+    CHECK("alltoall again");
+    FRESH();
+    for (int p = 0; p < size; ++p)
+      if (rank == root) put(wanted, (size_t)out_places[p], v, (int)out_counts[p], p, round);
+    DO(Gatherv, gatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, root, MPI_COMM_WORLD);
+    CHECK("gatherv again");
+    FRESH();
+    put(wanted, 0, v, (rank + shift) % 3 * 4, root, rank + round);
+    DO(Scatterv, scatterv, sent, out_counts, in_places, MPI_INT, got, mine, MPI_INT, root, MPI_COMM_WORLD);
+    CHECK("scatterv again");
+    FRESH();
+    for (int p = 0; p < size; ++p) put(wanted, (size_t)out_places[p], v, (int)out_counts[p], p, round);
+    DO(Allgatherv, allgatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+    CHECK("allgatherv again");
+    FRESH();
+    for (int p = 0; p < size; ++p) put(wanted, (size_t)out_places[p], v, (int)out_counts[p], p, rank + round);
+    DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+    CHECK("alltoallv again");
+  }
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int i = 1; i < argc; ++i) {
@@ -217,6 +272,8 @@ int main(int argc, char** argv) {
   report("irregular");
   between();
   report("between");
+  again();
+  report("again");
   for (int v = 1; v < kViews; ++v) MPI_Type_free(&views[v].type);
   free(in);
   free(out);
