@@ -158,9 +158,9 @@ void depart(State& s) {
 bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
-  const bool line = s.line == b;
-  const bool looks = s.passed == s.pass && (line || b->operation.is_short());
-  s.passed = looks ? 0 : s.passed + 1;
+  const bool line = s.line == b, small = line || b->operation.is_short();
+  const bool looks = small && s.passed >= s.pass;
+  if (small) s.passed = looks ? 0 : s.passed + 1;
   // Of blocks once in any case: a part that waits for nobody is over by now.
   for (int i = !line && !looks ? 1 : !looks ? 0 : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
