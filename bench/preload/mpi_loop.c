@@ -1,7 +1,8 @@
 /* Collectives in a loop, in the manner of the OSU benchmarks: mpi_loop SECONDS KIND:BYTES... For each rank 0 prints KIND:BYTES and the time
  * of a call in ns, the median over windows, two ways: the mean over all ranks of what each one's window took it; and what the window took
  * them all, from the first rank's begin to the last one's end. Where ranks share a CPU a rank may have its window in one turn, while
- * others wait to begin theirs: the second one counts that. BYTES: what one rank contributes. */
+ * others wait to begin theirs: the second one counts that. BYTES: what one rank contributes.
+ * KIND: bcast, ibcast (begun, and waited for), bcast_init (persistent, started and waited for) and so on. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,49 +11,78 @@
 
 static int rank, size;
 static char *in, *out;
+static int n;                               /* elements of a block */
+static int same[1024], displacements[1024]; /* n for each rank */
+static int counts[1024]; /* of others with a v, and of reduce_scatter: the last block has an element more */
 static MPI_Request persistent = MPI_REQUEST_NULL; /* of a kind that is started again and again */
 
-static void call(const char* kind, int bytes) {
-  const int n = bytes / 8;
-  MPI_Request request;
-  if (strcmp(kind, "barrier") == 0)
-    MPI_Barrier(MPI_COMM_WORLD);
-  else if (strcmp(kind, "bcast") == 0)
-    MPI_Bcast(in, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "reduce") == 0)
-    MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "allreduce") == 0)
-    MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "gather") == 0)
-    MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "scatter") == 0)
-    MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  else if (strcmp(kind, "allgather") == 0)
-    MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
-  else if (strcmp(kind, "alltoall") == 0)
-    MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, MPI_COMM_WORLD);
-  else if (strcmp(kind, "reduce_scatter") == 0)
-    MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "scan") == 0)
-    MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "exscan") == 0)
-    MPI_Exscan(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(kind, "ibarrier") == 0) {
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  } else if (strcmp(kind, "iallreduce") == 0) {
-    MPI_Iallreduce(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  } else if (strcmp(kind, "ibcast") == 0) {
-    MPI_Ibcast(in, n, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  } else if (persistent != MPI_REQUEST_NULL) {
-    MPI_Start(&persistent);
-    MPI_Wait(&persistent, MPI_STATUS_IGNORE);
-  } else {
-    fprintf(stderr, "mpi_loop: no collective '%s'\n", kind);
-    MPI_Abort(MPI_COMM_WORLD, 2);
+#define WORLD MPI_COMM_WORLD
+#define TYPE MPI_DOUBLE
+#define KINDS(X)                                                                                \
+  X(barrier, Barrier, WORLD)                                                                    \
+  X(bcast, Bcast, in, n, TYPE, 0, WORLD)                                                        \
+  X(reduce, Reduce, in, out, n, TYPE, MPI_SUM, 0, WORLD)                                        \
+  X(allreduce, Allreduce, in, out, n, TYPE, MPI_SUM, WORLD)                                     \
+  X(gather, Gather, in, n, TYPE, out, n, TYPE, 0, WORLD)                                        \
+  X(scatter, Scatter, in, n, TYPE, out, n, TYPE, 0, WORLD)                                      \
+  X(allgather, Allgather, in, n, TYPE, out, n, TYPE, WORLD)                                     \
+  X(alltoall, Alltoall, in, n, TYPE, out, n, TYPE, WORLD)                                       \
+  X(reduce_scatter_block, Reduce_scatter_block, in, out, n, TYPE, MPI_SUM, WORLD)               \
+  X(scan, Scan, in, out, n, TYPE, MPI_SUM, WORLD)                                               \
+  X(exscan, Exscan, in, out, n, TYPE, MPI_SUM, WORLD)                                           \
+  X(gatherv, Gatherv, in, counts[rank], TYPE, out, counts, displacements, TYPE, 0, WORLD)       \
+  X(scatterv, Scatterv, in, counts, displacements, TYPE, out, counts[rank], TYPE, 0, WORLD)     \
+  X(allgatherv, Allgatherv, in, counts[rank], TYPE, out, counts, displacements, TYPE, WORLD)    \
+  X(alltoallv, Alltoallv, in, same, displacements, TYPE, out, same, displacements, TYPE, WORLD) \
+  X(reduce_scatter, Reduce_scatter, in, out, counts, TYPE, MPI_SUM, WORLD)
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define PREPARE(name, Name, ...) \
+  static void prepare_##name(void) { MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &persistent); }
+#else
+#define PREPARE(name, Name, ...) \
+  static void prepare_##name(void) {}
+#endif
+#define CALLS(name, Name, ...)                               \
+  static void call_##name(void) { MPI_##Name(__VA_ARGS__); } \
+  static void begin_##name(void) {                           \
+    MPI_Request request;                                     \
+    MPI_I##name(__VA_ARGS__, &request);                      \
+    MPI_Wait(&request, MPI_STATUS_IGNORE);                   \
+  }                                                          \
+  PREPARE(name, Name, __VA_ARGS__)
+KINDS(CALLS)
+
+static void start_again(void) {
+  MPI_Start(&persistent);
+  MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+}
+
+static const struct {
+  const char* name;
+  void (*call)(void);
+  void (*begin)(void);
+  void (*prepare)(void);
+} kinds[] = {
+#define ROW(name, Name, ...) {#name, call_##name, begin_##name, prepare_##name},
+    KINDS(ROW)};
+
+/* What is called in the loop; persistent ones are made. Null: there is none. */
+static void (*find(const char* kind))(void) {
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    const size_t length = strlen(kinds[k].name);
+    if (strcmp(kind, kinds[k].name) == 0) return kinds[k].call;
+    if (kind[0] == 'i' && strcmp(kind + 1, kinds[k].name) == 0) return kinds[k].begin;
+    if (strncmp(kind, kinds[k].name, length) != 0 || strcmp(kind + length, "_init") != 0) continue;
+    kinds[k].prepare();
+    return persistent != MPI_REQUEST_NULL ? start_again : NULL;
   }
+  return NULL;
+}
+
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
 }
 
 /* The same clock in all processes of a host, which MPI_Wtime need not be. */
@@ -62,37 +92,19 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int by_value(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-/* Kinds that are made before they are timed; not with MPI libraries that have none. */
-static void prepare(const char* kind, int bytes) {
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-  const int n = bytes / 8;
-  if (strcmp(kind, "barrier_init") == 0) MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
-  if (strcmp(kind, "bcast_init") == 0) MPI_Bcast_init(in, n, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
-  if (strcmp(kind, "allreduce_init") == 0)
-    MPI_Allreduce_init(in, out, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
-#else
-  (void)kind, (void)bytes;
-#endif
-}
-
 struct Times {
   double own, whole;
 };
 
-static struct Times measure(const char* kind, int bytes, double seconds) {
+static struct Times measure(void (*call)(void), double seconds) {
   enum { kWindows = 11 };
   double own[kWindows], whole[kWindows];
   long calls = 1;
-  for (int i = 0; i < 8; ++i) call(kind, bytes); /* the first ones choose, connect and allocate */
+  for (int i = 0; i < 8; ++i) call(); /* the first ones choose, connect and allocate */
   for (;;) { /* how many calls fill a window, agreed by all */
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now();
-    for (long i = 0; i < calls; ++i) call(kind, bytes);
+    for (long i = 0; i < calls; ++i) call();
     double took = now() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (took > seconds / kWindows / 4 || calls > 100000000) {
@@ -104,7 +116,7 @@ static struct Times measure(const char* kind, int bytes, double seconds) {
   for (int w = 0; w < kWindows; ++w) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now();
-    for (long i = 0; i < calls; ++i) call(kind, bytes);
+    for (long i = 0; i < calls; ++i) call();
     const double end = now(), took = end - begin, ends[2] = {-begin, end};
     double sum = 0, last[2] = {0, 0};
     MPI_Allreduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -121,8 +133,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc < 3) {
-    if (rank == 0) fprintf(stderr, "mpi_loop SECONDS KIND:BYTES...\n");
+  if (argc < 3 || size > 1024) {
+    if (rank == 0) fprintf(stderr, "mpi_loop SECONDS KIND:BYTES..., at most 1024 ranks\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (int a = 2; a < argc; ++a) {
@@ -132,13 +144,23 @@ int main(int argc, char** argv) {
       fprintf(stderr, "mpi_loop: KIND:BYTES, not '%s'\n", argv[a]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    const size_t whole = (size_t)bytes * (size_t)size;
+    const size_t whole = ((size_t)bytes + 8) * (size_t)size;
     in = malloc(whole);
     out = malloc(whole);
     memset(in, 0, whole);
     memset(out, 0, whole);
-    prepare(kind, bytes);
-    const struct Times ns = measure(kind, bytes, atof(argv[1]));
+    n = bytes / 8;
+    for (int r = 0; r < size; ++r) {
+      counts[r] = n + (r == size - 1);
+      displacements[r] = r * n;
+      same[r] = n;
+    }
+    void (*const call)(void) = find(kind);
+    if (call == NULL) {
+      fprintf(stderr, "mpi_loop: no collective '%s'\n", kind);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    const struct Times ns = measure(call, atof(argv[1]));
     if (persistent != MPI_REQUEST_NULL) MPI_Request_free(&persistent);
     if (rank == 0) {
       printf("%s %.1f %.1f\n", argv[a], ns.own, ns.whole);

@@ -297,14 +297,15 @@ FERMATA_API int fermata_arrive_with(fermata_member* member, const fermata_operat
 
 /* begin: by all members in the same order as their other calls; returns at once; the request goes on in every call of this
  * member that waits, and in fermata_progress; it may not be freed before it is over. Everything that the operation points to stays until
- * then (the structure itself may go). */
+ * then (the structure itself may go, and counts and displacements). */
 typedef struct fermata_request fermata_request;
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 /* A persistent operation: made by all members in the same order (it may wait), then started any number of times, each in any order
  * with other requests. Errors: MEMORY when the team's 16 MiB of slots are held by such operations: those that all members have freed
  * hold none. One that times out makes none; fermata_resume ends its call. */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
-FERMATA_API int fermata_request_start(fermata_request* request);            /* BUSY while it is active */
+/* BUSY while it is active. Of one that fermata_begin has made: the same operation is begun once more, as another call of that would. */
+FERMATA_API int fermata_request_start(fermata_request* request);
 FERMATA_API int fermata_request_test(fermata_request* request);             /* OK, PENDING, or its error */
 FERMATA_API int fermata_request_wait(fermata_request* request);             /* as set_timeout says; then it is still active */
 /* The first error, if any. NULL entries are passed over, here and below. */

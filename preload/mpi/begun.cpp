@@ -120,6 +120,17 @@ bool on_line(const Begun* b) { return b->is_barrier || b->operation.rides(); }
 
 int arrive(State& s, Begun* b) { return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get()); }
 
+// What Fermata returned; then the request is active, or over already.
+int begin_blocks(State& s, Begun* b) {
+  return b->request != nullptr ? fermata_request_start(b->request) : fermata_begin(s.member, &b->operation.get(), &b->request);
+}
+
+// It is known to be active.
+void let_go_on(State& s, Begun* b) {
+  ++s.in_blocks;
+  fermata_request_set_callback(b->request, blocks_over, b);
+}
+
 void start(State& s, Begun* b) {
   if (on_line(b)) {
     const int status = arrive(s, b);
@@ -127,10 +138,9 @@ void start(State& s, Begun* b) {
     s.line = b;  // a look so soon would mostly be in vain
     return;
   }
-  const int status = fermata_begin(s.member, &b->operation.get(), &b->request);
+  const int status = begin_blocks(s, b);
   if (status != FERMATA_OK) return end(b, status);
-  ++s.in_blocks;
-  fermata_request_set_callback(b->request, blocks_over, b);
+  let_go_on(s, b);
   // What was over at once has had no callback.
   const int now = fermata_request_test(b->request);
   if (now != FERMATA_PENDING && !b->told) blocks_over(b->request, now, b);
@@ -144,24 +154,33 @@ void depart(State& s) {
 }
 
 // Where all ranks come to a small one at the same time it is over in the time of a signal or two, which is less than a request of the
-// library's takes. Where they don't, that is looked for ever more seldom.
-bool arrives_at_once(State& s, Begun* b) {
-  constexpr int kLooks = 256;
+// library's takes. Where they don't, that is looked for ever more seldom. True: it is over, as *status says.
+bool is_over_soon(State& s, const Begun* b, int* status) {
+  constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
-  if (!on_line(b) || s.line != nullptr || s.waiting != nullptr || arrive(s, b) != FERMATA_OK) return false;
-  s.line = b;
-  if (s.passed != s.pass) {
-    ++s.passed;
-    return false;
+  const bool line = s.line == b, small = line || b->operation.is_short();
+  const bool looks = small && s.passed >= s.pass;
+  if (small) s.passed = looks ? 0 : s.passed + 1;
+  // Of blocks once in any case: a part that waits for nobody is over by now.
+  for (int i = !line && !looks ? 1 : !looks ? 0 : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
+    *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
+    if (*status == FERMATA_PENDING) continue;
+    if (looks) s.pass = 0;
+    return true;
   }
-  s.passed = 0;
-  for (int i = 0; i < kLooks; ++i)
-    if (fermata_test(s.member) != FERMATA_PENDING) {
-      s.pass = 0;
-      return true;
-    }
-  if (s.pass < kMostPassed) s.pass = 2 * s.pass + 1;
+  if (looks && s.pass < kMostPassed) s.pass = 2 * s.pass + 1;
   return false;
+}
+
+// kNotBegun: it is to take its turn, or fails.
+enum class Soon : std::uint8_t { kNotBegun, kBegun, kOver };
+Soon begin_at_once(State& s, Begun* b, int* status) {
+  if (s.line != nullptr || s.waiting != nullptr) return Soon::kNotBegun;
+  const bool line = on_line(b);
+  *status = line ? arrive(s, b) : begin_blocks(s, b);
+  if (*status != FERMATA_OK) return Soon::kNotBegun;
+  if (line) s.line = b;
+  return is_over_soon(s, b, status) ? Soon::kOver : Soon::kBegun;
 }
 
 // By who has the state.
@@ -215,18 +234,21 @@ void complete_later() {
 }
 
 void start_again(Begun* b) {
+  State& s = *b->state;
   b->told = b->over = false;
-  enlist(b);
-  ++b->state->in_blocks;
-  const int status = fermata_request_start(b->request);
-  if (status != FERMATA_OK && !b->told) blocks_over(b->request, status, b);
+  fermata_request_set_callback(b->request, nullptr, nullptr);
+  int status = fermata_request_start(b->request);
+  if (status == FERMATA_OK && !is_over_soon(s, b, &status)) {
+    enlist(b);
+    return let_go_on(s, b);
+  }
+  b->status = status;
+  b->error = status == FERMATA_OK ? b->operation.finish() : MPI_ERR_OTHER;
+  b->told = b->over = true;
+  persistent_over(*b);
 }
 
-int prepare_request(Begun* b) {
-  const int status = fermata_prepare(b->state->member, &b->operation.get(), &b->request);
-  if (status == FERMATA_OK) fermata_request_set_callback(b->request, blocks_over, b);
-  return status;
-}
+int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }
 
 Begun* new_begun() {
   {
@@ -256,47 +278,61 @@ int refuse(Begun* b, State& s, int rc) {
 }
 
 // The request is one of the library's own that are over when they are made.
-int was_over(Begun* b, State& s, int status, MPI_Request* out) {
-  const int rc = status == FERMATA_OK ? b->operation.finish() : MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) return refuse(b, s, rc);
-  drop(b);
+int was_over(State& s, int status, int rc, MPI_Request* out) {
   if (status != FERMATA_OK) return failed(s, status);
   // order: relaxed: this call's own communicator
-  return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, s.comm.load(std::memory_order_relaxed), out);
+  const MPI_Comm comm = s.comm.load(std::memory_order_relaxed);
+  if (rc == MPI_SUCCESS) return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, out);
+  PMPI_Comm_call_errhandler(comm, rc);
+  return rc;
 }
 
 // With the state.
-void register_begun(Begun* b, State& s) {
+void register_begun(Begun* b, State& s, bool has_begun) {
   b->operation.keep_types(false);
   b->state = &s;
   hold(s);
   enlist(b);
-  if (s.line == b) return;
+  if (has_begun) {
+    if (s.line != b) let_go_on(s, b);
+    return;
+  }
   (s.waiting != nullptr ? s.last_waiting->behind : s.waiting) = b;
   s.last_waiting = b;
   if (s.line == nullptr) advance(s);
+}
+
+// The library has no request for it. How it ends. With the state.
+int end_without(Begun* b, State& s) {
+  if (s.line != b) return fermata_request_wait(b->request);
+  s.line = nullptr;
+  return fermata_depart(s.member);
 }
 
 }  // namespace
 
 int begin(Begun* b, State& s, MPI_Request* out) {
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
-  bool over = false;
+  Soon soon = Soon::kNotBegun;
   if (rc == MPI_SUCCESS) {
     const Owned owned(s);
     ++s.ours;
-    over = arrives_at_once(s, b);
-    if (!over) rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle);
-    if (!over && rc == MPI_SUCCESS) {
+    b = as_before(s, b);
+    soon = begin_at_once(s, b, &status);
+    if (soon == Soon::kOver) {
+      if (s.line == b) status = end_without(b, s);
+      if (status == FERMATA_OK) rc = b->operation.finish();
+      b->status = status;
+      recycle(s, b);
+    } else if ((rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle)) == MPI_SUCCESS) {
       *out = b->handle;
-      register_begun(b, s);
-    } else if (s.line == b) {
-      status = fermata_depart(s.member);
-      s.line = nullptr;
+      register_begun(b, s, soon == Soon::kBegun);
+    } else if (soon == Soon::kBegun) {
+      end_without(b, s);
     }
   }
+  if (soon == Soon::kOver) return was_over(s, status, rc, out);
   if (rc != MPI_SUCCESS) return refuse(b, s, rc);
-  if (over) return was_over(b, s, status, out);
   reap();
   return MPI_SUCCESS;
 }
@@ -358,18 +394,17 @@ void reap() {
   while (list != nullptr) {
     Begun* const b = list;
     list = b->next;
-    if (b->request != nullptr) {
-      // Another thread may wait in a call of that communicator, and for this one: then it is for a later time.
-      if (several_threads && pthread_mutex_trylock(&b->state->lock) != 0) {
-        const Locked locked;
-        push(ended, b);
-        continue;
-      }
-      fermata_request_free(b->request);
-      if (several_threads) pthread_mutex_unlock(&b->state->lock);
+    State& s = *b->state;
+    const bool locks = several_threads && b->request != nullptr;
+    // Another thread may wait in a call of that communicator, and for this one: then it is for a later time.
+    if (locks && pthread_mutex_trylock(&s.lock) != 0) {
+      const Locked locked;
+      push(ended, b);
+      continue;
     }
-    release(*b->state);
-    drop(b);
+    recycle(s, b);
+    if (locks) pthread_mutex_unlock(&s.lock);
+    release(s);
   }
   if (deferred_count == 0 || any_begun() || any_persistent()) return;
   const Locked locked;

@@ -26,7 +26,7 @@ struct Begun {
   MPI_Request handle = MPI_REQUEST_NULL;
   State* state = nullptr;
   fermata_request* request = nullptr;  // of blocks, once it has started
-  Begun* behind = nullptr;             // in its communicator, not started either
+  Begun* behind = nullptr;             // in its communicator, not started either; of kept ones the next
   Begun* next = nullptr;               // of a list
   Begun* previous = nullptr;
   // Of persistent ones (persistent.hpp):
@@ -65,7 +65,12 @@ inline bool any_begun() {
 
 // Ready to be prepared; null: no memory.
 Begun* new_begun();
-void drop(Begun* begun);  // that did not begin
+void drop(Begun* begun);       // that did not begin
+// One of the communicator's that are over and did the same, instead of this one, if there is any; what is over, to be one of those or
+// freed; and they end. With the state.
+Begun* as_before(State& state, Begun* begun);
+void recycle(State& state, Begun* begun);
+void drop_kept(State& state);
 // Begins what begun->operation holds. What the MPI function returns.
 int begin(Begun* begun, State& state, MPI_Request* out);
 // The one with this handle, if it is outstanding.

@@ -28,6 +28,24 @@ int run_barrier(State& s) {
   return answer(s, fermata_barrier(s.member));
 }
 
+namespace {
+
+// Elements of a type to where as many others of it are.
+int copy(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * layout.size;
+  if (layout.dense) {
+    memcpy(to, from, bytes);
+    return MPI_SUCCESS;
+  }
+  auto* packed = static_cast<char*>(malloc(bytes));
+  int rc = packed == nullptr ? MPI_ERR_NO_MEM : pack(from, count, type, layout, packed);
+  if (rc == MPI_SUCCESS) rc = unpack(packed, to, count, type, layout);
+  free(packed);
+  return rc;
+}
+
+}  // namespace
+
 // Blocks of different sizes: small ones as one reduction of all of them, long ones as one for each rank.
 int run_reduce_scatter(State& s, const Side& in, const Side& out, MPI_Op op, bool* left) {
   bool same = true;
@@ -48,26 +66,23 @@ int run_reduce_scatter(State& s, const Side& in, const Side& out, MPI_Op op, boo
   // In place the result is written over the input, so that is read from a copy.
   const bool in_place = in.at == MPI_IN_PLACE;
   const std::size_t bytes = static_cast<std::size_t>(all) * layout.size;
-  MPI_Aint low = 0, true_extent = 0;
-  PMPI_Type_get_true_extent(out.type, &low, &true_extent);
-  const auto span = static_cast<std::size_t>(all * (layout.extent < 0 ? -layout.extent : layout.extent) + true_extent);
   constexpr std::size_t kTogether = 8192;
   if (bytes <= kTogether || in_place) {
-    auto* memory = static_cast<char*>(calloc(1, span));
+    alignas(16) char here[kTogether];
+    MPI_Aint low = 0, true_extent = 0;
+    if (!layout.dense) PMPI_Type_get_true_extent(out.type, &low, &true_extent);
+    const auto span = static_cast<std::size_t>(all * (layout.extent < 0 ? -layout.extent : layout.extent) + true_extent);
+    const bool fits = layout.dense && bytes <= kTogether;
+    auto* memory = fits ? here : static_cast<char*>(calloc(1, span));
     if (memory == nullptr) return MPI_ERR_NO_MEM;
     char* const whole = memory - low;
     const Side from{in_place ? out.at : in.at, all, out.type};
     int rc = run(s, {FERMATA_DO_ALLREDUCE, from, {whole, all, out.type}, op, 0}, left);
     MPI_Count before = 0;
     for (int r = 0; r < s.rank; ++r) before += out.counts[r];
-    if (rc == MPI_SUCCESS && !*left && block.count > 0) {
-      const std::size_t mine = static_cast<std::size_t>(block.count) * layout.size;
-      auto* packed = static_cast<char*>(malloc(mine));
-      rc = packed == nullptr ? MPI_ERR_NO_MEM : pack(whole + before * layout.extent, block.count, out.type, layout, packed);
-      if (rc == MPI_SUCCESS) rc = unpack(packed, const_cast<void*>(out.at), block.count, out.type, layout);
-      free(packed);
-    }
-    free(memory);
+    const char* const own = whole + before * layout.extent;
+    if (rc == MPI_SUCCESS && !*left && block.count > 0) rc = copy(own, const_cast<void*>(out.at), block.count, out.type, layout);
+    if (!fits) free(memory);
     return rc;
   }
   int rc = MPI_SUCCESS;

@@ -5,6 +5,7 @@
 
 #include "begun.hpp"
 #include "blocking.hpp"
+#include "flat.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -22,6 +23,40 @@ inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCC
 
 // A state whose collectives of this kind are Fermata's; null: the library's.
 inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
+
+// A call that needs no Operation: predefined types without gaps, operators that Fermata has, nothing wrong. Whatever is not clear at a
+// glance goes the long way, to the same call of Fermata's: one rank may go this way and another that.
+template <class Call>
+inline int at_once(State& s, Kind kind, const void* site, Call&& call) {
+  const Watched observed(&s, kind, site, nullptr);
+  const Entered entered(s);
+  ++s.ours;
+  return answer(s, call(s.member));
+}
+
+inline bool is_root(const State& s, int root) { return root >= 0 && root < s.size; }
+
+// Blocks of different sizes; what this rank has none of is null.
+inline int execute(fermata_member* m, int collective, const void* in, const FlatBlocks* from, void* out, const FlatBlocks* to,
+                   std::size_t count, int root) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = collective;
+  o.in = in;
+  o.out = out;
+  o.count = count;
+  o.type = FERMATA_UINT8;
+  o.root = root;
+  o.irregular = 1;
+  if (from != nullptr) {
+    o.in_counts = from->counts;
+    o.in_displacements = from->displacements;
+  }
+  if (to != nullptr) {
+    o.out_counts = to->counts;
+    o.out_displacements = to->displacements;
+  }
+  return fermata_execute(m, &o);
+}
 
 // A reduction of numbers that Fermata knows by an operator that it has.
 struct Simple {
@@ -57,30 +92,11 @@ inline int collective(MPI_Comm comm, Kind kind, const void* site, const Argument
 template <class Count, class Library>
 int bcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site, Library library) {
   State* const s = find(comm);
-  const Predefined* const t = predefined(type);
-  if (serving(s, kBcast) != nullptr && t != nullptr && t->size == t->extent && count >= 0 && root >= 0 && root < s->size &&
-      (data != nullptr || count == 0)) [[likely]] {
-    const Watched observed(s, kBcast, site, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_broadcast(s->member, data, static_cast<std::size_t>(count) * t->size, root));
-  }
+  const std::size_t bytes = flat(data, count, type);
+  if (serving(s, kBcast) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]]
+    return at_once(*s, kBcast, site, [=](fermata_member* m) { return fermata_broadcast(m, data, bytes, root); });
   return collective(comm, kBcast, site, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                     [=] { return library(data, count, type, root, comm); });
-}
-
-template <class Count, class Library>
-int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
-  State* const s = find(comm);
-  const Simple simple(s, kAllreduce, in, out, count, type, op);
-  if (simple.fits) [[likely]] {
-    const Watched observed(s, kAllreduce, site, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_allreduce(s->member, simple.in, out, simple.count, simple.type, simple.op));
-  }
-  return collective(comm, kAllreduce, site, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
-                    [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
@@ -88,33 +104,43 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            Library library) {
   State* const s = find(comm);
   const Simple simple(s, kReduce, in, out, count, type, op);
-  if (simple.fits && root >= 0 && root < s->size && (in != MPI_IN_PLACE || s->rank == root)) [[likely]] {
-    const Watched observed(s, kReduce, site, nullptr);
-    const Entered entered(*s);
-    ++s->ours;
-    return answer(*s, fermata_reduce(s->member, simple.in, out, simple.count, simple.type, simple.op, root));
-  }
+  if (simple.fits && is_root(*s, root) && (in != MPI_IN_PLACE || s->rank == root)) [[likely]]
+    return at_once(*s, kReduce, site,
+                   [&](fermata_member* m) { return fermata_reduce(m, simple.in, out, simple.count, simple.type, simple.op, root); });
   return collective(comm, kReduce, site, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
                     [=] { return library(in, out, count, type, op, root, comm); });
 }
 
+// Those whose results all ranks have. call: Fermata's of this kind.
+template <int (*call)(fermata_member*, const void*, void*, std::size_t, int, int), class Count, class Library>
+int reduction(Kind kind, int collects, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+              const void* site, Library library) {
+  State* const s = find(comm);
+  const Simple simple(s, kind, in, out, count, type, op);
+  if (simple.fits) [[likely]]
+    return at_once(*s, kind, site, [&](fermata_member* m) { return call(m, simple.in, out, simple.count, simple.type, simple.op); });
+  return collective(comm, kind, site, {collects, {in}, {out, count, type}, op, 0}, [=] { return library(in, out, count, type, op, comm); });
+}
+
+template <class Count, class Library>
+int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
+  return reduction<fermata_allreduce>(kAllreduce, FERMATA_DO_ALLREDUCE, in, out, count, type, op, comm, site, library);
+}
+
 template <class Count, class Library>
 int scan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
-  return collective(comm, kScan, site, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
-                    [=] { return library(in, out, count, type, op, comm); });
+  return reduction<fermata_scan>(kScan, FERMATA_DO_SCAN, in, out, count, type, op, comm, site, library);
 }
 
 template <class Count, class Library>
 int exscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site, Library library) {
-  return collective(comm, kExscan, site, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
-                    [=] { return library(in, out, count, type, op, comm); });
+  return reduction<fermata_exscan>(kExscan, FERMATA_DO_EXSCAN, in, out, count, type, op, comm, site, library);
 }
 
 template <class Count, class Library>
 int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site,
                          Library library) {
-  return collective(comm, kReduceScatter, site, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
-                    [=] { return library(in, out, count, type, op, comm); });
+  return reduction<fermata_reduce_scatter>(kReduceScatter, FERMATA_DO_REDUCE_SCATTER, in, out, count, type, op, comm, site, library);
 }
 
 template <class Count, class Library>
@@ -134,6 +160,11 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
 template <class Count, class Library>
 int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm,
            const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(in, in_count, in_type);
+  if (serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
+      (s->rank != root || flat(out, out_count, out_type) != kNotFlat)) [[likely]]
+    return at_once(*s, kGather, site, [=](fermata_member* m) { return fermata_gather(m, in, out, bytes, FERMATA_UINT8, root); });
   return collective(comm, kGather, site, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
@@ -141,6 +172,11 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
 template <class Count, class Library>
 int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
             MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(out, out_count, out_type);
+  if (serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
+      (s->rank != root || flat(in, in_count, in_type) != kNotFlat)) [[likely]]
+    return at_once(*s, kScatter, site, [=](fermata_member* m) { return fermata_scatter(m, in, out, bytes, FERMATA_UINT8, root); });
   return collective(comm, kScatter, site, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
@@ -148,6 +184,10 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
 template <class Count, class Library>
 int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
               const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(out, out_count, out_type);
+  if (serving(s, kAllgather) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) != kNotFlat) [[likely]]
+    return at_once(*s, kAllgather, site, [=](fermata_member* m) { return fermata_allgather(m, in, out, bytes, FERMATA_UINT8); });
   return collective(comm, kAllgather, site, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
@@ -155,6 +195,10 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
 template <class Count, class Library>
 int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
              const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(out, out_count, out_type);
+  if (serving(s, kAlltoall) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) != kNotFlat) [[likely]]
+    return at_once(*s, kAlltoall, site, [=](fermata_member* m) { return fermata_alltoall(m, in, out, bytes, FERMATA_UINT8); });
   return collective(comm, kAlltoall, site, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
@@ -162,6 +206,17 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
 template <class Count, class Displacement, class Library>
 int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
             MPI_Datatype out_type, int root, MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(in, in_count, in_type);
+  if (serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
+    if (s->rank != root)
+      return at_once(*s, kGather, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_GATHER, in, nullptr, nullptr, nullptr, bytes, root); });
+    const FlatBlocks to(*s, out, counts, displacements, out_type);
+    if (to.fit() && to.is_apart_from(in, bytes))
+      return at_once(*s, kGather, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_GATHER, in, nullptr, out, &to, bytes, root); });
+  }
   return collective(
       comm, kGather, site,
       {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, root, true},
@@ -171,6 +226,17 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
 template <class Count, class Displacement, class Library>
 int scatterv(const void* in, const Count* counts, const Displacement* displacements, MPI_Datatype in_type, void* out, Count out_count,
              MPI_Datatype out_type, int root, MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(out, out_count, out_type);
+  if (serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
+    if (s->rank != root)
+      return at_once(*s, kScatter, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_SCATTER, nullptr, nullptr, out, nullptr, bytes, root); });
+    const FlatBlocks from(*s, in, counts, displacements, in_type);
+    if (from.fit() && from.is_apart_from(out, bytes))
+      return at_once(*s, kScatter, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_SCATTER, in, &from, out, nullptr, bytes, root); });
+  }
   return collective(
       comm, kScatter, site,
       {FERMATA_DO_SCATTER, {in, 0, in_type, numbers(counts), numbers(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
@@ -180,6 +246,14 @@ int scatterv(const void* in, const Count* counts, const Displacement* displaceme
 template <class Count, class Displacement, class Library>
 int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
                MPI_Datatype out_type, MPI_Comm comm, const void* site, Library library) {
+  State* const s = find(comm);
+  const std::size_t bytes = flat(in, in_count, in_type);
+  if (serving(s, kAllgather) != nullptr && bytes != kNotFlat) [[likely]] {
+    const FlatBlocks to(*s, out, counts, displacements, out_type);
+    if (to.fit() && to.is_apart_from(in, bytes))
+      return at_once(*s, kAllgather, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLGATHER, in, nullptr, out, &to, bytes, 0); });
+  }
   return collective(
       comm, kAllgather, site,
       {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, 0, true},
@@ -190,6 +264,13 @@ template <class Count, class Displacement, class Library>
 int alltoallv(const void* in, const Count* in_counts, const Displacement* in_displacements, MPI_Datatype in_type, void* out,
               const Count* out_counts, const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm, const void* site,
               Library library) {
+  State* const s = find(comm);
+  if (serving(s, kAlltoall) != nullptr) [[likely]] {
+    const FlatBlocks from(*s, in, in_counts, in_displacements, in_type), to(*s, out, out_counts, out_displacements, out_type);
+    if (from.fit() && to.fit() && from.is_apart_from(to))
+      return at_once(*s, kAlltoall, site,
+                     [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLTOALL, in, &from, out, &to, 0, 0); });
+  }
   return collective(comm, kAlltoall, site,
                     {FERMATA_DO_ALLTOALL,
                      {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},

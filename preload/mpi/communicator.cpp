@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "begun.hpp"
 #include "pool.hpp"
 #include "real.hpp"
 #include "types.hpp"
@@ -57,6 +58,7 @@ void publish(State& s, MPI_Comm comm) {
 
 // Nobody will use it any more: the team goes back.
 void let_go(State& s) {
+  drop_kept(s);
   if (s.pooled != nullptr) give_back(s.pooled, s.reason != nullptr);
   s.pooled = nullptr;
   s.member = nullptr;
@@ -213,6 +215,7 @@ void shut_down() {
     left += s->left;
     s->ours = s->left = 0;
     s->kinds = 0;
+    drop_kept(*s);
     s->pooled = nullptr;
     s->member = nullptr;
     // order: relaxed: behind the last collective

@@ -34,6 +34,7 @@ struct alignas(64) State {
   int in_blocks = 0, begun = 0;
   std::uint32_t pass = 0, passed = 0;  // begun ones of which it isn't looked whether they are over at once, and were not yet
   State* next_active = nullptr;  // of those with any
+  Begun* kept = nullptr;         // over, and for the next ones that are the same
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
 };

@@ -23,6 +23,7 @@ auto with(Function function, Last... last) {
 template <class Library>
 int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
   if (!target.persistent) return leave(s, kind, target.site, library);
+  library_has_persistent.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   return by_library(s, kind, target.site, library);
 }
 

@@ -271,6 +271,9 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!reduction_.packed) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
     op_.out = gets ? const_cast<void*>(a.out.at) : nullptr;
+    // The first rank of an exclusive scan has no result, and need have no memory for one.
+    const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
+    if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
     return op_.in != nullptr && (!gets || op_.out != nullptr);
   }
   if (gets && !set_out(a.out, 1, kNone)) return false;
@@ -302,6 +305,22 @@ bool Operation::rides() const {
   if (op_.collective == FERMATA_DO_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
   const bool may = op_.collective == FERMATA_DO_ALLREDUCE || op_.collective == FERMATA_DO_REDUCE;
   return may && reduction_.type >= 0 && op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
+}
+
+bool Operation::is_short() const {
+  constexpr std::size_t kShort = 4096;
+  const std::size_t element = reduction_.type >= 0 ? reduction_.element / reduction_.parts : op_.element != 0 ? op_.element : 1;
+  return op_.count <= kShort / element;
+}
+
+bool Operation::is_same(const Operation& other, int ranks) const {
+  const fermata_operation &a = op_, &b = other.op_;
+  const auto alike = [=](const std::size_t* x, const std::size_t* y) {
+    return (x == nullptr) == (y == nullptr) && (x == nullptr || memcmp(x, y, static_cast<std::size_t>(ranks) * sizeof *x) == 0);
+  };
+  return a.collective == b.collective && a.in == b.in && a.out == b.out && a.count == b.count && a.type == b.type && a.op == b.op &&
+         a.root == b.root && a.irregular == b.irregular && alike(a.in_counts, b.in_counts) && alike(a.out_counts, b.out_counts) &&
+         alike(a.in_displacements, b.in_displacements) && alike(a.out_displacements, b.out_displacements);
 }
 
 int Operation::execute(State& s) const {

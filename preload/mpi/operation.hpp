@@ -68,6 +68,11 @@ class Operation {
   int execute(State& state) const;  // and wait
   // fermata_arrive_with() can do it: as all ranks know.
   bool rides() const;
+  // Few bytes, as this rank sees it.
+  bool is_short() const;
+  // Nothing but what is compared by is_same(), and nothing is packed: what Fermata was told of it will do for another one that is the same.
+  bool is_plain() const { return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr; }
+  bool is_same(const Operation& other, int ranks) const;
   // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: they are packed again.
   void keep_types(bool loads);
   // Unpacks what came. MPI's error.

@@ -7,6 +7,7 @@
 namespace fermata::preload {
 
 std::atomic<int> persistents{0};
+std::atomic<bool> library_has_persistent{false};
 
 namespace {
 

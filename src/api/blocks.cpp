@@ -171,12 +171,42 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
 
 namespace {
 
-// Blocks one behind the other, where no displacements were given.
-const std::size_t* displacements_of(const size_t* counts, const size_t* given, std::uint32_t members, std::vector<std::size_t>& own) {
-  if (counts == nullptr || given != nullptr) return given;
-  own.assign(members, 0);
-  for (std::uint32_t r = 1; r < members; ++r) own[r] = own[r - 1] + counts[r - 1];
-  return own.data();
+// The caller's counts and displacements, of which the request has its own; blocks one behind the other, where no displacements were given.
+void copy_sizes(fermata_request& r) {
+  const std::uint32_t members = r.member->member->team().members();
+  fermata_operation& o = r.given;
+  if (!r.checked.counts_in) o.in_counts = o.in_displacements = nullptr;
+  if (!r.checked.counts_out) o.out_counts = o.out_displacements = nullptr;
+  r.sizes.clear();
+  r.sizes.reserve(4 * std::size_t{members});
+  for (const auto& [counts, displacements] :
+       {std::pair{&o.in_counts, &o.in_displacements}, std::pair{&o.out_counts, &o.out_displacements}}) {
+    if (*counts == nullptr) continue;
+    const std::size_t at = r.sizes.size();
+    r.sizes.insert(r.sizes.end(), *counts, *counts + members);
+    if (*displacements != nullptr) r.sizes.insert(r.sizes.end(), *displacements, *displacements + members);
+    for (std::uint32_t m = 0; *displacements == nullptr && m < members; ++m)
+      r.sizes.push_back(m == 0 ? 0 : r.sizes.back() + r.sizes[at + m - 1]);
+    *counts = r.sizes.data() + at;
+    *displacements = *counts + members;
+  }
+}
+
+bool same_sizes(const size_t* counts, const size_t* displacements, const size_t* own, std::uint32_t members) {
+  if (own == nullptr) return true;
+  if (counts == nullptr || displacements == nullptr) return false;
+  return std::equal(counts, counts + members, own) && std::equal(displacements, displacements + members, own + members);
+}
+
+// The operation that the request was made for, in all that there is to it, once more?
+bool is_same(const fermata_request& r, const fermata_operation& o) {
+  const fermata_operation& g = r.given;
+  const std::uint32_t members = r.member->member->team().members();
+  return o.size == g.size && o.collective == g.collective && o.in == g.in && o.out == g.out && o.count == g.count && o.type == g.type &&
+         o.op == g.op && o.root == g.root && o.irregular == g.irregular && o.element == g.element && o.fold == g.fold &&
+         o.user == g.user && o.ordered == g.ordered &&
+         same_sizes(o.in_counts, o.in_displacements, g.in_counts, members) &&
+         same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
 }
 
 std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes) {
@@ -190,16 +220,11 @@ std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std:
 // From the operation's buffers to the program's: a member's own block where it is done in place, copies where that is too early.
 void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const fermata_operation& o = r.given;
-  const std::uint32_t members = r.member->member->team().members();
   const std::size_t rank = r.member->member->rank();
   // Of an allgather the counts say this member's own, too.
   const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[rank] : o.count;
-  const size_t* const in_counts = c.counts_in ? o.in_counts : nullptr;
-  const size_t* const out_counts = c.counts_out ? o.out_counts : nullptr;
-  call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, in_counts,
-                displacements_of(in_counts, c.counts_in ? o.in_displacements : nullptr, members, r.in_displacements)};
-  call.output = {static_cast<std::byte*>(o.out), o.count, out_counts,
-                 displacements_of(out_counts, c.counts_out ? o.out_displacements : nullptr, members, r.out_displacements)};
+  call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, o.in_counts, o.in_displacements};
+  call.output = {static_cast<std::byte*>(o.out), o.count, o.out_counts, o.out_displacements};
   const auto own = [&](const BlockBuffer& b) {
     return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
   };
@@ -310,9 +335,11 @@ void fill(fermata_request& r) {
   // In place, blocks of the output would be written while those of the input are still to be sent.
   const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
   const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
-  if (in_place && several) copy_input(r, c, call);
+  r.filled = !(in_place && several);
+  if (!r.filled) copy_input(r, c, call);
   r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   if (in_place && !several && folds(c.kind) && r.core.operation.needs_copy()) {
+    r.filled = false;
     copy_input(r, c, call);
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   }
@@ -353,6 +380,8 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   r.member = member;
   r.member_serial = serial_of(member);
   r.given = operation;
+  r.filled = false;
+  if (c->irregular) copy_sizes(r);
   auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
   if (!program) return fail(program.error());
   r.program = std::move(*program);
@@ -365,10 +394,12 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
   fermata_request& request = *blocks.call;
   if (request.core.active) return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
-  blocks.last = {};
-  const int made = make(member, operation, request);
-  if (made != FERMATA_OK) return made;
-  fill(request);
+  if (!request.filled || !is_same(request, operation)) {
+    blocks.last = {};
+    const int made = make(member, operation, request);
+    if (made != FERMATA_OK) return made;
+    fill(request);
+  }
   return answer(member, member->member->execute(&request.core));
 }
 

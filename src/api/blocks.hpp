@@ -34,12 +34,13 @@ struct fermata_request : fermata::kept::Kept<fermata_request> {
   fermata_operation given{};
   fermata::api::Checked checked;
   bool prepared = false;                            // persistent
+  bool filled = false;                              // and may begin again as it is: nothing is copied at each start
   std::shared_ptr<const fermata::CompiledBlocks> program;
   fermata::exec::Channel own;                       // of a persistent one
   std::vector<fermata::exec::Channel::End> ends;    // of own
   fermata::api::HeldSlots slots;                    // where own lies
   std::vector<fermata::exec::BlockOperation::Work> work;
-  std::vector<std::size_t> in_displacements, out_displacements;  // where only counts were given
+  std::vector<std::size_t> sizes;                   // what given's counts and displacements point to
   std::unique_ptr<std::byte[]> space;
   std::size_t space_bytes = 0;
   std::unique_ptr<std::byte[]> input;               // a copy of what an operation in place would overwrite too early
@@ -102,6 +103,9 @@ int check(const fermata_member* member, const fermata_operation& operation, Chec
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
 // From a made request to one that may begin: at each start, since inputs may be copied.
 void fill(fermata_request& request);
+inline void fill_again(fermata_request& request) {
+  if (!request.filled) fill(request);
+}
 inline int answer(const fermata_member* member, Status status) {
   return status == Status::kOk ? FERMATA_OK : member_status(member, status);
 }

@@ -13,7 +13,7 @@ namespace {
 Status begin(fermata_request& link) {
   if (check_request(&link) != FERMATA_OK) return Status::kBroken;  // its member has left: that of a sub-team, for one
   try {
-    fill(link);
+    fill_again(link);
   } catch (const std::bad_alloc&) {
     return Status::kMemory;
   }
@@ -80,6 +80,7 @@ int reset_chain(fermata_request& request, const void* in, void* out) {
   }
   first.given = begins;
   last.given = ends;
+  first.filled = last.filled = false;
   return FERMATA_OK;
 }
 

@@ -118,11 +118,10 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
 int fermata_request_start(fermata_request* request) {
   if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   if (request->chain != nullptr) return fail(Status::kArgument, kIsLink);
-  if (!request->prepared) return fail(Status::kArgument, "this request was begun, not prepared: it is used once");
   if (request->core.active) return fail(Status::kBusy, "the request is still active");
   if (request->links != nullptr) return start_chain(*request);
   return guarded([&] {
-    fill(*request);
+    fill_again(*request);
     const fermata_member* const member = request->member;  // a callback may free the request
     return answer(member, member->member->begin(&request->core));
   });
@@ -211,8 +210,10 @@ int fermata_request_reset(fermata_request* request, const void* in, void* out) {
   changed.out = out;
   Checked checked;
   const int bad = check(request->member, changed, &checked);
-  if (bad == FERMATA_OK) request->given = changed;
-  return bad;
+  if (bad != FERMATA_OK) return bad;
+  request->given = changed;
+  request->filled = false;
+  return FERMATA_OK;
 }
 
 int fermata_request_set_callback(fermata_request* request, fermata_callback callback, void* user) {

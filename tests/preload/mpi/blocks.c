@@ -194,6 +194,49 @@ static void between(void) {
   check_all((size_t)size * 4, "allgatherv backwards", 3);
 }
 
+/* The same arguments again and again with other data, and every few rounds other counts and displacements in the same arrays. */
+enum { kRepeated = 7, kEach = 20, kMostRanks = 64 };
+static void repeat(int kind, int round) {
+  static int32_t sent[kEach * kMostRanks], got[kEach * kMostRanks], wanted[kEach * kMostRanks];
+  static number in_counts[kMostRanks], out_counts[kMostRanks];
+  static place in_places[kMostRanks], out_places[kMostRanks];
+  const struct view* const v = &views[0];
+  const int shift = round / 4, root = round / 8 % size, mine = (rank + shift) % 3 * 4;
+  memset(got, -1, sizeof got);
+  memset(wanted, -1, sizeof wanted);
+  for (int p = 0; p < size; ++p) {
+    out_counts[p] = (p + shift) % 3 * 4; /* what p gives anybody */
+    in_counts[p] = mine;
+    in_places[p] = p * kEach;
+    out_places[p] = p * kEach + shift % 2;
+    put(sent, (size_t)p * kEach, v, kEach, rank, p + round);
+    const size_t at = (size_t)p * kEach, there = (size_t)out_places[p];
+    if (kind == 0 && rank == root) put(wanted, (size_t)p * 4, v, 4, p, round);
+    if (kind == 2) put(wanted, at, v, kEach, p, rank + round);
+    if ((kind == 3 && rank == root) || kind == 5) put(wanted, there, v, (int)out_counts[p], p, round);
+    if (kind == 6) put(wanted, there, v, (int)out_counts[p], p, rank + round);
+  }
+  if (kind == 1) put(wanted, 0, v, kEach, root, rank + round);
+  if (kind == 4) put(wanted, 0, v, mine, root, rank + round);
+  if (kind == 0) DO(Gather, gather, sent, 4, MPI_INT, got, 4, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 1) DO(Scatter, scatter, sent, kEach, MPI_INT, got, kEach, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 2) DO(Alltoall, alltoall, sent, kEach, MPI_INT, got, kEach, MPI_INT, MPI_COMM_WORLD);
+  if (kind == 3) DO(Gatherv, gatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 4) DO(Scatterv, scatterv, sent, out_counts, in_places, MPI_INT, got, mine, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 5) DO(Allgatherv, allgatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  if (kind == 6)
+    DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  same(got, wanted, sizeof got, "the same arguments again");
+}
+
+static void again(void) {
+  enum { kRounds = 24 };
+  for (int kind = 0; kind < kRepeated; ++kind)
+    for (int round = 0; round < kRounds; ++round) repeat(kind, round);
+  for (int round = 0; round < kRounds; ++round)
+    for (int kind = 0; kind < kRepeated; ++kind) repeat(kind, round);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int i = 1; i < argc; ++i) {
@@ -217,6 +260,8 @@ int main(int argc, char** argv) {
   report("irregular");
   between();
   report("between");
+  again();
+  report("again");
   for (int v = 1; v < kViews; ++v) MPI_Type_free(&views[v].type);
   free(in);
   free(out);

@@ -29,6 +29,26 @@ static void finish(int round, const char* what) {
   expect(big[0] == round && big[kLong - 1] == kLong - 1 + round, what);
 }
 
+/* The same request of communicators that come and go with the same team. */
+static void renewed(void) {
+  for (int turn = 0; turn < 4; ++turn) {
+    MPI_Comm comm;
+    MPI_Request r;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int round = 0; round < 5; ++round) {
+      one[0] = rank + round;
+      memset(got, -1, sizeof(int) * (size_t)size);
+      MPI_Iallgather(one, 1, MPI_INT, got, 1, MPI_INT, comm, &r);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+      for (int p = 0; p < size; ++p) expect(got[p] == p + round, "allgather of a communicator that was made again");
+    }
+    MPI_Iallgather(one, 1, MPI_INT, got, 1, MPI_INT, comm, &r);
+    MPI_Comm_free(&comm);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    for (int p = 0; p < size; ++p) expect(got[p] == p + 4, "allgather that outlives its communicator");
+  }
+}
+
 static void mixed(MPI_Comm comm) {
   MPI_Request r[6];
   MPI_Status statuses[6];
@@ -210,6 +230,8 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   for (int i = 0; i < 2; ++i) mixed(comm);
   report("mixed");
+  renewed();
+  report("renewed");
   two_communicators();
   report("two communicators");
   MPI_Comm_idup(MPI_COMM_WORLD, &other, &r);

@@ -262,7 +262,6 @@ void operations(Checks& all) {
 void requests(Checks& all) {
   all["fermata_request_start"] = [](World& w) {
     REFUSED(fermata_request_start(nullptr));
-    REFUSED(fermata_request_start(w.idle));  // begun: used once
     REFUSED(fermata_request_start(w.running));
   };
   all["fermata_request_test"] = [](World&) { REFUSED(fermata_request_test(nullptr)); };

@@ -1,0 +1,55 @@
+// Arguments that are clear at a glance: elements of predefined types without gaps, moved from where they lie, or to there.
+#ifndef FERMATA_PRELOAD_MPI_FLAT_HPP
+#define FERMATA_PRELOAD_MPI_FLAT_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "communicator.hpp"
+#include "types.hpp"
+
+namespace fermata::preload {
+
+// Bytes; kNotFlat: not at a glance.
+inline constexpr std::size_t kNotFlat = SIZE_MAX;
+inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
+  const Predefined* const t = predefined(type);
+  const bool is_flat = t != nullptr && t->size == t->extent && count >= 0 && at != nullptr && at != MPI_IN_PLACE;
+  return is_flat ? static_cast<std::size_t>(count) * t->size : kNotFlat;
+}
+
+// Blocks of different sizes in a call of few ranks, in bytes as Fermata takes them.
+class FlatBlocks {
+ public:
+  template <class Count, class Displacement>
+  FlatBlocks(const State& s, const void* at, const Count* given, const Displacement* places, MPI_Datatype type)
+      : at_(reinterpret_cast<std::uintptr_t>(at)) {
+    const std::size_t element = flat(at, 1, type);
+    if (element == kNotFlat || s.size > kMost || given == nullptr || places == nullptr) return;
+    for (int r = 0; r < s.size; ++r) {
+      if (given[r] < 0 || places[r] < 0) return;
+      counts[r] = static_cast<std::size_t>(given[r]) * element;
+      displacements[r] = static_cast<std::size_t>(places[r]) * element;
+      if (displacements[r] + counts[r] > span_) span_ = displacements[r] + counts[r];
+    }
+    fit_ = true;
+  }
+  bool fit() const { return fit_; }
+  // Nothing of all this lies between them.
+  bool is_apart_from(const void* at, std::size_t bytes) const {
+    const auto other = reinterpret_cast<std::uintptr_t>(at);
+    return other + bytes <= at_ || at_ + span_ <= other;
+  }
+  bool is_apart_from(const FlatBlocks& other) const { return other.at_ + other.span_ <= at_ || at_ + span_ <= other.at_; }
+
+  static constexpr int kMost = 16;
+  std::size_t counts[kMost], displacements[kMost];
+
+ private:
+  std::uintptr_t at_;
+  std::size_t span_ = 0;
+  bool fit_ = false;
+};
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,56 @@
+// Begun collectives on blocks that are over leave their requests to the next ones of the communicator that are the same, as in a loop they
+// are: what Fermata has made of their arguments need not be made again.
+#include "begun.hpp"
+
+namespace fermata::preload {
+namespace {
+
+constexpr int kMostKept = 4;  // each time they are looked through
+
+bool may_keep(const State& s, const Begun& b) {
+  // order: relaxed: who frees it is the last user
+  const bool lives = s.member != nullptr && s.comm.load(std::memory_order_relaxed) != MPI_COMM_NULL;
+  return lives && b.request != nullptr && !b.persistent && b.status == FERMATA_OK && b.operation.is_plain();
+}
+
+void end(Begun* b) {
+  fermata_request_free(b->request);
+  drop(b);
+}
+
+}  // namespace
+
+Begun* as_before(State& s, Begun* b) {
+  if (s.kept == nullptr || b->is_barrier || !b->operation.is_plain()) return b;
+  Begun** at = &s.kept;
+  while (*at != nullptr && !(*at)->operation.is_same(b->operation, s.size)) at = &(*at)->behind;
+  Begun* const before = *at;
+  if (before == nullptr) return b;
+  *at = before->behind;
+  before->behind = nullptr;
+  before->told = before->over = before->released = false;
+  drop(b);
+  return before;
+}
+
+void recycle(State& s, Begun* b) {
+  if (!may_keep(s, *b)) return end(b);
+  fermata_request_set_callback(b->request, nullptr, nullptr);
+  b->behind = s.kept;
+  s.kept = b;
+  Begun** at = &s.kept;
+  for (int n = 0; n < kMostKept && *at != nullptr; ++n) at = &(*at)->behind;
+  if (*at == nullptr) return;
+  end(*at);
+  *at = nullptr;
+}
+
+void drop_kept(State& s) {
+  while (s.kept != nullptr) {
+    Begun* const b = s.kept;
+    s.kept = b->behind;
+    end(b);
+  }
+}
+
+}  // namespace fermata::preload
