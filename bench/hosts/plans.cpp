@@ -1,7 +1,7 @@
-// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on these hosts, plans that run ALGORITHM flat over all of them:
+// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on the hosts of these names, plans that run ALGORITHM flat over all of them:
 // broadcasts and allreduces on lines and, up to 8 MiB, on blocks. Teams made with that cache are what composed plans are compared with.
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -17,8 +17,14 @@ int main(int argc, char** argv) {
   PlanOptions options;
   options.algorithm = argv[1];
   PlanKey& key = options.key;
-  for (int i = 2; i < argc; ++i) key.hosts.push_back(std::atoi(argv[i]));
-  const Topology topology = topology_of_hosts(key.hosts);
+  Allocation team;
+  for (int i = 2; i < argc; ++i) {
+    const auto known = std::find(team.names.begin(), team.names.end(), argv[i]);
+    team.hosts.push_back(static_cast<std::int32_t>(known - team.names.begin()));
+    if (known == team.names.end()) team.names.emplace_back(argv[i]);
+  }
+  key.hosts = team.hosts;
+  const Topology topology = topology_of(team);
   const Profile profile = profile_of_hosts(topology);
   key.fingerprint = fingerprint(topology);
   key.members = static_cast<std::int32_t>(key.hosts.size());
