@@ -1,5 +1,6 @@
-// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on the hosts of these names, plans that run ALGORITHM flat over all of them:
-// broadcasts and allreduces on lines and, up to 8 MiB, on blocks. Teams made with that cache are what composed plans are compared with.
+// plans ALGORITHM HOST...: in the cache ($XDG_CACHE_HOME), for ranks on the hosts of these names, plans that run ALGORITHM flat over all
+// of them: broadcasts and allreduces on lines and, up to 8 MiB, on blocks. Teams made with that cache are what composed plans are compared
+// with.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
