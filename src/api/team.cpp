@@ -39,17 +39,15 @@ WaitKind wait_kind(int configured) {
   return static_cast<WaitKind>(configured);
 }
 
+// Of each exec::PlanSlot.
 struct Wanted {
-  exec::PlanSlot slot;
   Kind kind;
   std::int32_t payload;
 };
 
 constexpr Wanted kWanted[exec::kPlanSlots] = {
-    {exec::PlanSlot::kBarrier, Kind::kBarrier, 0},        {exec::PlanSlot::kBroadcast8, Kind::kBroadcast, 8},
-    {exec::PlanSlot::kBroadcast56, Kind::kBroadcast, 56}, {exec::PlanSlot::kReduce8, Kind::kReduce, 8},
-    {exec::PlanSlot::kReduce56, Kind::kReduce, 56},       {exec::PlanSlot::kAllreduce8, Kind::kAllreduce, 8},
-    {exec::PlanSlot::kAllreduce56, Kind::kAllreduce, 56},
+    {Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
+    {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56},
 };
 
 Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
@@ -105,8 +103,8 @@ Result<TeamPlans> plans_for(const TeamRequest& request) {
   std::optional<HostPlans> over_hosts;
   if (!request.hosts.empty()) over_hosts.emplace(request);
   TeamPlans plans;
-  for (const Wanted& wanted : kWanted) {
-    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, wanted.slot);
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
+    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
     if (!program) return program.error();
     plans.programs.push_back(std::move(*program));
   }
@@ -125,7 +123,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.stall_ns = request.stall_ns;
   const auto plans = plans_for(request);
   if (!plans) return fail(plans.error());
-  for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[static_cast<int>(kWanted[i].slot)] = plans->programs[i].data();
+  for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[i] = plans->programs[i].data();
   options.refresh = plans->refresh.data();
   options.refresh_bytes = plans->refresh.size();
   const std::vector<std::uint32_t> hosts(request.hosts.begin(), request.hosts.end());

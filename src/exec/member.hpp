@@ -311,7 +311,7 @@ class Member {
   Status wait_with(Policy& policy, What what);
   Status wait();
   Status look_around(std::int64_t waited_ns);
-  bool awaits(std::uint32_t rank) const;
+  std::uint32_t awaited_member() const;
   Status break_team(Status status, std::uint32_t rank);
   // The team is broken, and this member's wait over: the other hosts are to know.
   Status give_up(Status status) {

@@ -44,10 +44,10 @@ Status Member::broken_status() {
   return status;
 }
 
-// The call on lines waits for a signal of just this member.
-bool Member::awaits(std::uint32_t rank) const {
+// Of whose signal the call on lines waits; this one: of nobody's in particular.
+std::uint32_t Member::awaited_member() const {
   const Step& step = cursor_.at();
-  return (step.code == Code::kAwait || step.code == Code::kCreditAwait) && memory_.swapped(step.peer) == rank;
+  return step.code == Code::kAwait || step.code == Code::kCreditAwait ? memory_.swapped(step.peer) : rank_;
 }
 
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
@@ -58,7 +58,7 @@ Status Member::look_around(std::int64_t waited_ns) {
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
     const bool away = team_->is_away(r);  // whose calls nobody here knows of
     // What it signalled before it went is there.
-    if (gone && ((!ahead && !away) || (awaits(r) && !cursor_.ready(memory_)))) return lost(r);
+    if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
@@ -158,10 +158,7 @@ struct Member::LineWait {
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
   std::uint32_t peer() const { return m.cursor_.at().peer; }
   // False: a signal of this host, which no port of this process brings.
-  bool from_away() const {
-    const Step& step = m.cursor_.at();
-    return (step.code == Code::kAwait || step.code == Code::kCreditAwait) && m.team_->is_away(m.memory_.swapped(step.peer));
-  }
+  bool from_away() const { return m.team_->is_away(m.awaited_member()); }
   std::int64_t expected_ns() const { return 0; }
 };
 

@@ -27,20 +27,20 @@ std::string in_ms(double ns) {
 Refresh::Refresh(Profile profile, std::vector<std::optional<Plan>> running) : profile_(std::move(profile)), running_(std::move(running)) {
   for (const Cpu& cpu : profile_.topology.cpus) hosts_ = std::max(hosts_, cpu.host + 1);
   link_ = Matrix(hosts_);
-  for (std::int32_t a = 0; a < hosts_; ++a)
-    for (std::int32_t b = 0; b < hosts_; ++b) {
-      double sum = 0, pairs = 0;
-      between(a, b, [&](double& o) { sum += o, ++pairs; });
-      if (a != b && pairs > 0) link_.at(a, b) = sum / pairs;
-    }
+  Matrix pairs(hosts_);
+  for_each_link([&](std::int32_t a, std::int32_t b, double& o) { link_.at(a, b) += o, ++pairs.at(a, b); });
+  for (std::size_t k = 0; k < link_.v.size(); ++k)
+    if (pairs.v[k] > 0) link_.v[k] /= pairs.v[k];
 }
 
-// O of each pair of ranks with the one on host a and the other on host b.
+// O of each pair of ranks on different hosts.
 template <class F>
-void Refresh::between(std::int32_t a, std::int32_t b, F&& each_pair) {
+void Refresh::for_each_link(F&& each_pair) {
   for (std::int32_t i = 0; i < profile_.o.n; ++i)
-    for (std::int32_t j = 0; j < profile_.o.n; ++j)
-      if (host_at(profile_, i) == a && host_at(profile_, j) == b) each_pair(profile_.o.at(i, j));
+    for (std::int32_t j = 0; j < profile_.o.n; ++j) {
+      const std::int32_t a = host_at(profile_, i), b = host_at(profile_, j);
+      if (a != b) each_pair(a, b, profile_.o.at(i, j));
+    }
 }
 
 std::string Refresh::name_of(std::int32_t host) const {
@@ -50,17 +50,18 @@ std::string Refresh::name_of(std::int32_t host) const {
 
 std::vector<LinkChange> Refresh::observe(const Matrix& one_way) {
   std::vector<LinkChange> changes;
+  Matrix changed(hosts_);
   for (std::int32_t a = 0; a < hosts_; ++a)
     for (std::int32_t b = a + 1; b < hosts_; ++b) {
       const double now = one_way.at(a, b), before = link_.at(a, b);
       if (now <= 0 || (now < kDiffers * before && kDiffers * now > before)) continue;
-      for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-        link_.at(from, to) = now;
-        between(from, to, [now](double& o) { o = now; });
-      }
+      link_.at(a, b) = link_.at(b, a) = changed.at(a, b) = changed.at(b, a) = now;
       changes.push_back({a, b, before, now});
     }
   if (!changes.empty()) {
+    for_each_link([&](std::int32_t a, std::int32_t b, double& o) {
+      if (changed.at(a, b) > 0) o = changed.at(a, b);
+    });
     profile_.origin = "measured";
     open_ = true;
   }

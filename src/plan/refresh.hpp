@@ -56,7 +56,7 @@ class Refresh {
 
  private:
   template <class F>
-  void between(std::int32_t a, std::int32_t b, F&& each_pair);
+  void for_each_link(F&& each_pair);
 
   Profile profile_;
   std::int32_t hosts_ = 0;
