@@ -3,6 +3,7 @@
 // message of the library waits in vain: all ranks look after the library's progress meanwhile.
 #include "pool.hpp"
 
+#include <fermata/mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -93,14 +94,15 @@ void unlink(Pooled* p) {
   --teams;
 }
 
-// Room for one more: of those that nobody uses the one that was made first goes. False: there is none.
+// Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for several hosts to agree on.
+// False: there is none.
 bool make_room() {
   static const int most = most_teams();
   pthread_mutex_lock(&lock);
   Pooled* oldest = nullptr;
   if (teams >= most)
     for (Pooled* p = pool; p != nullptr; p = p->next)
-      if (!p->taken) oldest = p;
+      if (!p->taken && !p->over_hosts) oldest = p;
   if (oldest != nullptr) unlink(oldest);
   const bool room = teams < most;
   if (room) ++teams;
@@ -141,7 +143,7 @@ fermata_team* fetch(const char* name) {
   return nullptr;
 }
 
-Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank) {
+Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank, bool over_hosts) {
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
   fermata_member* member = nullptr;
@@ -156,7 +158,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   fermata_member_set_idle_sleep(member, kHookEvery);
   const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
-  *made = {nullptr, id, team, member, size, copy, true, kLookEveryNs * ranks_of_a_cpu};
+  *made = {nullptr, id, team, member, size, copy, true, over_hosts, kLookEveryNs * ranks_of_a_cpu};
   return made;
 }
 
@@ -229,7 +231,7 @@ Pooled* lead(const Council& council, fermata_team* team, Offer& offer, const int
   }
   pthread_join(thread, nullptr);
   if (serving.status != FERMATA_OK) say("the team of %d could not be handed out: %s", size, fermata_status_string(serving.status));
-  Pooled* mine = serving.status == FERMATA_OK ? enter(team, offer.id, ranks, size, 0) : nullptr;
+  Pooled* mine = serving.status == FERMATA_OK ? enter(team, offer.id, ranks, size, 0, false) : nullptr;
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
@@ -240,12 +242,28 @@ Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
   name_of(offer.id, name);
   fermata_team* team = fetch(name);
   if (team == nullptr) return nullptr;
-  Pooled* mine = enter(team, offer.id, ranks, size, rank);
+  Pooled* mine = enter(team, offer.id, ranks, size, rank, false);
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
 
-Pooled* new_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
+// Over several hosts, which the transport's own steps join.
+Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, int size) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  fermata_team* team = nullptr;
+  int first = 0;
+  const Beside beside;
+  const int status = fermata_team_create_mpi(council.comm, &config, &team, &first);
+  if (status != FERMATA_OK) {
+    say("no team of %d over hosts: %s", size, fermata_status_string(status));
+    return nullptr;
+  }
+  Pooled* mine = enter(team, id, ranks, size, first, true);
+  if (mine == nullptr) fermata_team_destroy(team);
+  return mine;
+}
+
+Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
   const bool room = make_room();
   if (!all_have(council, room && cpus != nullptr)) {
@@ -256,10 +274,13 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, c
     free(cpus);
     return nullptr;
   }
-  const bool bound = bound_cpus(council.comm, size, cpus);
+  const bool bound = !over_hosts && bound_cpus(council.comm, size, cpus);
   Offer offer{Offer::kNew, 0, rank == 0 ? new_id() : 0};
   Pooled* mine = nullptr;
-  if (rank == 0) {
+  if (over_hosts) {
+    tell(council, &offer, sizeof offer);
+    mine = join_hosts(council, offer.id, ranks, size);
+  } else if (rank == 0) {
     mine = lead(council, make(size, bound ? cpus : nullptr), offer, ranks, size);
   } else {
     tell(council, &offer, sizeof offer);
@@ -283,7 +304,7 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, c
 
 }  // namespace
 
-Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
   Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
   std::uint64_t id = mine != nullptr ? mine->id : 0;
   tell(council, &id, sizeof id);
@@ -292,7 +313,7 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
     if (all_have(council, mine != nullptr)) return mine;
     if (mine != nullptr) give_back(mine, false);
   }
-  return new_team(council, ranks, size, rank, why);
+  return new_team(council, ranks, size, rank, over_hosts, why);
 }
 
 void give_back(Pooled* p, bool broken) {
