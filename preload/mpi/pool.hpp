@@ -30,8 +30,8 @@ struct Council {
   State* team;  // null: the library
 };
 
-// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of them alike: there is none. `why`
-// is set then.
+// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of
+// them alike: there is none. `why` is set then.
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why);
 // By whoever has no outstanding calls in it. `broken`: it will not be used again.
 void give_back(Pooled* pooled, bool broken);

@@ -3,6 +3,7 @@
  * non-blocking functions; "persistent": by those. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
 #include <stdint.h>
 
+#include "../../net/mpi/finish.h"
 #include "calls.h"
 
 static int alike;
@@ -266,6 +267,5 @@ int main(int argc, char** argv) {
   free(in);
   free(out);
   free(expected);
-  MPI_Finalize();
-  return 0;
+  return finish(0);
 }
