@@ -84,7 +84,7 @@ struct Blocks {
   Direct lent;                             // and which
   SlotHeap heap;                           // rank 0's account of the team's heap, for all
   PartsOverHosts parts;                    // likewise, over several hosts
-  std::uint64_t told[3] = {};              // by rank 0, of slots: where, how large a piece, over several hosts the part's use
+  std::uint64_t told[4] = {};              // by rank 0, of slots: where, how large a piece, over several hosts the part's use; lines
 };
 
 // Bytes of a block as all members know them: they must choose alike, and an irregular block's size is known to some only.

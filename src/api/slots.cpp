@@ -34,11 +34,37 @@ std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::s
   return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
 }
 
+// What the rings of a persistent operation are.
+struct Shape {
+  std::uint64_t lines = exec::kLeastRingLines;
+  std::size_t in_quarter = 0;
+  std::size_t bytes(std::size_t rings) const { return rings * Channel::ring_bytes(lines, in_quarter); }
+};
+
+// A ring whose lines all have room for a block of a regular operation: the buffer is for so many pieces.
+Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
+  if (irregular) return {lines, in_quarter};
+  return {lines, in_quarter * lines / exec::kRingQuarters};
+}
+
+// Lines beyond the least let calls that nobody answers stream, as far as those of the rings that all other operations share.
+std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings, std::uint64_t spare) {
+  std::uint64_t lines = exec::kLeastRingLines;
+  const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
+  while (2 * lines <= team.header().ring_lines) {
+    const Shape longer = with_lines(2 * lines, in_quarter, irregular);
+    if (longer.in_quarter > exec::kMostInQuarter || longer.bytes(rings) > least + spare) break;
+    lines *= 2;
+  }
+  return lines;
+}
+
 }  // namespace
 
-SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes) : base_(base), room_{{begin, bytes}}, used_(begin) {}
+SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
+    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / 8) {}
 
-SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders) {
+SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
   if (taken_.size() >= collect_at_) collect();
   std::uint64_t at = find(whole);
@@ -47,7 +73,8 @@ SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders) {
     at = find(whole);
   }
   if (at == 0) return {};
-  taken_.push_back({at, whole});
+  taken_.push_back({at, whole, spare});
+  spare_ -= spare;
   holders_of(base_, at).store(holders, std::memory_order_relaxed);  // order: told to the others by a broadcast, which orders it
   const bool used = at < used_;
   used_ = std::max(used_, at + whole);
@@ -68,6 +95,7 @@ void SlotHeap::collect() {
   std::erase_if(taken_, [&](const Taken& part) {
     if (!references_are_gone<RealAtomics>(holders_of(base_, part.at))) return false;
     put_back(part.at, part.bytes);
+    spare_ += part.spare;
     return true;
   });
   collect_at_ = 2 * taken_.size() + kFew;
@@ -179,23 +207,32 @@ int take_slots(fermata_request& r) {
   if (ready != Status::kOk) return answer(member, ready);
   const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().header().heap_bytes);
   const std::size_t rings = r.program->edges.size();
+  const bool irregular = r.checked.irregular;
   // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
-  std::uint64_t (&told)[3] = member->blocks->told;
+  std::uint64_t (&told)[4] = member->blocks->told;
   told[0] = 0;
   told[1] = in_quarter;
   told[2] = 0;
-  const std::size_t bytes = rings * Channel::ring_bytes(exec::kLeastRingLines, in_quarter);
+  told[3] = exec::kLeastRingLines;
   if (m.rank() == 0 && m.team().is_over_hosts()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
     const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
+    const std::size_t bytes = with_lines(told[3], in_quarter, irregular).bytes(rings);
     const PartsOverHosts::Part part = part_over_hosts(m, member->blocks->parts, bytes, which);
     told[0] = part.at;
     told[2] = part.use;
   } else if (m.rank() == 0) {
     SlotHeap& heap = member->blocks->heap;
-    const SlotHeap::Part part = heap.take(bytes, m.team().members());
+    Shape shape = with_lines(told[3], in_quarter, irregular);
+    const std::size_t least = shape.bytes(rings);
+    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, heap.spare());
+    const Shape longer = with_lines(lines, in_quarter, irregular);
+    SlotHeap::Part part = heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
+    if (part.at != 0) shape = longer;
+    else part = heap.take(least, m.team().members());
     told[0] = part.at;
-    if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, exec::kLeastRingLines, in_quarter, rings);
+    told[3] = shape.lines;
+    if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, shape.lines, shape.in_quarter, rings);
   }
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
@@ -207,7 +244,8 @@ int take_slots(fermata_request& r) {
   fresh.next = before + 1;
   fresh.credit_seen = before;
   r.ends.assign(2 * rings + 1, fresh);
-  r.own = {r.slots.rings(), exec::kLeastRingLines, in_quarter, 0, r.ends.data()};
+  const Shape shape = with_lines(told[3], in_quarter, irregular);
+  r.own = {r.slots.rings(), shape.lines, shape.in_quarter, 0, r.ends.data()};
   return FERMATA_OK;
 }
 

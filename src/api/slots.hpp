@@ -26,13 +26,18 @@ class SlotHeap {
     std::uint64_t at = 0;  // from base: its line with the count, `bytes` behind that; 0: no room
     bool used = false;     // it was another part before, and is as that one was left
   };
-  Part take(std::uint64_t bytes, std::uint32_t holders);
+  Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);  // spare: bytes among them that it doesn't need
   std::size_t taken() const { return taken_.size(); }  // parts; some of them may not be held any more
+  // Bytes that a part may have now beyond what it needs, to be faster: of an eighth of the heap a share of what is left, so that however
+  // many parts come, they find room.
+  std::uint64_t spare() const { return spare_ / kSpares; }
 
  private:
   struct Taken {
-    std::uint64_t at, bytes;
+    std::uint64_t at, bytes, spare;
   };
+  static constexpr std::uint64_t kSpares = 16;
+
   std::uint64_t find(std::uint64_t bytes);
   void collect();
   void put_back(std::uint64_t at, std::uint64_t bytes);
@@ -42,6 +47,7 @@ class SlotHeap {
   std::vector<Taken> taken_;
   std::size_t collect_at_ = 0;  // parts: twice those that the last collection left, so a part is looked at twice on average
   std::uint64_t used_;          // what lies behind is as new
+  std::uint64_t spare_;         // bytes of it that may still be taken without need
 };
 
 // The same where there are several hosts. Behind the count a part has a word for each host, in which that one says rank 0 the last use that

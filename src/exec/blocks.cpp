@@ -35,10 +35,6 @@ Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); 
 Counter& header_of(std::byte* line) { return *reinterpret_cast<Counter*>(line); }
 const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const Counter*>(line); }
 
-bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
-  return a < b + b_bytes && b < a + a_bytes;
-}
-
 // While it lives the lender of a block doesn't take it back: an operator of the caller's may throw.
 class Reading {
  public:
@@ -62,99 +58,10 @@ void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter
   for (std::size_t r = 0; r < rings; ++r) memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
 }
 
-BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, const BlockAt& at) const {
-  std::size_t count;
-  std::byte* base;
-  if (at.place == BlockPlace::kSpace) {
-    const std::size_t* counts = call_.input.counts != nullptr ? call_.input.counts : call_.output.counts;
-    count = counts != nullptr ? counts[transfer.block] : space_elements_;
-    base = space_ + at.index * space_elements_ * call_.element;
-  } else {
-    const BlockBuffer& buffer = at.place == BlockPlace::kInput ? call_.input : call_.output;
-    count = buffer.counts != nullptr ? buffer.counts[at.index] : buffer.count;
-    const std::size_t first = buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
-    base = buffer.base + first * call_.element;
-  }
-  // count x piece / pieces, which may not be formed.
-  const auto bound = [&](std::size_t piece) { return count / transfer.pieces * piece + count % transfer.pieces * piece / transfer.pieces; };
-  const std::size_t begin = bound(transfer.piece);
-  return {base + begin * call_.element, bound(transfer.piece + 1) - begin};
-}
-
-void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
-                             std::size_t space_elements) {
-  program_ = &program;
-  call_ = call;
-  channel_ = channel;
-  work_ = work;
-  space_ = space;
-  space_elements_ = space_elements;
-  for (std::uint32_t t = 0; t < program.transfer_count; ++t) {
-    const BlockTransfer& x = program.transfers[t];
-    const Range from = x.code == BlockCode::kReceive ? Range{nullptr, 0} : locate(x, x.from);
-    const Range to = x.code == BlockCode::kSend ? Range{nullptr, 0} : locate(x, x.to);
-    work_[t] = {};
-    work_[t].from = from.at;
-    work_[t].to = to.at;
-    if (!is_local(x.code)) {
-      work_[t].ring = channel->ring(program.edges[x.edge], x.edge);
-      work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
-      work_[t].away = call.team != nullptr && call.team->is_away(x.peer);
-    }
-    work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
-  }
-  for (std::uint32_t s = 0; s < program.stage_count; ++s) relate(program.stages[s]);
-  restart();
-}
-
-// What of a stage must wait for what. By addresses: input and output may be the same memory.
-void BlockOperation::relate(const BlockStage& stage) {
-  const std::uint32_t end = stage.first + stage.count;
-  std::uint32_t moves = 0;
-  for (std::uint32_t t = stage.first; t < end; ++t) moves += !is_local(program_->transfers[t].code) && work_[t].elements != 0;
-  for (std::uint32_t t = stage.first; t < end; ++t) {
-    const BlockTransfer& x = program_->transfers[t];
-    Work& w = work_[t];
-    if (is_local(x.code)) continue;
-    w.alone = moves == 1;
-    for (std::uint32_t u = stage.first; u < t; ++u) {
-      const BlockTransfer& y = program_->transfers[u];
-      // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
-      if (is_local(y.code) || work_[u].elements == 0) continue;
-      if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;  // a member may send to itself
-      if (is_receive(x.code) && is_receive(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
-    }
-    if (!is_receive(x.code)) continue;
-    const std::size_t bytes = w.elements * call_.element;
-    for (std::uint32_t u = stage.first; u < end; ++u) {
-      Work& sent = work_[u];
-      if (program_->transfers[u].code != BlockCode::kSend || !overlap(sent.from, sent.elements * call_.element, w.to, bytes)) continue;
-      sent.overwritten = true;
-      const bool alike = sent.from == w.to && sent.elements == w.elements;
-      (alike ? w.follows : w.shifted) = true;
-    }
-  }
-}
-
-void BlockOperation::restart() {
-  for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
-    work_[t].done = 0;
-    work_[t].announced = 0;
-  }
-  stage_ = 0;
-  status_ = Status::kOk;
-}
-
 std::size_t BlockOperation::piece_elements(const Work& w) const {
   const std::size_t most = channel_->most() / call_.element;
   const std::size_t left = w.elements - w.done;
   return left < most ? left : most;
-}
-
-bool BlockOperation::needs_copy() const {
-  for (std::uint32_t t = 0; t < program_->transfer_count; ++t)
-    if (work_[t].shifted) return true;
-  return false;
 }
 
 // How many elements of a receive may be written by now. Part by part: members may have different orders, and rings are short.
@@ -225,7 +132,19 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
     spend(elements * call_.element);
   }
   Pieces::publish(header_of(line), end.next++);
+  if (w.ahead != 0) fetch_ahead(w);
   return Moved::kTold;
+}
+
+// Behind a piece that was written. Nothing that the reader may not have read yet.
+void BlockOperation::fetch_ahead(const Work& w) const {
+  const Channel::End& end = *w.end;
+  const std::uint64_t between = w.ahead - 1;
+  if (end.next + between > end.credit_seen + channel_->lines) return;
+  fetch_to_write(channel_->line(w.ring, end.next + between));
+  if (w.in_buffer == 0) return;
+  const std::byte* const at = channel_->at(w.ring, end.place + between * w.in_buffer);
+  for (std::size_t i = 0; i < w.in_buffer; i += kRingLine) fetch_to_write(at + i);
 }
 
 // Is there a line for the next piece, and room in the buffer? A quarter is entered again when all that was in it has been read.

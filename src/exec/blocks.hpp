@@ -131,6 +131,8 @@ class BlockOperation {
     bool overwritten = false;       // a send: this stage writes what it reads
     bool alone = false;             // a send: this member has nothing else to move in this stage
     bool away = false;              // the peer is on another host
+    std::uint8_t ahead = 0;         // a send: how many pieces before it is written a piece's place is asked for; 0: it isn't
+    std::uint16_t in_buffer = 0;    // and how much of that is in the buffer
   };
 
   // space: program.space_blocks blocks of space_elements elements.
@@ -169,6 +171,8 @@ class BlockOperation {
   // Both ends of an edge have the same: of the same call, and a block of the same size.
   std::uint64_t tag_of(const Work& w) const { return (call_.tag + w.elements) << 1 >> 1; }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
+  void look_ahead(Work& w, bool both_ways) const;
+  void fetch_ahead(const Work& w) const;
   struct Range {
     std::byte* at;
     std::size_t elements;

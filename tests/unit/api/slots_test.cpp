@@ -47,6 +47,25 @@ TEST_F(Heap, WhatIsGivenBackAtOnceTakesLittleRoom) {
   EXPECT_LT(end, kBegin + 64 * kMaxLine);
 }
 
+TEST_F(Heap, WhatPartsDoNotNeedIsAnEighthOfItAndComesBack) {
+  const std::uint64_t before = heap.spare();
+  EXPECT_GT(before, 0U);
+  std::uint64_t spent = 0;
+  std::vector<std::uint64_t> held;
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t spare = heap.spare();
+    const SlotHeap::Part part = heap.take(1 + spare, 1, spare);
+    ASSERT_NE(part.at, 0U);
+    spent += spare;
+    held.push_back(part.at);
+  }
+  EXPECT_LE(spent, kBytes / 8);
+  EXPECT_LT(heap.spare(), before / 100);
+  for (const std::uint64_t at : held) drop(at);
+  EXPECT_NE(heap.take(kBytes - kMaxLine, 1).at, 0U);
+  EXPECT_EQ(heap.spare(), before);
+}
+
 TEST_F(Heap, PiecesOfRoomJoinAgain) {
   std::uint64_t at[16];
   for (std::uint64_t& part : at) part = heap.take(kBytes / 16 - kMaxLine, 1).at;

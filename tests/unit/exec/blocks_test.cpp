@@ -66,8 +66,9 @@ TEST(BlockOperation, LacksNothingOfWhoHasSent) {
 }
 
 // Pieces of all lengths, on the line and in the buffer, for several laps; the sender always as far ahead as it may be.
-TEST(BlockOperation, PiecesOfAllLengthsShareARing) {
+void share_a_ring(std::size_t in_quarter) {
   Fold f;
+  for (Channel& channel : f.channels) channel.in_quarter = in_quarter;
   std::uint64_t sent[1 + 2 * kQuarter / 8], received[1 + 2 * kQuarter / 8];
   std::uint64_t value = 0, expected = 0;
   std::size_t calls = 0, taken = 0;
@@ -96,6 +97,10 @@ TEST(BlockOperation, PiecesOfAllLengthsShareARing) {
     }
   }
 }
+
+TEST(BlockOperation, PiecesOfAllLengthsShareARing) { share_a_ring(kQuarter); }
+TEST(BlockOperation, PiecesOfAllLengthsShareARingWithLittleRoom) { share_a_ring(kRingLine); }
+TEST(BlockOperation, PiecesOfAllLengthsShareARingOfLines) { share_a_ring(0); }
 
 TEST(BlockOperation, ShortOnesStreamAsFarAsThereAreLines) {
   Fold f;
