@@ -126,13 +126,16 @@ bool find_hosts() {
   if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS)
     return false;
   int first = rank;
-  real.Bcast(&first, 1, MPI_INT, 0, host);
-  real.Comm_free(&host);
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     first = rank / each * each;
+    real.Comm_free(&host);
+    if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
   }
-  return real.Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS;
+  real.Bcast(&first, 1, MPI_INT, 0, host);
+  const bool prepared = prepare_teams(host);
+  real.Comm_free(&host);
+  return real.Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS && prepared;
 }
 
 }  // namespace
