@@ -120,11 +120,11 @@ TEST_F(Within, PlacesAreUsedAgain) {
     ASSERT_EQ(fermata_team_join(team, 0, &member), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(fermata_barrier(member), FERMATA_OK);
     EXPECT_GT(memory(), at_first);
+    fermata_team* late = nullptr;
+    EXPECT_EQ(fermata_team_attach_within(ground_, before, &late), FERMATA_ERR_ARGUMENT);
     fermata_member_leave(member);
     fermata_team_destroy(team);
-    fermata_team* late = nullptr;
     EXPECT_EQ(fermata_team_attach_within(ground_, now, &late), FERMATA_ERR_ARGUMENT);
-    EXPECT_EQ(fermata_team_attach_within(ground_, before, &late), FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(memory(), at_first);
     before = now;
   }
@@ -229,6 +229,29 @@ TEST_F(Within, WhoWasKilledIsNamed) {
     EXPECT_EQ(crew.wait_for(2), code_of(FERMATA_ERR_MEMBER_LOST));
     fermata_team_destroy(other);
   }
+}
+
+// Whoever leaves one team is not taken for dead in the next, however late it comes there.
+TEST_F(Within, LeavingOneTeamLeavesTheOthersAlone) {
+  std::uint64_t place = 0;
+  fermata_team* other = create(2, &place);
+  ASSERT_NE(other, nullptr) << fermata_error_detail();
+  Crew crew(2, [&](int rank) {
+    fermata_team* team = nullptr;
+    fermata_member* member = nullptr;
+    fermata_member* of_other = nullptr;
+    if (fermata_team_join(other, rank, &of_other) != FERMATA_OK) return 80;
+    if (const int code = meet(rank, 2, &team, &member); code != 0) return code;
+    if (fermata_barrier(member) != FERMATA_OK) return 90;
+    fermata_member_leave(of_other);
+    if (rank == 0) usleep(300'000);
+    const int status = fermata_barrier(member);
+    fermata_member_leave(member);
+    fermata_team_destroy(team);
+    return code_of(status);
+  });
+  for (int r = 0; r < 2; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r;
+  fermata_team_destroy(other);
 }
 
 // The file may not grow: an error, not the signal that growing would be.
