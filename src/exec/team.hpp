@@ -1,8 +1,9 @@
 // Team: the shared segment of one team, and this process's handle on it.
 //
-// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | hosts | regions of slots | table of places. All members of a
-// host share one segment: anonymous memory for threads, a memfd for processes, or a place in another team's (exec/places.hpp). A team over several hosts has one on each of them, all laid out
-// alike for all its members, so that a slot has the same offset everywhere; each process has a port to the others (net/net.hpp).
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | hosts | regions of slots | table of places. All
+// members of a host share one segment: anonymous memory for threads, a memfd for processes, or a place in another team's (exec/places.hpp).
+// A team over several hosts has one on each of them, all laid out alike for all its members, so that a slot has the same offset everywhere;
+// each process has a port to the others (net/net.hpp).
 #ifndef FERMATA_EXEC_TEAM_HPP
 #define FERMATA_EXEC_TEAM_HPP
 
