@@ -66,6 +66,10 @@ typedef struct fermata_port {
   void (*close)(void* self, int64_t most_ns);
 } fermata_port;
 
+/* The same number in processes that can share a segment (fermata_team_serve): those of one kernel, one host name and one network
+ * namespace. No errors. */
+FERMATA_API uint64_t fermata_host_id(void);
+
 /* As fermata_team_create, for this host's part of a team of config->members: hosts[r] is the host of rank r, `host` this one. One process
  * of each host makes it, its others attach (fermata_team_serve). All hosts have to give the same plans, or none. Plans are for the hosts
  * alone: config->cpus is not looked at. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */

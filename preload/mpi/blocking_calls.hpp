@@ -12,11 +12,16 @@ namespace fermata::preload {
 
 // Waits in the library.
 template <class Call>
-int by_library(State* s, Kind kind, const void* site, Call&& call) {
-  return leave(s, kind, site, [&] {
+int by_library(State* s, Kind kind, const void* site, const char* why, Call&& call) {
+  return leave(s, kind, site, why, [&] {
     const Beside beside;
     return call();
   });
+}
+
+template <class Call>
+int by_library(State* s, Kind kind, const void* site, Call&& call) {
+  return by_library(s, kind, site, why_left(s, kind), call);
 }
 
 inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCCESS : failed(s, status); }

@@ -1,5 +1,6 @@
 #include "communicator.hpp"
 
+#include <fermata/hosts.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,12 @@ constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md,
 constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
-int* host_of = nullptr;  // of each rank of MPI_COMM_WORLD: the first rank of its host
+// Of each rank of MPI_COMM_WORLD.
+struct Place {
+  std::uint64_t host;
+  std::uint64_t multiple;  // its process has MPI_THREAD_MULTIPLE
+};
+Place* places = nullptr;
 int world_size = 0;
 MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -69,7 +75,7 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   std::atomic<State*>& slot = cache[cache_slot(comm)];
   State* expected = s;
   slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);  // order: relaxed: who frees it is the last user
-  s->kinds = 0;
+  s->kinds = s->begun_kinds = 0;
   pthread_mutex_lock(&lock);
   all_ours += s->ours;
   all_left += s->left;
@@ -105,9 +111,20 @@ const char* unfit(MPI_Comm comm, State& s, int** ranks) {
   *ranks = static_cast<int*>(malloc(2 * static_cast<std::size_t>(s.size) * sizeof(int)));
   if (*ranks == nullptr) abort();
   if (!world_ranks(comm, s.size, *ranks, *ranks + s.size)) return "ranks of another MPI_COMM_WORLD";
-  for (int r = 0; r < s.size; ++r)
-    if (host_of[(*ranks)[r]] != host_of[(*ranks)[0]]) return "its ranks are on several hosts";
   return nullptr;
+}
+
+bool are_on_several_hosts(const int* ranks, int size) {
+  for (int r = 1; r < size; ++r)
+    if (places[ranks[r]].host != places[ranks[0]].host) return true;
+  return false;
+}
+
+// Whoever waits in the library for something else cannot pass on what comes from another host, unless the thread beside may.
+bool may_pass_on(const int* ranks, int size) {
+  for (int r = 0; r < size; ++r)
+    if (places[ranks[r]].multiple == 0) return false;
+  return true;
 }
 
 // The team of what it is a duplicate of.
@@ -116,26 +133,26 @@ State* council_of(MPI_Comm parent) {
   return p != nullptr && p->member != nullptr ? p : nullptr;
 }
 
-// Each rank's host by the first rank on it. Collective.
-bool find_hosts() {
+// Collective.
+bool find_places() {
   PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  host_of = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  MPI_Comm host = MPI_COMM_NULL;
-  if (host_of == nullptr || real.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) != MPI_SUCCESS)
-    return false;
-  int first = rank;
+  places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
+  if (places == nullptr) abort();
+  Place mine{fermata_host_id(), several_threads ? 1u : 0u};
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
-    first = rank / each * each;
-    real.Comm_free(&host);
-    if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
+    mine.host += static_cast<std::uint64_t>(rank / each);
   }
-  real.Bcast(&first, 1, MPI_INT, 0, host);
+  if (real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  int first = 0;
+  while (places[first].host != mine.host) ++first;
+  MPI_Comm host = MPI_COMM_NULL;
+  if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
   const bool prepared = prepare_teams(host);
   real.Comm_free(&host);
-  return real.Allgather(&first, 1, MPI_INT, host_of, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS && prepared;
+  return prepared;
 }
 
 }  // namespace
@@ -168,19 +185,22 @@ void set_up(MPI_Comm comm, MPI_Comm parent) {
   if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
   State* const s = new_state();
   if (s == nullptr) abort();
-  s->kinds = 0;
+  s->kinds = s->begun_kinds = 0;
   s->ours = s->left = 0;
   s->size = s->rank = 0;
   s->pooled = nullptr;
   int* ranks = nullptr;
   s->reason = unfit(comm, *s, &ranks);
-  if (s->reason == nullptr) s->pooled = take_team({comm, council_of(parent)}, ranks, s->size, s->rank, &s->reason);
-  free(ranks);
+  const bool over_hosts = s->reason == nullptr && are_on_several_hosts(ranks, s->size);
+  if (over_hosts && !transport_is_ready) s->reason = "its ranks are on several hosts, and MPI's functions were not found";
+  if (s->reason == nullptr) s->pooled = take_team({comm, council_of(parent)}, ranks, s->size, s->rank, over_hosts, &s->reason);
   s->member = s->pooled != nullptr ? s->pooled->member : nullptr;
   if (s->member != nullptr) {
     s->kinds = settings.kinds;
     if (s->size > kMostAlltoall) s->kinds &= ~(1u << kAlltoall);
+    if (!over_hosts || may_pass_on(ranks, s->size)) s->begun_kinds = s->kinds;
   }
+  free(ranks);
   publish(*s, comm);
   PMPI_Comm_set_attr(comm, keyval, s);
   static std::atomic<int> said{0};
@@ -190,7 +210,7 @@ void set_up(MPI_Comm comm, MPI_Comm parent) {
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
   say("communicator %s of %d ranks: %s", name[0] != '\0' ? name : "without a name", s->size,
-      s->member != nullptr ? "a team of this host" : s->reason);
+      s->member == nullptr ? s->reason : over_hosts ? "a team over hosts" : "a team of this host");
 }
 
 void start_up() {
@@ -199,7 +219,7 @@ void start_up() {
   if (real.Comm_dup(MPI_COMM_WORLD, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
-  if (!find_hosts() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
+  if (!find_places() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
     say("this MPI library cannot be asked for its hosts: everything stays its own");
     keyval = MPI_KEYVAL_INVALID;
     return;
@@ -217,7 +237,7 @@ void shut_down() {
     ours += s->ours;
     left += s->left;
     s->ours = s->left = 0;
-    s->kinds = 0;
+    s->kinds = s->begun_kinds = 0;
     drop_kept(*s);
     s->pooled = nullptr;
     s->member = nullptr;
@@ -238,8 +258,8 @@ void shut_down() {
   keyval = MPI_KEYVAL_INVALID;
   PMPI_Group_free(&world_group);
   if (private_comm != MPI_COMM_NULL) real.Comm_free(&private_comm);
-  free(host_of);
-  host_of = nullptr;
+  free(places);
+  places = nullptr;
 }
 
 int failed(State& s, int status) {

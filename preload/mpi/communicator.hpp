@@ -20,6 +20,7 @@ struct alignas(64) State {
   std::atomic<MPI_Comm> comm{MPI_COMM_NULL};  // null: freed
   fermata_member* member = nullptr;           // null: the library's
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
+  std::uint32_t begun_kinds = 0;              // of non-blocking and persistent ones
   int size = 0, rank = 0;
   std::uint64_t ours = 0, left = 0;  // collectives
   const char* reason = nullptr;      // why it has no member
@@ -37,6 +38,7 @@ struct alignas(64) State {
   Begun* kept = nullptr;         // over, and for the next ones that are the same
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
+  bool begins(Kind kind) const { return (begun_kinds >> kind & 1) != 0; }
 };
 
 inline constexpr std::size_t kCached = 256;

@@ -22,9 +22,10 @@ auto with(Function function, Last... last) {
 
 template <class Library>
 int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
-  if (!target.persistent) return leave(s, kind, target.site, library);
+  const char* const why = why_left_begun(s, kind);
+  if (!target.persistent) return leave(s, kind, target.site, why, library);
   library_has_persistent.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
-  return by_library(s, kind, target.site, library);
+  return by_library(s, kind, target.site, why, library);
 }
 
 // *left: the library is to do it.
@@ -38,7 +39,7 @@ inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target,
 template <class Library>
 int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
   State* const s = find(comm);
-  if (s != nullptr && s->serves(kind) && target.request != nullptr) {
+  if (s != nullptr && s->begins(kind) && target.request != nullptr) {
     Begun* const b = new_begun();
     if (b == nullptr) return MPI_ERR_NO_MEM;
     bool left = !b->operation.prepare(*s, arguments);
@@ -52,7 +53,7 @@ int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Argum
 template <class Library>
 int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
   State* const s = find(comm);
-  bool left = s == nullptr || !s->serves(kBarrier) || target.request == nullptr;
+  bool left = s == nullptr || !s->begins(kBarrier) || target.request == nullptr;
   if (!left) {
     Begun* const b = new_begun();
     if (b == nullptr) return MPI_ERR_NO_MEM;
@@ -115,7 +116,7 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
                     Library library) {
   State* const s = find(comm);
   const auto by_library = [=] { return library(in, out, counts, type, op, comm); };
-  if (s == nullptr || !s->serves(kReduceScatter) || counts == nullptr || !all_same(*s, counts))
+  if (s == nullptr || !s->begins(kReduceScatter) || counts == nullptr || !all_same(*s, counts))
     return leave_request(s, kReduceScatter, target, by_library);
   const Arguments arguments{FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0};
   return begin_collective(comm, kReduceScatter, target, arguments, by_library);

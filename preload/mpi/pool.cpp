@@ -3,11 +3,13 @@
 // in MPI_Init: a thread of its first rank hands its descriptor out there. So a new team takes memory and agreement, and nothing is opened.
 #include "pool.hpp"
 
+#include <fermata/mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,6 +62,13 @@ std::uint64_t new_id() {
   return process << 32 | (counter.fetch_add(1, std::memory_order_relaxed) + 1);  // order: relaxed: a number, and no more
 }
 
+// Over hosts, each of which has a segment and connections of its own.
+int most_over_hosts() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return 256;
+  return files.rlim_cur / 4 < 256 ? static_cast<int>(files.rlim_cur / 4) : 256;
+}
+
 bool is_of(const Pooled& p, const int* ranks, int size) {
   return p.size == size && memcmp(p.ranks, ranks, static_cast<std::size_t>(size) * sizeof *ranks) == 0;
 }
@@ -89,15 +98,19 @@ void unlink(Pooled* p) {
   --teams;
 }
 
-// Room for one more: of those that nobody uses the one that was made first goes. False: there is none.
-bool make_room() {
+// Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for several hosts to agree on.
+// False: there is none.
+bool make_room(bool over_hosts) {
+  static const int most_over = most_over_hosts();
   pthread_mutex_lock(&lock);
   Pooled* oldest = nullptr;
+  int over = 0;
+  for (const Pooled* p = pool; p != nullptr; p = p->next) over += p->over_hosts;
   if (teams >= kMostTeams)
     for (Pooled* p = pool; p != nullptr; p = p->next)
-      if (!p->taken) oldest = p;
+      if (!p->taken && !p->over_hosts) oldest = p;
   if (oldest != nullptr) unlink(oldest);
-  const bool room = teams < kMostTeams;
+  const bool room = teams < kMostTeams && (!over_hosts || over < most_over);
   if (room) ++teams;
   pthread_mutex_unlock(&lock);
   if (oldest != nullptr) destroy(oldest);
@@ -136,7 +149,7 @@ fermata_team* fetch(const char* name) {
   return nullptr;
 }
 
-Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank) {
+Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, int rank, bool over_hosts) {
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
   fermata_member* member = nullptr;
@@ -151,7 +164,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   fermata_member_set_idle_sleep(member, kHookEvery);
   const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
-  *made = {nullptr, id, team, member, size, copy, true, kLookEveryNs * ranks_of_a_cpu};
+  *made = {nullptr, id, team, member, size, copy, true, over_hosts, kLookEveryNs * ranks_of_a_cpu};
   return made;
 }
 
@@ -246,7 +259,7 @@ Pooled* lead(const Council& council, Offer& offer, const int* ranks, int size, c
   offer.id = make(size, cpus, &team);
   offer.how = team != nullptr ? Offer::kNew : Offer::kNone;
   tell(council, &offer, sizeof offer);
-  Pooled* mine = team != nullptr ? enter(team, offer.id, ranks, size, 0) : nullptr;
+  Pooled* mine = team != nullptr ? enter(team, offer.id, ranks, size, 0, false) : nullptr;
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
@@ -258,30 +271,49 @@ Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
     say("a team of %d is not there: %s", size, fermata_error_detail());
     return nullptr;
   }
-  Pooled* mine = enter(team, offer.id, ranks, size, rank);
+  Pooled* mine = enter(team, offer.id, ranks, size, rank, false);
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
 
-Pooled* new_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
-  if (ground == nullptr) {  // as all ranks of the host know
+// Over several hosts, which the transport's own steps join.
+Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, int size) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  fermata_team* team = nullptr;
+  int first = 0;
+  const Beside beside;
+  const int status = fermata_team_create_mpi(council.comm, &config, &team, &first);
+  if (status != FERMATA_OK) {
+    say("no team of %d over hosts: %s", size, fermata_status_string(status));
+    return nullptr;
+  }
+  Pooled* mine = enter(team, id, ranks, size, first, true);
+  if (mine == nullptr) fermata_team_destroy(team);
+  return mine;
+}
+
+Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
+  if (!over_hosts && ground == nullptr) {  // as all ranks of the host know
     *why = "no memory for teams";
     return nullptr;
   }
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
-  const bool room = make_room();
+  const bool room = make_room(over_hosts);
   if (!all_have(council, room && cpus != nullptr)) {
-    *why = "1024 communicators with teams are in use";
+    *why = "too many communicators with teams are in use";
     pthread_mutex_lock(&lock);
     teams -= room;
     pthread_mutex_unlock(&lock);
     free(cpus);
     return nullptr;
   }
-  const bool bound = bound_cpus(ranks, size, cpus);
-  Offer offer{};
+  const bool bound = !over_hosts && bound_cpus(ranks, size, cpus);
+  Offer offer{Offer::kNew, 0, over_hosts && rank == 0 ? new_id() : 0};
   Pooled* mine = nullptr;
-  if (rank == 0) {
+  if (over_hosts) {
+    tell(council, &offer, sizeof offer);
+    mine = join_hosts(council, offer.id, ranks, size);
+  } else if (rank == 0) {
     mine = lead(council, offer, ranks, size, bound ? cpus : nullptr);
   } else {
     tell(council, &offer, sizeof offer);
@@ -323,7 +355,7 @@ bool prepare_teams(MPI_Comm host) {
   return true;
 }
 
-Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why) {
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
   Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
   std::uint64_t id = mine != nullptr ? mine->id : 0;
   tell(council, &id, sizeof id);
@@ -332,7 +364,7 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
     if (all_have(council, mine != nullptr)) return mine;
     if (mine != nullptr) give_back(mine, false);
   }
-  return new_team(council, ranks, size, rank, why);
+  return new_team(council, ranks, size, rank, over_hosts, why);
 }
 
 void give_back(Pooled* p, bool broken) {

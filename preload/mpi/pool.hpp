@@ -20,6 +20,7 @@ struct Pooled {
   int size = 0;
   int* ranks = nullptr;  // of MPI_COMM_WORLD, in the order of the team's
   bool taken = false;
+  bool over_hosts = false;
   std::int64_t look_every_ns = 0;  // at the library, by who waits and is awake
 };
 
@@ -31,9 +32,9 @@ struct Council {
 
 // Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host.
 bool prepare_teams(MPI_Comm host);
-// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD). Null, at all of them alike: there is none. `why`
-// is set then.
-Pooled* take_team(const Council& council, const int* ranks, int size, int rank, const char** why);
+// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of
+// them alike: there is none. `why` is set then.
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why);
 // By whoever has no outstanding calls in it. `broken`: it will not be used again.
 void give_back(Pooled* pooled, bool broken);
 // All of them.

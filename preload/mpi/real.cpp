@@ -1,18 +1,27 @@
 #include "real.hpp"
 
 #include <dlfcn.h>
+#include <fermata/mpi.h>
 
 namespace fermata::preload {
 
 Real real = {};
+bool transport_is_ready = false;
 
 namespace {
 
 // Behind this library in the order of search: never our own.
+fermata_mpi_function of_library(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  asm volatile("" : "+r"(found));  // not the last thing here, or it would be a jump, and who asks the transport
+  return reinterpret_cast<fermata_mpi_function>(found);
+}
+
 __attribute__((constructor(101))) void find_all() {
 #define FERMATA_FIND(name) real.name = reinterpret_cast<decltype(real.name)>(dlsym(RTLD_NEXT, "PMPI_" #name));
   FERMATA_MPI_ALL(FERMATA_FIND)
 #undef FERMATA_FIND
+  transport_is_ready = fermata_mpi_resolve(of_library) == FERMATA_OK;
 }
 
 }  // namespace

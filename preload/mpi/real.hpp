@@ -80,7 +80,8 @@ struct Real {
   FERMATA_MPI_ALL(FERMATA_MEMBER)
 #undef FERMATA_MEMBER
 };
-extern Real real;  // written at load
+extern Real real;               // written at load
+extern bool transport_is_ready;  // likewise: libfermata-net calls these, not the program's
 
 }  // namespace fermata::preload
 #endif

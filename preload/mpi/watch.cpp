@@ -11,7 +11,7 @@ bool watched = false;
 namespace {
 
 __attribute__((constructor(103))) void start_watching() {
-  if (!settings.disabled) watched = stats::start("mpi", "teams of the ranks of one host");
+  if (!settings.disabled) watched = stats::start("mpi", "teams of the communicators' ranks");
 }
 
 // What a record is of, as text.
@@ -46,6 +46,11 @@ const char* why_left(const State* s, Kind kind) {
   if (s->reason != nullptr) return s->reason;
   if (s->serves(kind)) return "a type or operator of this call, or a mistake";
   return s->size > 256 && kind == kAlltoall ? "more than 256 ranks" : "FERMATA_MPI_COLLECTIVES leaves it out";
+}
+
+const char* why_left_begun(const State* s, Kind kind) {
+  const bool blocking_only = s != nullptr && s->serves(kind) && !s->begins(kind);
+  return blocking_only ? "over several hosts it needs MPI_THREAD_MULTIPLE" : why_left(s, kind);
 }
 
 }  // namespace fermata::preload

@@ -41,13 +41,14 @@ class Watched {
   alignas(stats::Wait) unsigned char wait_[sizeof(stats::Wait)];
 };
 
-// Why a communicator's collectives of this kind are the library's; `arguments` if they are not in general.
+// Why a communicator's collectives of this kind are the library's, or this call alone; and why non-blocking and persistent ones.
 const char* why_left(const State* state, Kind kind);
+const char* why_left_begun(const State* state, Kind kind);
 
 // The library's, since find() or Operation::prepare() said so.
 template <class Call>
-int leave(State* s, Kind kind, const void* site, Call&& call) {
-  const Watched observed(s, kind, site, why_left(s, kind));
+int leave(State* s, Kind kind, const void* site, const char* why, Call&& call) {
+  const Watched observed(s, kind, site, why);
   if (s != nullptr) ++s->left;
   return call();
 }

@@ -11,6 +11,7 @@
 #include "api/handles.hpp"
 #include "exec/program.hpp"
 #include "net/net.hpp"
+#include "os/os.hpp"
 #include "plan/block_model.hpp"
 #include "plan/block_plan.hpp"
 #include "plan/hosts.hpp"
@@ -186,6 +187,8 @@ int plan(const fermata_team_config& config, const int* hosts, const char* const*
 }  // namespace fermata::api
 
 extern "C" {
+
+uint64_t fermata_host_id(void) { return os::host_id(); }
 
 int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out) {
   if (config == nullptr || hosts == nullptr || out == nullptr) return null_handle();

@@ -52,6 +52,9 @@ std::uint32_t within_quota(std::uint32_t cpus, const char* root = "");
 // False: no cache directory (HOME, XDG_CACHE_HOME), or the name does not fit.
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity);
 
+// The same in processes that can hand each other a segment (serve_fd): of one kernel, and of one network namespace there.
+std::uint64_t host_id();
+
 // ---- Futex: shared between processes if `shared`. sleep returns on a wake-up, a signal, a time-out or if *word != seen.
 enum class Slept { kWoken, kTimeout, kInterrupted, kChanged };
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "calls.hpp"
 #include "places.hpp"
 
 namespace fermata::net {
@@ -36,13 +37,13 @@ double now_ns() {
 
 int gather(const void* mine, size_t bytes, void* all) {
   const int n = static_cast<int>(bytes);
-  return MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK : FERMATA_ERR_SYSTEM;
+  return mpi.Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK : FERMATA_ERR_SYSTEM;
 }
 
 bool echo(bool first, int other, std::vector<char>& data) {
   const int n = static_cast<int>(data.size());
-  const auto send = [&] { return MPI_Send(data.data(), n, MPI_BYTE, other, kTag, job->comm) == MPI_SUCCESS; };
-  const auto receive = [&] { return MPI_Recv(data.data(), n, MPI_BYTE, other, kTag, job->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS; };
+  const auto send = [&] { return mpi.Send(data.data(), n, MPI_BYTE, other, kTag, job->comm) == MPI_SUCCESS; };
+  const auto receive = [&] { return mpi.Recv(data.data(), n, MPI_BYTE, other, kTag, job->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS; };
   return first ? send() && receive() : receive() && send();
 }
 
@@ -51,11 +52,11 @@ bool signal(bool first, int other, int signals) {
   std::vector<MPI_Request> requests(static_cast<std::size_t>(signals));
   bool ok = true;
   for (MPI_Request& request : requests) {
-    const int started = first ? MPI_Issend(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request)
-                              : MPI_Irecv(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request);
+    const int started = first ? mpi.Issend(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request)
+                              : mpi.Irecv(nullptr, 0, MPI_BYTE, other, kTag, job->comm, &request);
     ok = started == MPI_SUCCESS && ok;
   }
-  return MPI_Waitall(signals, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS && ok;
+  return mpi.Waitall(signals, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS && ok;
 }
 
 double time_of(int a, int b, size_t bytes, int signals, int repeats) {
@@ -75,33 +76,32 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   double median = ok ? times[times.size() / 2] : -1;
   if (a == b) return median;
-  const int said = first ? MPI_Send(&median, 1, MPI_DOUBLE, b, kTag, job->comm)
-                         : MPI_Recv(&median, 1, MPI_DOUBLE, a, kTag, job->comm, MPI_STATUS_IGNORE);
+  const int said = first ? mpi.Send(&median, 1, MPI_DOUBLE, b, kTag, job->comm)
+                         : mpi.Recv(&median, 1, MPI_DOUBLE, a, kTag, job->comm, MPI_STATUS_IGNORE);
   return said == MPI_SUCCESS ? median : -1;
 }
 
 // A library's barrier would poll, on CPUs that those who are being timed may need.
 void rest() {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (MPI_Ibarrier(job->comm, &request) != MPI_SUCCESS) return;
-  for (int over = 0; MPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;) std::this_thread::sleep_for(kNap);
+  if (mpi.Ibarrier(job->comm, &request) != MPI_SUCCESS) return;
+  for (int over = 0; mpi.Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;) std::this_thread::sleep_for(kNap);
 }
 
 void end() {
-  MPI_Comm_free(&job->places.here);
-  MPI_Comm_free(&job->comm);
+  mpi.Comm_free(&job->comm);
   const bool started = job->started;
   job.reset();
-  if (started) MPI_Finalize();
+  if (started) mpi.Finalize();
 }
 
 int open(fermata_job* out) {
   auto made = std::make_unique<Job>();
   int running = 0;
-  MPI_Initialized(&running);
+  mpi.Initialized(&running);
   made->started = running == 0;
-  if (running == 0 && MPI_Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-  if (MPI_Comm_dup(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (running == 0 && mpi.Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (mpi.Comm_dup(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   made->places = find_places(made->comm);
   for (const std::string& name : made->places.names) made->names.push_back(name.c_str());
   job = std::move(made);

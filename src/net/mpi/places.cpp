@@ -6,15 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unordered_map>
+
+#include "calls.hpp"
+#include "fermata/hosts.h"
 
 namespace fermata::net {
 namespace {
-
-struct Place {
-  int leader = 0;  // the first process of this host
-  int pinned = -1;
-  char name[80] = {};
-};
 
 std::string siblings_of(int cpu) {
   char path[96], text[256] = {};
@@ -48,45 +46,37 @@ int pinned_to() {
 
 int size_of(MPI_Comm comm) {
   int size = 0;
-  MPI_Comm_size(comm, &size);
+  mpi.Comm_size(comm, &size);
   return size;
 }
 
 int rank_in(MPI_Comm comm) {
   int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  mpi.Comm_rank(comm, &rank);
   return rank;
 }
 
-Places find_places(MPI_Comm comm) {
+Places find_places(MPI_Comm comm, Place mine) {
   Places places;
   const int me = rank_in(comm), size = size_of(comm);
-  MPI_Comm really = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &really);
   const char* fake = std::getenv("FERMATA_FAKE_HOSTS");
   int hosts = fake != nullptr ? std::atoi(fake) : 0;
   if (hosts > size) hosts = size;
   const int pretended = hosts > 1 ? static_cast<int>(static_cast<long long>(me) * hosts / size) : 0;
-  MPI_Comm_split(really, pretended, me, &places.here);
-  MPI_Comm_free(&really);
-  Place mine;
-  mine.leader = me;
-  MPI_Bcast(&mine.leader, 1, MPI_INT, 0, places.here);
+  mine.host = fermata_host_id() + static_cast<std::uint64_t>(pretended);
   mine.pinned = pinned_to();
+  mine.process = getpid();
   char name[65] = {};
   if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
   if (hosts > 1) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, pretended);
   else std::snprintf(mine.name, sizeof mine.name, "%s", name);
-  std::vector<Place> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm);
-  std::vector<int> number(static_cast<std::size_t>(size), -1);
-  for (const Place& place : all) {
-    int& n = number[static_cast<std::size_t>(place.leader)];
-    if (n < 0) {
-      n = places.hosts();
-      places.names.emplace_back(place.name);
-    }
-    places.host_of.push_back(n);
+  places.said.resize(static_cast<std::size_t>(size));
+  mpi.Allgather(&mine, sizeof mine, MPI_BYTE, places.said.data(), sizeof mine, MPI_BYTE, comm);
+  std::unordered_map<std::uint64_t, int> number;
+  for (const Place& place : places.said) {
+    const auto [at, is_new] = number.try_emplace(place.host, places.hosts());
+    if (is_new) places.names.emplace_back(place.name);
+    places.host_of.push_back(at->second);
     places.pinned.push_back(place.pinned);
   }
   return places;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "calls.hpp"
+
 namespace fermata::net {
 namespace {
 
@@ -16,12 +18,13 @@ std::int64_t now_ns() {
 
 }  // namespace
 
-MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of)
+MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of, int members)
     : comm_(comm), process_of_(std::move(process_of)), host_of_(std::move(host_of)), peers_(host_of_.size()) {
-  MPI_Comm_rank(comm_, &me_);
+  mpi.Comm_rank(comm_, &me_);
   int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  any_thread_ = level == MPI_THREAD_MULTIPLE;
+  mpi.Query_thread(&level);
+  // The only member's threads come one after the other, as SERIALIZED asks.
+  any_thread_ = level == MPI_THREAD_MULTIPLE || (level == MPI_THREAD_SERIALIZED && members == 1);
 }
 
 MpiPort::~MpiPort() = default;
@@ -33,10 +36,10 @@ int MpiPort::open(void* self, const fermata_window* window) {
   const std::lock_guard lock(p.guard_);
   p.window_ = *window;
   for (int i = 0; i < kReceives; ++i) {
-    if (MPI_Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
+    if (mpi.Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
       return FERMATA_ERR_SYSTEM;
   }
-  if (MPI_Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (mpi.Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   p.opened_ = true;
   return FERMATA_OK;
 }
@@ -76,18 +79,23 @@ void MpiPort::move() {
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
 
+// All of it, however much is under way: its writer may soon be in a call of the library's, which then moves it on, but nothing here does.
 void MpiPort::send_to(Peer& peer, int process) {
-  while (!peer.queue.empty()) {
-    Send& send = peer.sends[peer.next];
-    int over = 1;
-    if (MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
-    if (peer.is_lost) return peer.queue.clear();
-    if (over == 0) return;
-    send.message = std::move(peer.queue.front());
-    peer.queue.pop_front();
+  end_sends(peer);
+  for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front()) {
+    Send& send = peer.sends.emplace_back(Send{std::move(peer.queue.front()), MPI_REQUEST_NULL});
     const int bytes = static_cast<int>(send.message.size());
-    if (MPI_Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS) peer.is_lost = true;
-    peer.next = (peer.next + 1) % kSends;
+    if (mpi.Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS) peer.is_lost = true;
+  }
+  if (peer.is_lost) peer.queue.clear();
+}
+
+// Of those under way, which have been sent.
+void MpiPort::end_sends(Peer& peer) {
+  for (int over = 1; !peer.sends.empty() && !peer.is_lost;) {
+    if (mpi.Test(&peer.sends.front().request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
+    if (over == 0) return;
+    peer.sends.pop_front();
   }
 }
 
@@ -95,12 +103,12 @@ void MpiPort::receive() {
   int indices[kReceives];
   MPI_Status statuses[kReceives];
   int count = 0;
-  if (MPI_Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED) return;
+  if (mpi.Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED) return;
   for (int i = 0; i < count; ++i) {
     int bytes = 0;
-    MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
+    mpi.Get_count(&statuses[i], MPI_BYTE, &bytes);
     take(reinterpret_cast<const unsigned char*>(&incoming_[indices[i]]), static_cast<std::size_t>(bytes), statuses[i].MPI_SOURCE);
-    MPI_Start(&receives_[indices[i]]);
+    mpi.Start(&receives_[indices[i]]);
   }
 }
 
@@ -146,19 +154,12 @@ int MpiPort::is_gone(void* self, std::uint32_t rank) {
   return peer.is_lost || (peer.has_closed && peer.received == peer.expected) ? 1 : 0;
 }
 
-bool MpiPort::is_idle(Peer& peer) {
-  if (!peer.queue.empty()) return false;
-  for (Send& send : peer.sends) {
-    int over = 0;
-    if (!peer.is_lost && MPI_Test(&send.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
-    if (over == 0) return peer.is_lost;
-  }
-  return true;
-}
-
 bool MpiPort::all_sent() {
   bool all = true;
-  for (Peer& peer : peers_) all = is_idle(peer) && all;
+  for (Peer& peer : peers_) {
+    end_sends(peer);
+    all = all && (peer.is_lost || (peer.queue.empty() && peer.sends.empty()));
+  }
   return all;
 }
 
@@ -204,7 +205,7 @@ void MpiPort::flush(void* self, std::int64_t most_ns) {
 void MpiPort::close(void* self, std::int64_t most_ns) {
   MpiPort& p = of(self);
   int finalized = 0;
-  MPI_Finalized(&finalized);
+  mpi.Finalized(&finalized);
   if (finalized == 0 && p.may_call() && p.opened_) {
     {
       const std::lock_guard lock(p.guard_);
@@ -227,12 +228,12 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
 void MpiPort::end_requests(bool in_order) {
   for (MPI_Request& request : receives_) {
     MPI_Status status;
-    MPI_Cancel(&request);
-    MPI_Wait(&request, &status);
-    MPI_Request_free(&request);
+    mpi.Cancel(&request);
+    mpi.Wait(&request, &status);
+    mpi.Request_free(&request);
   }
   if (!in_order) return;
-  MPI_Comm_free(&comm_);
+  mpi.Comm_free(&comm_);
 }
 
 }  // namespace fermata::net

@@ -19,8 +19,8 @@ namespace fermata::net {
 // it. So each says how many were sent before the last flush, and doesn't land before they have; and a last one says how many there were.
 class MpiPort {
  public:
-  // Takes the communicator over. process_of: of each rank of the team; host_of: of each process.
-  MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of);
+  // Takes the communicator over. process_of: of each rank of the team; host_of: of each process. members: this process's.
+  MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of, int members);
   ~MpiPort();
   MpiPort(const MpiPort&) = delete;
   MpiPort& operator=(const MpiPort&) = delete;
@@ -30,7 +30,6 @@ class MpiPort {
 
  private:
   static constexpr int kReceives = 16;
-  static constexpr int kSends = 16;  // under way to each process; what is beyond them waits here
 
   struct Head {
     fermata_line line{};
@@ -48,9 +47,8 @@ class MpiPort {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Peer {
-    Send sends[kSends];
-    int next = 0;                   // of them: they are used in turn, so that a queue is not overtaken
-    std::deque<Bytes> queue;
+    std::deque<Bytes> queue;        // written by threads that may not call MPI
+    std::deque<Send> sends;         // under way, the oldest first
     std::deque<Bytes> early;        // came before those that they are to land behind
     std::uint64_t sent = 0, flushed = 0, received = 0;
     std::uint64_t expected = 0;     // in all, once it has said so
@@ -70,7 +68,7 @@ class MpiPort {
   void move();
   static Bytes message_of(const Head& head, const void* block, std::size_t bytes);
   void send_to(Peer& peer, int process);
-  bool is_idle(Peer& peer);
+  void end_sends(Peer& peer);
   void receive();
   void take(const unsigned char* message, std::size_t bytes, int from);
   void land(Peer& peer, const unsigned char* message, std::size_t bytes);

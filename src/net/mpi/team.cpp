@@ -1,8 +1,8 @@
 // fermata_team_create_mpi. Every step that can fail at one process is agreed on before the next, so that all return the same.
 #include "fermata/mpi.h"
 
-#include <unistd.h>
-
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "calls.hpp"
 #include "fermata/hosts.h"
 #include "places.hpp"
 #include "port.hpp"
@@ -24,7 +25,7 @@ constexpr std::size_t kUsualPlans = 1 << 20;  // bytes of a team's; more is aske
 // The worst status of all: errors are negative.
 int agreed(MPI_Comm comm, int status) {
   int worst = status;
-  MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
+  mpi.Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
   return worst;
 }
 
@@ -53,11 +54,11 @@ Ranks ranks_of(const Places& places, const std::vector<int>& members) {
 
 // The first process plans, and all get its plans.
 int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks, std::vector<char>& plans) {
-  int status = FERMATA_OK;
-  unsigned long long bytes = 0;
+  long long answer = 0;  // bytes, or a status
   if (rank_in(comm) == 0) {
     std::vector<const char*> names;
     for (const std::string& name : places.names) names.push_back(name.c_str());
+    int status = FERMATA_OK;
     std::size_t length = plans.size();
     const auto ask = [&] {
       status = fermata_hosts_plan(&config, ranks.host.data(), names.data(), ranks.pinned.data(), plans.data(), &length);
@@ -67,41 +68,39 @@ int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places,
       plans.resize(length);
       ask();
     }
-    bytes = length;
+    if (status == FERMATA_OK && length > INT_MAX) status = FERMATA_ERR_MEMORY;
+    answer = status == FERMATA_OK ? static_cast<long long>(length) : status;
   }
-  MPI_Bcast(&status, 1, MPI_INT, 0, comm);
-  if (status != FERMATA_OK) return status;
-  MPI_Bcast(&bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, comm);
-  if (bytes > INT_MAX) return FERMATA_ERR_MEMORY;
-  plans.resize(bytes);
-  MPI_Bcast(plans.data(), static_cast<int>(bytes), MPI_BYTE, 0, comm);
+  mpi.Bcast(&answer, 1, MPI_LONG_LONG, 0, comm);
+  if (answer < 0) return static_cast<int>(answer);
+  plans.resize(static_cast<std::size_t>(answer));
+  mpi.Bcast(plans.data(), static_cast<int>(answer), MPI_BYTE, 0, comm);
   return FERMATA_OK;
 }
 
 // One process of each host makes its segment, the others take it over.
-int share_segment(const fermata_team_config& config, const Places& places, const Ranks& ranks, const std::vector<char>& plans, int me,
-                  fermata_team** out) {
-  static int teams = 0;
-  char name[96];
-  std::snprintf(name, sizeof name, "fermata.mpi.%ld.%d.%llx", static_cast<long>(getpid()), ++teams,
-                static_cast<unsigned long long>(std::chrono::steady_clock::now().time_since_epoch().count()));
-  const int others = size_of(places.here) - 1;
-  const bool leads = rank_in(places.here) == 0;
+int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
+                  const std::vector<char>& plans, int me, fermata_team** out) {
+  const int host = places.host_of[static_cast<std::size_t>(me)];
+  const auto leader = std::find(places.host_of.begin(), places.host_of.end(), host);
+  const bool leads = leader - places.host_of.begin() == me;
+  const auto others = static_cast<int>(std::count(leader, places.host_of.end(), host)) - 1;
   int status = FERMATA_OK;
   if (leads && places.hosts() == 1) {
     status = fermata_team_create(&config, out);
   } else if (leads) {
-    const int host = places.host_of[static_cast<std::size_t>(me)];
     status = fermata_team_create_planned(&config, ranks.host.data(), host, plans.data(), plans.size(), out);
   }
-  MPI_Bcast(&status, 1, MPI_INT, 0, places.here);
-  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, places.here);
+  status = agreed(comm, status);
   if (status != FERMATA_OK || others == 0) return status;
+  const Place& meets = places.said[static_cast<std::size_t>(leader - places.host_of.begin())];
+  char name[96];
+  std::snprintf(name, sizeof name, "fermata.mpi.%d.%llx", meets.process, static_cast<unsigned long long>(meets.meeting));
   return leads ? fermata_team_serve(*out, name, others, kSeconds) : fermata_team_attach(name, kSeconds, out);
 }
 
-int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, fermata_team* team) {
-  auto port = std::make_unique<MpiPort>(*comm, ranks.process, places.host_of);
+int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int members, fermata_team* team) {
+  auto port = std::make_unique<MpiPort>(*comm, ranks.process, places.host_of, members);
   const fermata_port table = port->table();
   const int status = fermata_team_connect(team, &table);
   if (status != FERMATA_OK) return status;
@@ -110,24 +109,34 @@ int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, fermata_te
   return status;
 }
 
-// What must be the same at all processes.
-bool is_agreed(MPI_Comm comm, const fermata_team_config& config) {
-  const int tagged = config.tagged != 0 ? 1 : 0;
-  const int mine[4] = {config.wait, -config.wait, tagged, -tagged};
-  int least[4] = {};
-  MPI_Allreduce(mine, least, 4, MPI_INT, MPI_MIN, comm);
-  return least[0] == -least[1] && least[2] == -least[3];
+// How the team of this configuration comes to be the same at all processes: what each of them says of it, and whether they may go on.
+Place said_of(const fermata_team_config& config) {
+  static std::atomic<std::uint64_t> teams{0};
+  Place mine;
+  mine.members = config.size == sizeof config && config.members >= 1 ? config.members : FERMATA_ERR_ARGUMENT;
+  mine.wait = config.wait;
+  mine.tagged = config.tagged != 0 ? 1 : 0;
+  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  mine.meeting = now << 16 | (teams.fetch_add(1, std::memory_order_relaxed) & 0xffff);  // order: relaxed: a number, and no more
+  return mine;
+}
+
+int judge(const Places& places) {
+  for (const Place& place : places.said)
+    if (place.members < 0) return place.members;
+  const Place& first = places.said[0];
+  for (const Place& place : places.said)
+    if (place.wait != first.wait || place.tagged != first.tagged) return FERMATA_ERR_MISMATCH;
+  return FERMATA_OK;
 }
 
 // With a communicator of one's own, which is MPI_COMM_NULL behind if the team keeps it.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
-  if (const int bad = agreed(*comm, mine.size == sizeof mine && mine.members >= 1 ? FERMATA_OK : FERMATA_ERR_ARGUMENT); bad != FERMATA_OK)
-    return bad;
-  if (!is_agreed(*comm, mine)) return FERMATA_ERR_MISMATCH;
-  Places places = find_places(*comm);
-  std::vector<int> members(places.host_of.size());
-  MPI_Allgather(&mine.members, 1, MPI_INT, members.data(), 1, MPI_INT, *comm);
+  const Places places = find_places(*comm, said_of(mine));
+  if (const int bad = judge(places); bad != FERMATA_OK) return bad;
+  std::vector<int> members;
+  for (const Place& place : places.said) members.push_back(place.members);
   const Ranks ranks = ranks_of(places, members);
   fermata_team_config config = mine;
   config.members = ranks.members();
@@ -137,10 +146,9 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
   const MPI_Comm all = *comm;
   std::vector<char> plans(kUsualPlans);
   int status = places.hosts() > 1 ? plan(all, config, places, ranks, plans) : FERMATA_OK;
-  if (status == FERMATA_OK) status = agreed(all, share_segment(config, places, ranks, plans, me, &team));
-  MPI_Comm_free(&places.here);
+  if (status == FERMATA_OK) status = agreed(all, share_segment(all, config, places, ranks, plans, me, &team));
   // Behind the agreement every port is open.
-  if (status == FERMATA_OK && places.hosts() > 1) status = agreed(all, connect(comm, places, ranks, team));
+  if (status == FERMATA_OK && places.hosts() > 1) status = agreed(all, connect(comm, places, ranks, mine.members, team));
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);
     return status;
@@ -155,12 +163,13 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
 
 extern "C" int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out, int* first) {
   if (config == nullptr || out == nullptr || first == nullptr) return FERMATA_ERR_ARGUMENT;
+  using fermata::net::mpi;
   try {
     MPI_Comm own = MPI_COMM_NULL;
-    if (MPI_Comm_dup(comm, &own) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    if (mpi.Comm_dup(comm, &own) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+    mpi.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     const int status = fermata::net::create(&own, *config, out, first);
-    if (own != MPI_COMM_NULL) MPI_Comm_free(&own);
+    if (own != MPI_COMM_NULL) mpi.Comm_free(&own);
     return status;
   } catch (const std::bad_alloc&) {
     return FERMATA_ERR_MEMORY;

@@ -46,7 +46,26 @@ std::uint64_t machine_tag() {
   return fnv1a(hash, reinterpret_cast<const char*>(&cpus), sizeof cpus);
 }
 
+std::uint64_t with_file(std::uint64_t hash, const char* path) {
+  char text[128];
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return hash;
+  const ssize_t n = read(fd, text, sizeof text);
+  close(fd);
+  return fnv1a(hash, text, n > 0 ? static_cast<std::size_t>(n) : 0);
+}
+
 }  // namespace
+
+// The kernel's name for its boot, and by its host name a machine that was restored from another one's image.
+std::uint64_t host_id() {
+  const Uncancellable guard;
+  std::uint64_t hash = with_file(14695981039346656037u, "/proc/sys/kernel/random/boot_id");
+  hash = with_file(hash, "/proc/sys/kernel/hostname");
+  char network[64];
+  const ssize_t n = readlink("/proc/self/ns/net", network, sizeof network);
+  return fnv1a(hash, network, n > 0 ? static_cast<std::size_t>(n) : 0);
+}
 
 std::int32_t process_cpus(std::int32_t enough) {
   const Uncancellable guard;

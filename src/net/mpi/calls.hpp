@@ -1,0 +1,24 @@
+// The functions of the MPI library that the transport calls. Not by their names: a library that intercepts the program's calls, PMPI_ ones
+// as well (preload/mpi), would have these, too.
+#ifndef FERMATA_NET_MPI_CALLS_HPP
+#define FERMATA_NET_MPI_CALLS_HPP
+
+#include <mpi.h>
+
+#define FERMATA_NET_MPI_CALLS(X) \
+  X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) \
+  X(Comm_split) X(Comm_split_type) X(Finalize) X(Finalized) X(Get_count) X(Ibarrier) X(Init) X(Initialized) X(Irecv) \
+  X(Isend) X(Issend) X(Query_thread) X(Recv) X(Recv_init) X(Request_free) X(Send) X(Start) X(Startall) X(Test) \
+  X(Testsome) X(Wait) X(Waitall)
+
+namespace fermata::net {
+
+struct Calls {
+#define FERMATA_MEMBER(name) decltype(&PMPI_##name) name = PMPI_##name;
+  FERMATA_NET_MPI_CALLS(FERMATA_MEMBER)
+#undef FERMATA_MEMBER
+};
+extern Calls mpi;
+
+}  // namespace fermata::net
+#endif
