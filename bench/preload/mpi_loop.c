@@ -2,7 +2,9 @@
  * of a call in ns, the median over windows, two ways: the mean over all ranks of what each one's window took it; and what the window took
  * them all, from the first rank's begin to the last one's end. Where ranks share a CPU a rank may have its window in one turn, while
  * others wait to begin theirs: the second one counts that. BYTES: what one rank contributes.
- * KIND: bcast, ibcast (begun, and waited for), bcast_init (persistent, started and waited for) and so on. */
+ * KIND: bcast, ibcast (begun, and waited for), bcast_init (persistent, started and waited for) and so on; and what sets up: init (MPI_Init,
+ * once), comm_new (communicators that stay, the ranks in one order and the other in turn), comm_again (each freed at once), with a barrier
+ * in each: the median over all. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,8 +131,39 @@ static struct Times measure(void (*call)(void), double seconds) {
   return (struct Times){own[kWindows / 2], whole[kWindows / 2]};
 }
 
+static double init_took;
+
+/* The mean over the ranks, of the median over communicators. */
+static int measure_set_up(const char* kind, struct Times* ns) {
+  enum { kMade = 100 };
+  MPI_Comm made[kMade];
+  double took[kMade], sum = 0;
+  const int again = strcmp(kind, "comm_again") == 0;
+  if (strcmp(kind, "init") == 0) {
+    took[kMade / 2] = init_took;
+  } else if (again || strcmp(kind, "comm_new") == 0) {
+    for (int i = 0; i < kMade; ++i) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double begin = now();
+      MPI_Comm_split(MPI_COMM_WORLD, 0, again || i % 2 == 0 ? rank : -rank, &made[i]);
+      MPI_Barrier(made[i]);
+      if (again) MPI_Comm_free(&made[i]);
+      took[i] = now() - begin;
+    }
+    for (int i = 0; !again && i < kMade; ++i) MPI_Comm_free(&made[i]);
+    qsort(took, kMade, sizeof took[0], by_value);
+  } else {
+    return 0;
+  }
+  MPI_Allreduce(&took[kMade / 2], &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  ns->own = ns->whole = sum / size * 1e9;
+  return 1;
+}
+
 int main(int argc, char** argv) {
+  const double begin = now();
   MPI_Init(&argc, &argv);
+  init_took = now() - begin;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 3 || size > 1024) {
@@ -155,12 +188,14 @@ int main(int argc, char** argv) {
       displacements[r] = r * n;
       same[r] = n;
     }
-    void (*const call)(void) = find(kind);
-    if (call == NULL) {
+    struct Times ns;
+    const int set_up = measure_set_up(kind, &ns);
+    void (*const call)(void) = set_up ? NULL : find(kind);
+    if (call == NULL && !set_up) {
       fprintf(stderr, "mpi_loop: no collective '%s'\n", kind);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    const struct Times ns = measure(call, atof(argv[1]));
+    if (!set_up) ns = measure(call, atof(argv[1]));
     if (persistent != MPI_REQUEST_NULL) MPI_Request_free(&persistent);
     if (rank == 0) {
       printf("%s %.1f %.1f\n", argv[a], ns.own, ns.whole);

@@ -140,6 +140,16 @@ FERMATA_API int fermata_team_serve(fermata_team* team, const char* name, int cou
  * further handle is of the same team. */
 FERMATA_API int fermata_team_attach(const char* name, double seconds, fermata_team** out);
 
+/* Makes a team of processes that lies in the memory of one that they have all created or attached to already (its members need not be the
+ * same, nor have joined): no descriptor is opened or handed out. *place says where, for the others to attach by while this process has
+ * the team. The neighbour's memory stays until the last team in it has gone. At most 2048 lie there at a time (MEMORY), and plans for the
+ * same members, tags and CPUs are looked for once. A forked child's handle is good as long as its parent's, or once it has joined. What a
+ * process had that was killed stays taken. Errors: as fermata_team_create. */
+FERMATA_API int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config, uint64_t* place, fermata_team** out);
+/* Attaches to the team in that place of the same neighbour, or of another one that lies beside it. Errors: ARGUMENT (there is none, or no
+ * longer), MEMORY, MISMATCH. */
+FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t place, fermata_team** out);
+
 #define FERMATA_ANY_RANK (-2) /* the lowest rank that nobody has joined yet */
 
 /* Becomes `rank` (0..members-1, or FERMATA_ANY_RANK), each once, from the thread or process that will call the collectives. Members

@@ -145,7 +145,14 @@ bool find_places() {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     mine.host += static_cast<std::uint64_t>(rank / each);
   }
-  return real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+  if (real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  int first = 0;
+  while (places[first].host != mine.host) ++first;
+  MPI_Comm host = MPI_COMM_NULL;
+  if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
+  const bool prepared = prepare_teams(host);
+  real.Comm_free(&host);
+  return prepared;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // MPI_Init and MPI_Finalize, and everything that makes communicators.
+#include <linux/membarrier.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "begun.hpp"
@@ -24,6 +26,12 @@ void check_library() {
   // Handles are ints in one and addresses in the other: nothing would work.
   say_always("this program's MPI library is not %s: preload the other libfermata-mpi", kLibrary);
   _exit(1);
+}
+
+// Fermata asks for it where a process joins its first team. While the process has one thread it takes a microsecond, and in MPI_Init, with
+// the library's threads about, 4 to 16 ms: the kernel waits until all CPUs have noticed.
+__attribute__((constructor(103))) void register_fence_early() {
+  if (!settings.disabled) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
 void initialized(int rc) {

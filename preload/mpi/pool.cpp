@@ -1,6 +1,6 @@
 // How a team comes about. The first rank has an unused team of just these ranks, and proposes it by its number; if all have it unused, it
-// is theirs. Else the first rank makes a new one and a thread of it hands out its descriptor, so that nobody who waits for a
-// message of the library waits in vain: all ranks look after the library's progress meanwhile.
+// is theirs. Else the first rank makes a new one. All teams of a host lie in the memory of its ground, a team that nobody joins, made
+// in MPI_Init: a thread of its first rank hands its descriptor out there. So a new team takes memory and agreement, and nothing is opened.
 #include "pool.hpp"
 
 #include <fermata/mpi.h>
@@ -25,7 +25,8 @@ MPI_Comm private_comm = MPI_COMM_NULL;
 
 namespace {
 
-constexpr double kSeconds = 20;      // to hand out a descriptor
+constexpr int kMostTeams = 1024;     // at a time
+constexpr double kSeconds = 20;      // to hand out the ground
 constexpr double kSlice = 0.02;      // of waiting for it, between looks at the library
 constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and has a CPU for itself
 constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a library that wants to be driven
@@ -33,6 +34,8 @@ constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a lib
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Pooled* pool = nullptr;  // all, taken or not; under lock
 int teams = 0;           // likewise
+fermata_team* ground = nullptr;  // of this host
+int* cpu_of = nullptr;           // of each rank of MPI_COMM_WORLD: what it was bound to in MPI_Init, or -1
 
 struct Offer {
   enum How : std::int32_t { kNone, kUsed, kNew } how;
@@ -59,7 +62,8 @@ std::uint64_t new_id() {
   return process << 32 | (counter.fetch_add(1, std::memory_order_relaxed) + 1);  // order: relaxed: a number, and no more
 }
 
-int most_teams() {
+// Over hosts, each of which has a segment and connections of its own.
+int most_over_hosts() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return 256;
   return files.rlim_cur / 4 < 256 ? static_cast<int>(files.rlim_cur / 4) : 256;
@@ -96,15 +100,17 @@ void unlink(Pooled* p) {
 
 // Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for several hosts to agree on.
 // False: there is none.
-bool make_room() {
-  static const int most = most_teams();
+bool make_room(bool over_hosts) {
+  static const int most_over = most_over_hosts();
   pthread_mutex_lock(&lock);
   Pooled* oldest = nullptr;
-  if (teams >= most)
+  int over = 0;
+  for (const Pooled* p = pool; p != nullptr; p = p->next) over += p->over_hosts;
+  if (teams >= kMostTeams)
     for (Pooled* p = pool; p != nullptr; p = p->next)
       if (!p->taken && !p->over_hosts) oldest = p;
   if (oldest != nullptr) unlink(oldest);
-  const bool room = teams < most;
+  const bool room = teams < kMostTeams && (!over_hosts || over < most_over);
   if (room) ++teams;
   pthread_mutex_unlock(&lock);
   if (oldest != nullptr) destroy(oldest);
@@ -162,28 +168,33 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   return made;
 }
 
-// The CPU of each rank, where each is bound to one. Collective.
-bool bound_cpus(MPI_Comm comm, int size, int* cpus) {
+// The one CPU that this rank is bound to, or -1.
+int bound_cpu() {
   cpu_set_t set;
-  int mine = -1;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1)
-    for (int c = 0; c < CPU_SETSIZE; ++c)
-      if (CPU_ISSET(c, &set)) mine = c;
-  const Beside beside;
-  real.Allgather(&mine, 1, MPI_INT, cpus, 1, MPI_INT, comm);
-  for (int r = 0; r < size; ++r)
+  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) return -1;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &set)) ++cpu;
+  return cpu;
+}
+
+// The CPU of each, where each was bound to one.
+bool bound_cpus(const int* ranks, int size, int* cpus) {
+  for (int r = 0; r < size; ++r) {
+    cpus[r] = cpu_of[ranks[r]];
     if (cpus[r] < 0) return false;
+  }
   return true;
 }
 
-fermata_team* make(int size, const int* cpus) {
-  fermata_team* team = nullptr;
+// Its place in the ground; 0: there is no team.
+std::uint64_t make(int size, const int* cpus, fermata_team** team) {
+  std::uint64_t place = 0;
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = size;
   config.engine = FERMATA_PROCESSES;
   config.cpus = cpus;
-  if (fermata_team_create(&config, &team) != FERMATA_OK) say("no team of %d: %s", size, fermata_error_detail());
-  return team;
+  if (fermata_team_create_within(ground, &config, &place, team) != FERMATA_OK) say("no team of %d: %s", size, fermata_error_detail());
+  return place;
 }
 
 bool all_have(const Council& council, bool mine) {
@@ -209,39 +220,57 @@ void tell(const Council& council, void* data, std::size_t bytes) {
   }
 }
 
-// The leader's part of a new team: made, handed out to all others, joined.
-Pooled* lead(const Council& council, fermata_team* team, Offer& offer, const int* ranks, int size) {
+// Collective, by all of a host: its first rank's part.
+fermata_team* hand_out_ground(const Council& host, int others) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.engine = FERMATA_PROCESSES;
   Serving serving;
-  serving.team = team;
-  serving.others = size - 1;
+  if (fermata_team_create(&config, &serving.team) != FERMATA_OK) say("no memory for teams: %s", fermata_error_detail());
+  serving.others = others;
+  Offer offer{Offer::kNew, 0, new_id()};
   name_of(offer.id, serving.name);
   pthread_t thread;
-  const bool serves = team != nullptr && pthread_create(&thread, nullptr, serve, &serving) == 0;
+  const bool serves = serving.team != nullptr && pthread_create(&thread, nullptr, serve, &serving) == 0;
   if (!serves) offer.how = Offer::kNone;
-  tell(council, &offer, sizeof offer);
-  if (!serves) {
-    fermata_team_destroy(team);
-    return nullptr;
-  }
+  tell(host, &offer, sizeof offer);
+  if (!serves) return serving.team;
   // order: acquire, as kMovedRead: its status. Pairs with serve()
   while (!serving.over.load(std::memory_order_acquire)) {
     drive_library();
-    progress();
     usleep(20);
   }
   pthread_join(thread, nullptr);
-  if (serving.status != FERMATA_OK) say("the team of %d could not be handed out: %s", size, fermata_status_string(serving.status));
-  Pooled* mine = serving.status == FERMATA_OK ? enter(team, offer.id, ranks, size, 0, false) : nullptr;
+  if (serving.status != FERMATA_OK) say("memory for teams could not be handed out: %s", fermata_status_string(serving.status));
+  return serving.team;
+}
+
+fermata_team* fetch_ground(const Council& host) {
+  Offer offer{};
+  tell(host, &offer, sizeof offer);
+  if (offer.how != Offer::kNew) return nullptr;
+  char name[64];
+  name_of(offer.id, name);
+  return fetch(name);
+}
+
+// The new team, at the first rank and at the others.
+Pooled* lead(const Council& council, Offer& offer, const int* ranks, int size, const int* cpus) {
+  fermata_team* team = nullptr;
+  offer.id = make(size, cpus, &team);
+  offer.how = team != nullptr ? Offer::kNew : Offer::kNone;
+  tell(council, &offer, sizeof offer);
+  Pooled* mine = team != nullptr ? enter(team, offer.id, ranks, size, 0, false) : nullptr;
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
 }
 
 Pooled* follow(const Offer& offer, const int* ranks, int size, int rank) {
+  fermata_team* team = nullptr;
   if (offer.how != Offer::kNew) return nullptr;
-  char name[64];
-  name_of(offer.id, name);
-  fermata_team* team = fetch(name);
-  if (team == nullptr) return nullptr;
+  if (fermata_team_attach_within(ground, offer.id, &team) != FERMATA_OK) {
+    say("a team of %d is not there: %s", size, fermata_error_detail());
+    return nullptr;
+  }
   Pooled* mine = enter(team, offer.id, ranks, size, rank, false);
   if (mine == nullptr) fermata_team_destroy(team);
   return mine;
@@ -264,8 +293,12 @@ Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, i
 }
 
 Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
+  if (!over_hosts && ground == nullptr) {  // as all ranks of the host know
+    *why = "no memory for teams";
+    return nullptr;
+  }
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
-  const bool room = make_room();
+  const bool room = make_room(over_hosts);
   if (!all_have(council, room && cpus != nullptr)) {
     *why = "too many communicators with teams are in use";
     pthread_mutex_lock(&lock);
@@ -274,14 +307,14 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     free(cpus);
     return nullptr;
   }
-  const bool bound = !over_hosts && bound_cpus(council.comm, size, cpus);
-  Offer offer{Offer::kNew, 0, rank == 0 ? new_id() : 0};
+  const bool bound = !over_hosts && bound_cpus(ranks, size, cpus);
+  Offer offer{Offer::kNew, 0, over_hosts && rank == 0 ? new_id() : 0};
   Pooled* mine = nullptr;
   if (over_hosts) {
     tell(council, &offer, sizeof offer);
     mine = join_hosts(council, offer.id, ranks, size);
   } else if (rank == 0) {
-    mine = lead(council, make(size, bound ? cpus : nullptr), offer, ranks, size);
+    mine = lead(council, offer, ranks, size, bound ? cpus : nullptr);
   } else {
     tell(council, &offer, sizeof offer);
     mine = follow(offer, ranks, size, rank);
@@ -303,6 +336,24 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
 }
 
 }  // namespace
+
+bool prepare_teams(MPI_Comm host) {
+  int world_size = 0, size = 0, rank = 0;
+  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+  PMPI_Comm_size(host, &size);
+  PMPI_Comm_rank(host, &rank);
+  cpu_of = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
+  const int mine = bound_cpu();
+  if (cpu_of == nullptr || real.Allgather(&mine, 1, MPI_INT, cpu_of, 1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  if (size == 1) return true;
+  const Council council{host, nullptr};
+  ground = rank == 0 ? hand_out_ground(council, size - 1) : fetch_ground(council);
+  if (!all_have(council, ground != nullptr)) {
+    fermata_team_destroy(ground);
+    ground = nullptr;
+  }
+  return true;
+}
 
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
   Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
@@ -330,6 +381,10 @@ void drop_teams() {
     unlink(p);
     destroy(p);
   }
+  fermata_team_destroy(ground);
+  ground = nullptr;
+  free(cpu_of);
+  cpu_of = nullptr;
 }
 
 void drive_library() {

@@ -14,7 +14,7 @@ struct State;
 
 struct Pooled {
   Pooled* next = nullptr;
-  std::uint64_t id = 0;  // the same at all of its members
+  std::uint64_t id = 0;  // the same at all of its members: its place
   fermata_team* team = nullptr;
   fermata_member* member = nullptr;
   int size = 0;
@@ -30,6 +30,8 @@ struct Council {
   State* team;  // null: the library
 };
 
+// Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host.
+bool prepare_teams(MPI_Comm host);
 // Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of
 // them alike: there is none. `why` is set then.
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why);

@@ -115,6 +115,7 @@ struct TeamRequest {
   const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: planned here
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;            // this one
+  exec::Team* within = nullptr;     // in whose file the team is to lie; null: its own
   double refresh_seconds = 0;       // over several hosts: > 0: the profile is refreshed, this often at most
   bool refresh_keeps = false;       // into the cache, too
 };
@@ -143,10 +144,15 @@ struct TeamPlans {
   std::vector<std::byte> refresh;  // what refreshes begin with (api/refresh.hpp); empty: none come
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
+// Likewise, for a team within another: looked for once for members, tags and CPUs, by any process of those that lie there.
+Result<TeamPlans> plans_within(const TeamRequest& request);
 // Those that another host has made, as packed() gives them; kArgument if they are none for such a team.
 Result<TeamPlans> plans_from(const TeamRequest& request);
 std::vector<std::byte> packed(const TeamPlans& plans);
 int make_team(const TeamRequest& request, fermata_team** out);
+// What a process that has attached to a team is told by it.
+void read_planned_cpus(fermata_team& handle);
+WaitKind wait_kind(int configured);  // or what the environment says
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
 // rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);

@@ -28,6 +28,8 @@ std::int64_t stall_ns(double configured) {
   return configured > 0 ? to_ns(configured) : os::stall_ns();
 }
 
+}  // namespace
+
 // The environment wins, so that a user can try a policy on a program that chose another.
 WaitKind wait_kind(int configured) {
   const char* text = std::getenv("FERMATA_WAIT");
@@ -38,6 +40,8 @@ WaitKind wait_kind(int configured) {
   }
   return static_cast<WaitKind>(configured);
 }
+
+namespace {
 
 // Of each exec::PlanSlot.
 struct Wanted {
@@ -121,7 +125,8 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.blocks = true;
   options.wait = request.wait;
   options.stall_ns = request.stall_ns;
-  const auto plans = plans_for(request);
+  options.within = request.within;
+  const auto plans = request.within != nullptr ? plans_within(request) : plans_for(request);
   if (!plans) return fail(plans.error());
   for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[i] = plans->programs[i].data();
   options.refresh = plans->refresh.data();
@@ -141,6 +146,13 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   return FERMATA_OK;
 }
 
+void read_planned_cpus(fermata_team& handle) {
+  const exec::Team& team = *handle.team;
+  const bool planned = team.status(0).planned_cpu != 0;
+  for (std::uint32_t r = 0; planned && r < team.members(); ++r)
+    handle.cpus.push_back(static_cast<std::int32_t>(team.status(r).planned_cpu) - 1);
+}
+
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out) {
   std::int32_t fd = -1;
   Status status = os::receive_fd(name, within_ns, &fd);
@@ -149,10 +161,7 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
   const char* detail = "";
   status = exec::Team::attach(fd, wait, stall_ns, &handle->team, &detail);
   if (status != Status::kOk) return fail(status, "%s", detail);
-  const exec::Team& team = *handle->team;
-  const bool planned = team.status(0).planned_cpu != 0;
-  for (std::uint32_t r = 0; planned && r < team.members(); ++r)
-    handle->cpus.push_back(static_cast<std::int32_t>(team.status(r).planned_cpu) - 1);
+  read_planned_cpus(*handle);
   *out = handle.release();
   return FERMATA_OK;
 }
@@ -266,6 +275,7 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
   if (!team->team->shared()) return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
+  if (team->team->is_within()) return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
   return status == Status::kOk ? FERMATA_OK
                                : fail(status, "serving the team as '%s': %s", name,

@@ -77,10 +77,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kBusy;
   }
   if (team->shared()) {
-    const Status locked = os::lock_byte(team->fd(), rank);
+    const Status locked = team->claim(rank, detail);
     if (locked != Status::kOk) {
       say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
-      *detail = "the record lock of this rank is held by another process";
       return locked;
     }
     // order: relaxed: the one who could not register fences in full from now on, and parkers always do at least that;
@@ -96,7 +95,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
   void* memory = aligned_alloc(kMaxLine, bytes);
   if (memory == nullptr) {
-    if (team->shared()) os::unlock_byte(team->fd(), rank);
+    if (team->shared()) team->disclaim(rank);
     say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
     *detail = "aligned_alloc failed";
     return Status::kMemory;
@@ -148,7 +147,7 @@ void Member::leave() {
   Team* team = team_;
   if (usable() != Status::kForked) {
     say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kLeft));
-    if (team->shared()) os::unlock_byte(team->fd(), rank_);
+    if (team->shared()) team->disclaim(rank_);
     const Hold hold(*this);
     for (const RequestQueue* queue : {&ordered_, &unordered_})
       for (const BlockRequest* r = queue->first; r != nullptr; r = r->next)

@@ -13,7 +13,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 4;
+constexpr std::uint32_t kTeamVersion = 5;
 
 std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
@@ -56,6 +56,8 @@ std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
 constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 constexpr std::uint32_t kMostBlockMembers = 1024;
+// Of a team within another, so that its making fails, and no member of it, where memory has run out.
+constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
 
 std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader& header) {
   const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
@@ -73,10 +75,10 @@ std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader&
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
-double members_per_cpu(std::uint32_t members) {
+double cpus_for_members() {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
-  return members / (quota > 0 && quota < cpus ? quota : cpus);
+  return quota > 0 && quota < cpus ? quota : cpus;
 }
 
 std::uint64_t most_ring_lines(double per_cpu) {
@@ -134,7 +136,7 @@ bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
   if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;
-  return !os::byte_is_locked(fd(), rank);
+  return !os::byte_is_locked(fd(), lock_of(rank));
 }
 
 std::uint32_t Team::usable_cpus() const {
@@ -172,14 +174,24 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   TeamHeader laid = {};
   laid.members = options.members;
   std::size_t bytes = lay_out(options, laid);
-  const double per_cpu = members_per_cpu(options.members);
+  const std::size_t front = bytes < kMostFront ? bytes : kMostFront;
+  laid.usable_cpus = options.within != nullptr ? options.within->header().usable_cpus : cpus_for_members();
+  const double per_cpu = options.members / laid.usable_cpus;
   if (options.blocks && options.members <= kMostBlockMembers)
     bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);  // alike on all hosts
-  os::Segment segment;
-  const Status status =
-      options.shared ? os::create_shared("fermata", bytes, &segment) : os::create_private(bytes, &segment);
+  if (options.shared && options.within == nullptr) {
+    laid.places = bytes;
+    bytes = round_up(bytes + sizeof(PlaceTable), 4096);
+  }
+  Lot lot;
+  os::Segment& segment = lot.segment;
+  const Status status = options.within != nullptr ? take_lot(options.within->ground(), bytes, front, &lot)
+                        : options.shared          ? os::create_shared("fermata", bytes, &segment)
+                                                  : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
-    *detail = options.shared ? "memfd_create, ftruncate or mmap failed" : "mmap failed";
+    *detail = options.within != nullptr ? "the team that it is to lie within has no place left, or there is no memory"
+              : options.shared          ? "memfd_create, ftruncate or mmap failed"
+                                        : "mmap failed";
     return status;
   }
   auto* header = reinterpret_cast<TeamHeader*>(segment.base);
@@ -200,6 +212,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   header->refresh_bytes = options.refresh_bytes;
   header->hosts = laid.hosts;
   header->window = laid.window;
+  header->usable_cpus = laid.usable_cpus;
+  header->places = laid.places;
   if (options.hosts != nullptr) {
     auto* hosts = reinterpret_cast<std::uint32_t*>(segment.base + laid.hosts);
     memcpy(hosts, options.hosts, options.members * sizeof *hosts);
@@ -225,12 +239,15 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   Team* team = adopt(segment, options.wait, options.stall_ns);
   if (team == nullptr) {
     os::unmap(&segment);
+    if (options.within != nullptr) options.within->ground().places().drop(lot.place);
     *detail = "malloc failed";
     return Status::kMemory;
   }
   team->members_ = options.members;
   team->shared_ = options.shared;
-  if (options.shared) {
+  if (options.within != nullptr) {
+    team->settle_in(options.within->ground(), lot);
+  } else if (options.shared) {
     const os::ProcessLock lock;
     team->list();
   }
@@ -259,12 +276,15 @@ Status Team::check_segment(const char** detail) const {
   if (h.refresh > segment_.bytes || h.refresh_bytes > segment_.bytes - h.refresh) return Status::kMismatch;
   const bool whole = h.hosts % sizeof(std::uint32_t) == 0 && h.hosts <= segment_.bytes && h.window % 8 == 0 && h.window < segment_.bytes;
   if (!whole || (h.hosts != 0 && (h.members + 1) * sizeof(std::uint32_t) > segment_.bytes - h.hosts)) return Status::kMismatch;
+  if (h.places != 0 && (h.places % 4096 != 0 || h.places > segment_.bytes ||
+                        segment_.bytes - h.places != round_up(sizeof(PlaceTable), 4096)))
+    return Status::kMismatch;
   if (h.rings != 0) {
     TeamHeader blocks = {};
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
     if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != segment_.bytes || blocks.ring_lines != h.ring_lines ||
+    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != (h.places != 0 ? h.places : segment_.bytes) || blocks.ring_lines != h.ring_lines ||
         blocks.in_quarter != h.in_quarter || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }
@@ -289,6 +309,9 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     *detail = "mapping the team's segment failed";
     return status;
   }
+  // Its file may have places behind it.
+  const std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->bytes;
+  if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);
   if (team == nullptr) {
     os::unmap(&segment);
@@ -323,11 +346,13 @@ void Team::release() {
     free_segment();
   }
   Team* const trunk = trunk_;
+  Team* const ground = ground_;
   free(trunk_ranks_);
   if (trunk == nullptr) free(arrivals_);
   this->~Team();
   free(this);
   if (trunk != nullptr) trunk->release();
+  if (ground != nullptr) ground->release();
 }
 
 void Team::list() {
@@ -345,6 +370,11 @@ void Team::keep(std::int32_t fd) {
 
 void Team::free_segment() {
   close_port();
+  if (ground_ != nullptr) {
+    os::unmap(&segment_);
+    if (!is_in_child()) ground_->places().drop(place_);
+    return;
+  }
   Team** at = &listed_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;

@@ -1,8 +1,9 @@
 // Team: the shared segment of one team, and this process's handle on it.
 //
-// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | hosts | regions of slots. All members of a host
-// share one segment: anonymous memory for threads, a memfd for processes. A team over several hosts has one on each of them, all laid out
-// alike for all its members, so that a slot has the same offset everywhere; each process has a port to the others (net/net.hpp).
+// Segment: TeamHeader | StatusLine[members] | DoorLine[members] | compiled plans | model | hosts | regions of slots | table of places. All
+// members of a host share one segment: anonymous memory for threads, a memfd for processes, or a place in another team's (exec/places.hpp).
+// A team over several hosts has one on each of them, all laid out alike for all its members, so that a slot has the same offset everywhere;
+// each process has a port to the others (net/net.hpp).
 #ifndef FERMATA_EXEC_TEAM_HPP
 #define FERMATA_EXEC_TEAM_HPP
 
@@ -15,6 +16,7 @@
 #include "base/line.hpp"
 #include "base/status.hpp"
 #include "exec/arrivals.hpp"
+#include "exec/places.hpp"
 #include "exec/program.hpp"
 #include "net/net.hpp"
 #include "os/os.hpp"
@@ -101,11 +103,15 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t model_bytes = 0;
   std::uint64_t refresh = 0;     // offset of what a refresh of the team's profile begins with (api/refresh.hpp)
   std::uint64_t refresh_bytes = 0;  // 0: its links are not observed
+  double usable_cpus = 0;        // by its members at once: the machine's, or the control group's quota if that is less
+  std::uint64_t places = 0;      // offset of a PlaceTable, behind all else; 0: no teams lie in its file (threads, and those that lie there)
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
   std::atomic<std::uint32_t> joined;                    // members so far
   alignas(kMaxLine) Pace pace;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // where its members may run: the union of their affinities
 };
+
+class Team;
 
 struct TeamOptions {
   std::uint32_t members = 1;
@@ -122,6 +128,7 @@ struct TeamOptions {
   const std::uint32_t* hosts = nullptr;  // of each member; null: one
   std::uint32_t host = 0;                // this one
   const std::int32_t* cpus = nullptr;    // of each member, that the programs are for; null: any
+  Team* within = nullptr;                // whose file it lies in; null: its own
 };
 
 // A team's hash: its members' number, then each plan's hash in the order of PlanSlot.
@@ -135,6 +142,17 @@ class Team {
   // once more, whose waiting stays as it was: a process has one, so that its locks live as long as it does.
   static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
 
+  // Of a team that was created within that one, or within the one that it lies in: by the number of its place. kArgument: nobody has it
+  // any more.
+  static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
+  Team& ground() { return ground_ != nullptr ? *ground_ : *this; }  // whose file it lies in
+  bool is_within() const { return ground_ != nullptr; }
+  std::uint64_t place() const { return place_; }
+  Places places() const;  // of a ground
+  // Of a team of processes: the rank's lock is this process's, until it disclaims it.
+  Status claim(std::uint32_t rank, const char** detail);
+  void disclaim(std::uint32_t rank);
+
   void retain();
   void release();  // frees this process's mapping with the last reference
 
@@ -144,7 +162,7 @@ class Team {
   DoorLine* doors() const;
   std::uint32_t members() const { return members_; }
   bool shared() const { return shared_; }
-  std::int32_t fd() const { return segment_.fd; }
+  std::int32_t fd() const { return ground_ != nullptr ? ground_->segment_.fd : segment_.fd; }
   WaitKind wait() const { return wait_; }
   std::int64_t stall_ns() const { return stall_ns_; }
   std::byte* base() const { return segment_.base; }
@@ -223,6 +241,15 @@ class Team {
   void list();
   void keep(std::int32_t fd);
   void free_segment();
+  std::uint64_t lock_of(std::uint32_t rank) const { return offset_ + rank; }  // byte of the file
+  bool is_in_child() const { return generation_ != os::fork_generation(); }
+  // Memory within a ground: mapped, and where.
+  struct Lot {
+    os::Segment segment;
+    std::uint64_t place = 0, offset = 0;
+  };
+  static Status take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot);
+  void settle_in(Team& ground, const Lot& lot);
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
   Status check_segment(const char** detail) const;
 
@@ -249,6 +276,9 @@ class Team {
   static Team* listed_;             // all of this process
   Team* next_ = nullptr;
   os::FileId file_;
+  Team* ground_ = nullptr;          // whose file this one lies in, if not in its own
+  std::uint64_t place_ = 0;         // there
+  std::uint64_t offset_ = 0;        // likewise, of the segment
   std::int32_t* spare_ = nullptr;   // further descriptors of the segment: closing one would drop this process's record locks
   std::uint32_t spares_ = 0;
 };

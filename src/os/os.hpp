@@ -78,9 +78,18 @@ struct Segment {
   std::int32_t fd = -1;  // memfd of a shared segment; -1: private
 };
 Status create_private(std::size_t bytes, Segment* out);
-Status create_shared(const char* name, std::size_t bytes, Segment* out);  // sealed against shrinking
+Status create_shared(const char* name, std::size_t bytes, Segment* out);  // sealed against shrinking; it may grow
 Status map_shared(std::int32_t fd, Segment* out);  // takes the descriptor over; size from it
+void shorten(Segment* segment, std::size_t bytes);  // unmaps what is behind
 void unmap(Segment* segment);                      // also closes the descriptor
+// A part of the file of a shared segment, which keeps the descriptor. `offset`: of a page.
+Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out);
+Status extend(std::int32_t fd, std::uint64_t bytes);  // it is at least so long from now on; kMemory: it may not be
+// Memory for a part of the file, as far as there is none yet: without it a write where memory has run out is a SIGBUS.
+Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);
+void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);  // it is zeroed then
+bool read_at(std::int32_t fd, std::uint64_t offset, void* out, std::size_t bytes);
+bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::size_t length);
 
 // ---- Passing a descriptor to unrelated processes of the same user through an abstract unix socket.
 Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
@@ -88,10 +97,10 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd);
 
 // ---- Liveness: a POSIX record lock on one byte of the segment's descriptor, dropped by the kernel when the process
 // ends, however it ends, or closes any descriptor of that file. lock_byte: kBusy if another process has it.
-Status lock_byte(std::int32_t fd, std::uint32_t byte);
-void unlock_byte(std::int32_t fd, std::uint32_t byte);
+Status lock_byte(std::int32_t fd, std::uint64_t byte);
+void unlock_byte(std::int32_t fd, std::uint64_t byte);
 // Is it held by another process? (A process never sees its own locks.)
-bool byte_is_locked(std::int32_t fd, std::uint32_t byte);
+bool byte_is_locked(std::int32_t fd, std::uint64_t byte);
 
 // ---- For a scope: what the kernel says in it is not for the program that called us.
 class ErrnoKept {

@@ -183,14 +183,24 @@ bool synthetic_size_is_sane(std::string_view spec) {
   return depth == 0;
 }
 
+// To ask the CPUs themselves this thread goes to each, and waits there for whoever runs on it: a time slice for each rank that spins.
+enum class Ask { kKernel, kCpusToo };
+
+Tree load_this_machine(Ask ask) {
+  Tree tree = new_tree();
+  if (!tree || hwloc_topology_set_flags(tree.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0) return nullptr;
+#if HWLOC_API_VERSION >= 0x00020100
+  if (ask == Ask::kKernel) hwloc_topology_set_components(tree.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+#endif
+  return hwloc_topology_load(tree.get()) == 0 ? std::move(tree) : nullptr;
+}
+
 }  // namespace
 
 Result<Topology> discover_topology() {
-  Tree tree = new_tree();
-  if (!tree || hwloc_topology_set_flags(tree.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
-      hwloc_topology_load(tree.get()) != 0) {
-    return Error{Status::kSystem, "hwloc can't read this machine's topology"};
-  }
+  Tree tree = load_this_machine(Ask::kKernel);
+  if (!tree || hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_L1CACHE) == 0) tree = load_this_machine(Ask::kCpusToo);
+  if (!tree) return Error{Status::kSystem, "hwloc can't read this machine's topology"};
   auto result = from_tree(tree.get(), "this machine");
   if (!result) return result;
   Topology& t = *result;

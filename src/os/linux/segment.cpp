@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -30,7 +31,7 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out) {
   const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return Status::kSystem;
   // A member that shrank the file would kill the others with SIGBUS: seal it before anybody else has it.
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     close(fd);
     return Status::kSystem;
   }
@@ -56,6 +57,50 @@ Status map_shared(std::int32_t fd, Segment* out) {
   }
   *out = {static_cast<std::byte*>(p), static_cast<std::size_t>(info.st_size), fd};
   return Status::kOk;
+}
+
+void shorten(Segment* segment, std::size_t bytes) {
+  const std::size_t kept = (bytes + 4095) / 4096 * 4096;
+  if (kept < segment->bytes) munmap(segment->base + kept, segment->bytes - kept);
+  segment->bytes = bytes;
+}
+
+Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out) {
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (p == MAP_FAILED) return Status::kMemory;
+  *out = {static_cast<std::byte*>(p), bytes, -1};
+  return Status::kOk;
+}
+
+Status extend(std::int32_t fd, std::uint64_t bytes) {
+  rlimit longest{};
+  // Beyond it, to grow would be a signal.
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && bytes > longest.rlim_cur) return Status::kMemory;
+  struct stat info;
+  // Where another process was faster the file is longer already, and sealed against shrinking.
+  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) return Status::kOk;
+  return fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= bytes ? Status::kOk : Status::kMemory;
+}
+
+Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes) {
+  int rc = 0;
+  do rc = fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (rc != 0 && errno == EINTR);
+  return rc == 0 || errno == EOPNOTSUPP ? Status::kOk : Status::kMemory;
+}
+
+void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes) {
+  int rc = 0;
+  do rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (rc != 0 && errno == EINTR);
+}
+
+bool read_at(std::int32_t fd, std::uint64_t offset, void* out, std::size_t bytes) {
+  return pread(fd, out, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+}
+
+bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::size_t length) {
+  return pwrite(fd, bytes, length, static_cast<off_t>(offset)) == static_cast<ssize_t>(length);
 }
 
 void unmap(Segment* segment) {
@@ -166,6 +211,8 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd) {
   Address address;
   if (!abstract_address(name, &address)) return Status::kArgument;
   const std::int64_t deadline = now_ns() + timeout_ns;
+  // Who offers it is often about to do so.
+  timespec nap{0, 20'000};
   do {
     const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (peer < 0) return Status::kSystem;
@@ -177,35 +224,35 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd) {
     } else {
       close(peer);
     }
-    const timespec nap{0, 2'000'000};
     nanosleep(&nap, nullptr);
+    if (nap.tv_nsec < 2'000'000) nap.tv_nsec *= 2;
   } while (now_ns() < deadline);
   return Status::kTimeout;
 }
 
 namespace {
-struct flock one_byte(short type, std::uint32_t byte) {
+struct flock one_byte(short type, std::uint64_t byte) {
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
+  lock.l_start = static_cast<off_t>(byte);
   lock.l_len = 1;
   return lock;
 }
 }  // namespace
 
-Status lock_byte(std::int32_t fd, std::uint32_t byte) {
+Status lock_byte(std::int32_t fd, std::uint64_t byte) {
   struct flock lock = one_byte(F_WRLCK, byte);
   if (fcntl(fd, F_SETLK, &lock) == 0) return Status::kOk;
   return errno == EACCES || errno == EAGAIN ? Status::kBusy : Status::kSystem;
 }
 
-void unlock_byte(std::int32_t fd, std::uint32_t byte) {
+void unlock_byte(std::int32_t fd, std::uint64_t byte) {
   struct flock lock = one_byte(F_UNLCK, byte);
   fcntl(fd, F_SETLK, &lock);
 }
 
-bool byte_is_locked(std::int32_t fd, std::uint32_t byte) {
+bool byte_is_locked(std::int32_t fd, std::uint64_t byte) {
   struct flock lock = one_byte(F_WRLCK, byte);
   return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

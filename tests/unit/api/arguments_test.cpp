@@ -134,6 +134,46 @@ void teams(Checks& all) {
     REFUSED(fermata_team_serve(processes, std::string(200, 'x').c_str(), 1, 0.01));
     fermata_team_destroy(processes);
   };
+  all["fermata_team_create_within"] = [](World& w) {
+    fermata_team_config good = FERMATA_TEAM_CONFIG_INIT;
+    good.engine = FERMATA_PROCESSES;
+    fermata_team_config threads = FERMATA_TEAM_CONFIG_INIT;
+    fermata_team* processes = nullptr;
+    fermata_team* out = nullptr;
+    uint64_t place = 0;
+    ASSERT_EQ(fermata_team_create(&good, &processes), FERMATA_OK);
+    REFUSED(fermata_team_create_within(nullptr, &good, &place, &out));
+    REFUSED(fermata_team_create_within(processes, nullptr, &place, &out));
+    REFUSED(fermata_team_create_within(processes, &good, nullptr, &out));
+    REFUSED(fermata_team_create_within(processes, &good, &place, nullptr));
+    REFUSED(fermata_team_create_within(processes, &threads, &place, &out));
+    REFUSED(fermata_team_create_within(w.team, &good, &place, &out));
+    good.members = 0;
+    REFUSED(fermata_team_create_within(processes, &good, &place, &out));
+    EXPECT_EQ(out, nullptr);
+    EXPECT_EQ(place, 0u);
+    fermata_team_destroy(processes);
+  };
+  all["fermata_team_attach_within"] = [](World& w) {
+    fermata_team_config good = FERMATA_TEAM_CONFIG_INIT;
+    good.engine = FERMATA_PROCESSES;
+    fermata_team* processes = nullptr;
+    fermata_team* inner = nullptr;
+    fermata_team* out = nullptr;
+    uint64_t place = 0;
+    ASSERT_EQ(fermata_team_create(&good, &processes), FERMATA_OK);
+    ASSERT_EQ(fermata_team_create_within(processes, &good, &place, &inner), FERMATA_OK);
+    REFUSED(fermata_team_attach_within(nullptr, place, &out));
+    REFUSED(fermata_team_attach_within(processes, place, nullptr));
+    REFUSED(fermata_team_attach_within(processes, place + 1, &out));
+    REFUSED(fermata_team_attach_within(processes, 0, &out));
+    REFUSED(fermata_team_attach_within(processes, UINT64_MAX, &out));
+    REFUSED(fermata_team_attach_within(w.team, place, &out));
+    REFUSED(fermata_team_serve(inner, "a team within another", 1, 0.01));
+    EXPECT_EQ(out, nullptr);
+    fermata_team_destroy(inner);
+    fermata_team_destroy(processes);
+  };
   all["fermata_team_attach"] = [](World&) {
     fermata_team* out = nullptr;
     REFUSED(fermata_team_attach(nullptr, 0.01, &out));

@@ -1,0 +1,75 @@
+// Teams within another's file: their segments are places there, and so are the bytes that their members lock.
+#include "exec/team.hpp"
+
+namespace fermata::exec {
+
+Places Team::places() const {
+  const TeamHeader& h = header();
+  return {*reinterpret_cast<PlaceTable*>(base() + h.places), fd(), h.bytes};
+}
+
+Status Team::take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot) {
+  Status status = ground.places().take(bytes, front, &lot->place, &lot->offset);
+  if (status != Status::kOk) return status;
+  status = os::map_part(ground.fd(), lot->offset, bytes, &lot->segment);
+  if (status != Status::kOk) ground.places().drop(lot->place);
+  return status;
+}
+
+void Team::settle_in(Team& ground, const Lot& lot) {
+  ground.retain();
+  ground_ = &ground;
+  place_ = lot.place;
+  offset_ = lot.offset;
+}
+
+Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
+  Team& ground = neighbour.ground();
+  Lot lot;
+  lot.place = place;
+  std::uint64_t bytes = 0;
+  if (!ground.places().hold(place, &lot.offset, &bytes)) {
+    *detail = "there is no such team, or no longer";
+    return Status::kArgument;
+  }
+  Status status = os::map_part(ground.fd(), lot.offset, bytes, &lot.segment);
+  Team* team = status == Status::kOk ? adopt(lot.segment, wait, stall_ns) : nullptr;
+  if (team == nullptr) {
+    os::unmap(&lot.segment);
+    ground.places().drop(place);
+    *detail = status == Status::kOk ? "malloc failed" : "mapping the team's place failed";
+    return Status::kMemory;
+  }
+  team->settle_in(ground, lot);
+  team->shared_ = true;
+  status = team->check_segment(detail);
+  if (status != Status::kOk) {
+    team->release();
+    return status;
+  }
+  team->members_ = team->header().members;
+  *out = team;
+  return Status::kOk;
+}
+
+// A forked child's handle is its parent's: it counts for itself from when it joins.
+Status Team::claim(std::uint32_t rank, const char** detail) {
+  std::uint64_t offset = 0, bytes = 0;
+  const bool counts = ground_ != nullptr && is_in_child();
+  if (counts && !ground_->places().hold(place_, &offset, &bytes)) {
+    *detail = "nobody has the team any more that this process was forked with";
+    return Status::kArgument;
+  }
+  const Status locked = os::lock_byte(fd(), lock_of(rank));
+  if (locked == Status::kOk) return locked;
+  if (counts) ground_->places().drop(place_);
+  *detail = "the record lock of this rank is held by another process";
+  return locked;
+}
+
+void Team::disclaim(std::uint32_t rank) {
+  os::unlock_byte(fd(), lock_of(rank));
+  if (ground_ != nullptr && is_in_child()) ground_->places().drop(place_);
+}
+
+}  // namespace fermata::exec
