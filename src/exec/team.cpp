@@ -13,7 +13,7 @@ namespace fermata::exec {
 namespace {
 
 constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 4;
+constexpr std::uint32_t kTeamVersion = 5;
 
 std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
