@@ -261,6 +261,9 @@ FERMATA_API int fermata_scatterv(fermata_member* member, const void* in, const s
 /* counts: the same at all members. */
 FERMATA_API int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
                                    const size_t* displacements, int type);
+/* counts: the same at all members. out: as many elements as this one's entry says; in place it has all blocks, and the result first. */
+FERMATA_API int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements,
+                                        void* out, int type, int op);
 FERMATA_API int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements,
                                   void* out, const size_t* out_counts, const size_t* out_displacements, int type);
 

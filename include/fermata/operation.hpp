@@ -214,9 +214,11 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   if (f.irregular != 0) {
     const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
     require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)), "counts and displacements: one for each member");
-    if (f.in_counts != nullptr && several_in && !in_here) check_blocks(f.in_counts, f.in_displacements, p, o.in);
+    const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place all blocks lie where the output goes
+    if (f.in_counts != nullptr && several_in && (!in_here || reduces))
+      check_blocks(f.in_counts, f.in_displacements, p, in_here ? o.out : o.in);
     if (f.out_counts != nullptr && several_out) check_blocks(f.out_counts, f.out_displacements, p, o.out);
-    f.count = f.collective == FERMATA_DO_SCATTER ? o.out : o.in;
+    f.count = f.collective == FERMATA_DO_SCATTER || reduces ? o.out : o.in;
     if (!several_in) f.in_counts = f.in_displacements = nullptr;
     if (!several_out) f.out_counts = f.out_displacements = nullptr;
     const std::size_t* const counts = several_in ? f.in_counts : f.out_counts;
@@ -308,6 +310,12 @@ template <detail::Input In, detail::Range Out>
 Operation allgatherv(In&& in, Out&& out, detail::Counts counts, detail::Counts displacements = {}) {
   Operation o = detail::operation(FERMATA_DO_ALLGATHER, in, out);
   detail::set_counts(o, counts, displacements, o.raw.out_counts, o.raw.out_displacements);
+  return o;
+}
+template <detail::Input In, detail::Range Out, class How>
+Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how, detail::Counts displacements = {}) {
+  Operation o = detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
+  detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
 template <detail::Range In, detail::Range Out>

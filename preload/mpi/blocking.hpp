@@ -8,7 +8,6 @@ namespace fermata::preload {
 
 // What the MPI function returns. *left: nothing was done, and the library is to do it.
 int run(State& state, const Arguments& arguments, bool* left);
-int run_reduce_scatter(State& state, const Side& in, const Side& out, MPI_Op op, bool* left);  // out.counts: of all ranks
 int run_barrier(State& state);
 
 }  // namespace fermata::preload

@@ -148,18 +148,30 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
   return reduction<fermata_reduce_scatter>(kReduceScatter, FERMATA_DO_REDUCE_SCATTER, in, out, count, type, op, comm, site, library);
 }
 
+// As all ranks know: blocks of the same size, or null of different ones.
+template <class Count>
+const Count* same_count(const State* s, const Count* counts) {
+  if (s == nullptr || counts == nullptr) return nullptr;
+  for (int r = 1; r < s->size; ++r)
+    if (counts[r] != counts[0]) return nullptr;
+  return counts;
+}
+
+// Blocks that differ.
+template <class Count>
+Arguments reduced_blocks(const State* s, const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op) {
+  const MPI_Count own = s != nullptr && counts != nullptr ? counts[s->rank] : -1;  // no counts are a mistake
+  return {FERMATA_DO_REDUCE_SCATTER, {in}, {out, own, type, numbers(counts)}, op, 0, true};
+}
+
 template <class Count, class Library>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const void* site,
                    Library library) {
-  State* const s = find(comm);
-  if (serving(s, kReduceScatter) != nullptr && counts != nullptr) {
-    bool left = false;
-    Watched observed(s, kReduceScatter, site, nullptr);
-    const int rc = run_reduce_scatter(*s, {in}, {out, 0, type, numbers(counts)}, op, &left);
-    if (!left) return rc;
-    observed.forget();
-  }
-  return by_library(s, kReduceScatter, site, [=] { return library(in, out, counts, type, op, comm); });
+  const State* const s = find(comm);
+  const auto by_library = [=](auto&&...) { return library(in, out, counts, type, op, comm); };
+  if (const Count* const same = same_count(s, counts))
+    return reduce_scatter_block(in, out, *same, type, op, comm, site, by_library);
+  return collective(comm, kReduceScatter, site, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
 template <class Count, class Library>

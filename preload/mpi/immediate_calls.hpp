@@ -65,14 +65,6 @@ int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
   return leave_request(s, kBarrier, target, [=] { return library(comm); });
 }
 
-// All ranks know all counts: the same ones everywhere, or different ones everywhere.
-template <class Count>
-bool all_same(const State& s, const Count* counts) {
-  for (int r = 1; r < s.size; ++r)
-    if (counts[r] != counts[0]) return false;
-  return true;
-}
-
 template <class Count, class Library>
 int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(comm, kBcast, target, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
@@ -114,12 +106,11 @@ int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype t
 template <class Count, class Library>
 int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target,
                     Library library) {
-  State* const s = find(comm);
-  const auto by_library = [=] { return library(in, out, counts, type, op, comm); };
-  if (s == nullptr || !s->begins(kReduceScatter) || counts == nullptr || !all_same(*s, counts))
-    return leave_request(s, kReduceScatter, target, by_library);
-  const Arguments arguments{FERMATA_DO_REDUCE_SCATTER, {in}, {out, counts[0], type}, op, 0};
-  return begin_collective(comm, kReduceScatter, target, arguments, by_library);
+  const State* const s = find(comm);
+  const auto by_library = [=](auto&&...) { return library(in, out, counts, type, op, comm); };
+  if (const Count* const same = same_count(s, counts))
+    return ireduce_scatter_block(in, out, *same, type, op, comm, target, by_library);
+  return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
 template <class Count, class Library>

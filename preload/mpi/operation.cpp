@@ -243,11 +243,32 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   }
 }
 
+// The blocks of a reduce_scatter's input, of different sizes and one behind the other. False: a mistake.
+bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) {
+  *all = 0;
+  for (int b = 0; b < blocks; ++b) {
+    if (out.counts[b] < 0) return false;
+    *all += out.counts[b];
+  }
+  const bool fits = 2 * blocks <= 4 * kInline;
+  auto* const counts =
+      fits ? sizes_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  std::size_t before = 0;
+  for (int b = 0; b < blocks; ++b) {
+    counts[b] = static_cast<std::size_t>(out.counts[b]) * reduction_.parts;
+    counts[blocks + b] = before;
+    before += counts[b];
+  }
+  op_.irregular = 1;
+  op_.in_counts = counts;
+  op_.in_displacements = counts + blocks;
+  return true;
+}
+
 bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (!reduction_of(a.out.type, a.op, &reduction_) || a.out.count < 0) return false;
   const bool at_root = a.collective == FERMATA_DO_REDUCE;
   const bool gets = !at_root || s.rank == a.root;
-  const int blocks_in = a.collective == FERMATA_DO_REDUCE_SCATTER ? s.size : 1;
   op_.count = static_cast<std::size_t>(a.out.count) * reduction_.parts;
   if (reduction_.type >= 0) {
     op_.type = reduction_.type;
@@ -258,29 +279,32 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
     op_.user = &reduction_;
     op_.ordered = reduction_.commutes ? FERMATA_ANY_ORDER : FERMATA_RANK_ORDER;
   }
-  Side in = a.in;
-  in.type = a.out.type;
-  in.count = a.out.count;
+  Side in{a.in.at, a.out.count, a.out.type};
+  if (a.collective == FERMATA_DO_REDUCE_SCATTER) in.count *= s.size;
+  if (a.irregular && !set_reduced_blocks(a.out, s.size, &in.count)) return false;
   const bool in_place = is_in_place(a.in) && gets;
   if (is_in_place(a.in) && !gets) return false;
-  if (a.out.count == 0) {
+  // Who gets an empty block need have no memory for it.
+  const bool gets_nothing = a.irregular && a.out.count == 0 && a.out.at == nullptr && !in_place;
+  if (in.count == 0) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
     op_.out = const_cast<void*>(a.out.at);
     return true;
   }
   if (!reduction_.packed) {
     op_.in = in_place ? FERMATA_IN_PLACE : a.in.at;
-    op_.out = gets ? const_cast<void*>(a.out.at) : nullptr;
+    op_.out = gets_nothing ? &nothing_ : gets ? const_cast<void*>(a.out.at) : nullptr;
     // The first rank of an exclusive scan has no result, and need have no memory for one.
     const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
     if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
     return op_.in != nullptr && (!gets || op_.out != nullptr);
   }
-  if (gets && !set_out(a.out, 1, kNone)) return false;
+  if (gets && !set_out({a.out.at, a.out.count, a.out.type}, 1, kNone)) return false;
+  if (gets_nothing) op_.out = &nothing_;
   // An exclusive scan leaves the first rank's memory as it is.
   if (a.collective == FERMATA_DO_EXSCAN && s.rank == 0) blocks_ = 0;
   if (in_place) in.at = a.out.at;
-  return set_in(in, blocks_in, false);
+  return set_in(in, 1, false);
 }
 
 bool Operation::prepare(const State& s, const Arguments& a) {
@@ -326,7 +350,10 @@ bool Operation::is_same(const Operation& other, int ranks) const {
 int Operation::execute(State& s) const {
   const fermata_operation& o = op_;
   fermata_member* const m = s.member;
-  if (o.irregular != 0 || o.fold != nullptr) return fermata_execute(m, &o);
+  if (o.fold != nullptr) return fermata_execute(m, &o);
+  if (o.irregular != 0 && o.collective == FERMATA_DO_REDUCE_SCATTER)
+    return fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op);
+  if (o.irregular != 0) return fermata_execute(m, &o);
   switch (o.collective) {  // these ride on lines where they are small
     case FERMATA_DO_BROADCAST:
       return fermata_broadcast(m, o.out, o.count, o.root);

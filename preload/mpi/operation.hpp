@@ -42,13 +42,13 @@ struct Side {
   Numbers counts = {}, displacements = {};
 };
 
-// Broadcast: the data are in `out`. Reductions: type and count are those of `out`.
+// Broadcast: the data are in `out`. Reductions: type and count are those of `out`; out.counts: of a reduce_scatter whose blocks differ.
 struct Arguments {
   int collective = 0;  // enum fermata_collective
   Side in = {}, out = {};
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
-  bool irregular = false;  // one of the v functions
+  bool irregular = false;  // one of the v functions, or such a reduce_scatter
 };
 
 // An operation that is ready to run, with everything that it points to.
@@ -93,6 +93,7 @@ class Operation {
   };
   bool prepare_data(const State& state, const Arguments& a);
   bool prepare_reduction(const State& state, const Arguments& a);
+  bool set_reduced_blocks(const Side& out, int blocks, MPI_Count* all);
   bool set_in(const Side& side, int blocks, bool copy);
   bool set_out(const Side& side, int blocks, int own);
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);

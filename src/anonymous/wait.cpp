@@ -38,6 +38,7 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT
   std::int64_t now = start;
   WaitView view;
   view.call = wait.call;
+  view.now_ns = start;
   for (bool over = false; !over;) {
     view.waited_ns = now - start;
     stall.look(view.waited_ns);
@@ -72,8 +73,7 @@ void wait_as_learned(const LongWait& wait) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
       pace = &t_pace;
-      pace->park_until.store(0, std::memory_order_relaxed);  // order: relaxed, both: this thread's own
-      pace->length.store(0, std::memory_order_relaxed);      // order: see above
+      forget(*pace);
       excuse(*pace, 0);
     }
     const bool crowded = wait.count > cpus;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include "kernels/fold.hpp"
@@ -89,14 +90,20 @@ Side side_of(const fermata_member* member, const void* at, std::size_t element, 
   return side;
 }
 
+// Elements of this member's own block: where all members know all counts, those say it.
+std::size_t own_count(const fermata_operation& o, const Checked& c, std::size_t rank) {
+  if (!c.irregular || c.hidden) return o.count;
+  return (c.counts_in ? o.in_counts : o.out_counts)[rank];
+}
+
 // Output that is input, too, in another way than in place. Arguments that have been checked otherwise.
 bool overlaps(const fermata_member* member, const fermata_operation& o, const Checked& c, bool root) {
   if (c.kind == Kind::kBroadcast || o.in == FERMATA_IN_PLACE || o.out == FERMATA_IN_PLACE) return false;
   const bool several_in = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root);
   const bool several_out = c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root);
-  const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[member->member->rank()] : o.count;
+  const std::size_t mine = own_count(o, c, member->member->rank());
   const Side in = side_of(member, o.in, c.element, several_in, mine, o.in_counts, o.in_displacements);
-  const Side out = side_of(member, o.out, c.element, several_out, o.count, o.out_counts, o.out_displacements);
+  const Side out = side_of(member, o.out, c.element, several_out, mine, o.out_counts, o.out_displacements);
   if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0) return false;
   if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) return in.at != out.at + out.own;
   if (c.kind == Kind::kScatter) return out.at != in.at + in.own;
@@ -136,15 +143,16 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   }
   const bool root = !has_root(c.kind) || static_cast<std::uint32_t>(o.root) == rank;
   c.irregular = o.irregular != 0;
-  const bool may_differ = c.kind == Kind::kGather || c.kind == Kind::kScatter || c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather;
+  c.hidden = c.irregular && hidden_sizes(c.kind);
+  const bool may_differ = hidden_sizes(c.kind) || c.kind == Kind::kAllgather || c.kind == Kind::kReduceScatter;
   if (c.irregular && !may_differ) return fail(Status::kUnsupported, "%s takes no counts", name_of(c.kind));
   const bool given = o.in_counts != nullptr || o.out_counts != nullptr || o.in_displacements != nullptr || o.out_displacements != nullptr;
   if (!c.irregular && given) return fail(Status::kArgument, "counts or displacements without irregular");
-  c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || (c.kind == Kind::kScatter && root));
+  c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root));
   c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root));
   if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
     return null_handle();
-  c.largest = o.count;
+  c.largest = c.irregular && !has_root(c.kind) ? 0 : o.count;
   for (const auto& [used, counts, displacements] : {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
                                                     std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
     if (!used) continue;
@@ -156,6 +164,11 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
     if (bad != FERMATA_OK) return bad;
   }
   if (!fits(c.largest, members, c.element)) return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);
+  c.mean = c.largest * c.element;
+  if (c.irregular && !c.hidden) {
+    const size_t* const counts = c.counts_in ? o.in_counts : o.out_counts;
+    c.mean = std::accumulate(counts, counts + members, std::size_t{0}) * c.element / members;
+  }
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
   if (c.largest != 0 && ((reads && o.in == nullptr) || (writes && o.out == nullptr))) return null_handle();
@@ -221,10 +234,9 @@ std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std:
 void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const fermata_operation& o = r.given;
   const std::size_t rank = r.member->member->rank();
-  // Of an allgather the counts say this member's own, too.
-  const std::size_t mine = c.irregular && c.kind == Kind::kAllgather ? o.out_counts[rank] : o.count;
+  const std::size_t mine = own_count(o, c, rank);
   call.input = {static_cast<std::byte*>(const_cast<void*>(o.in)), mine, o.in_counts, o.in_displacements};
-  call.output = {static_cast<std::byte*>(o.out), o.count, o.out_counts, o.out_displacements};
+  call.output = {static_cast<std::byte*>(o.out), mine, o.out_counts, o.out_displacements};
   const auto own = [&](const BlockBuffer& b) {
     return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
   };
@@ -306,7 +318,7 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   }
   if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
   call.irregular = c.irregular;
-  if (!c.irregular) call.bytes = c.largest * c.element;
+  if (!c.hidden) call.bytes = c.mean;
   return call;
 }
 
@@ -349,7 +361,8 @@ void fill(fermata_request& r) {
 }
 
 std::size_t agreed_bytes(const Checked& c) {
-  return c.irregular ? 4096 : std::bit_ceil(std::max<std::size_t>(1, c.largest * c.element));
+  constexpr std::size_t kOfHidden = 4096;
+  return c.hidden ? kOfHidden : std::bit_ceil(std::max<std::size_t>(1, c.mean));
 }
 
 Blocks::Key key_of(const Checked& c, std::int32_t root) {

@@ -20,7 +20,9 @@ struct Checked {
   Kind kind = Kind::kBroadcast;
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
+  std::size_t mean = 0;     // bytes of a block, where all members know the sizes
   bool irregular = false;
+  bool hidden = false;      // blocks differ in size, and not all members know how large each is
   bool counts_in = false, counts_out = false;  // this member's side has blocks of different sizes
   OpTraits traits;
 };
@@ -87,7 +89,7 @@ struct Blocks {
   std::uint64_t told[4] = {};              // by rank 0, of slots: where, how large a piece, over several hosts the part's use; lines
 };
 
-// Bytes of a block as all members know them: they must choose alike, and an irregular block's size is known to some only.
+// Bytes of a block as all members know them: they must choose alike.
 std::size_t agreed_bytes(const Checked& checked);
 Blocks::Key key_of(const Checked& checked, std::int32_t root);
 // What this thread's member keeps, made at its first operation.

@@ -21,13 +21,13 @@ std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
 }
 
-// The same piece size at all members, whatever each has to move: what the largest block of a regular operation needs, else the most;
+// The same piece size at all members, whatever each has to move: what the largest block needs where all know it, else the most;
 // less where many pairs exchange blocks.
 std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::size_t heap_bytes) {
   const std::size_t quarters = exec::kRingQuarters * std::max<std::size_t>(1, compiled.edges.size());
   const std::size_t share = heap_bytes / kShare / quarters / exec::kRingLine * exec::kRingLine;
   std::size_t most = std::min(exec::kMostPiece, std::max(share, c.element));
-  if (!c.irregular) {
+  if (!c.hidden) {
     const std::size_t elements = (c.largest + compiled.pieces - 1) / compiled.pieces;
     most = std::min(most, elements * c.element);
   }

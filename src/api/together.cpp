@@ -174,6 +174,34 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   return true;
 }
 
+// Those of a reduce_scatter may differ: as an allreduce of all of them, one behind the other.
+bool differing_together(fermata_member* member, const fermata_operation& o, int* status) {
+  Checked c;
+  if ((*status = check(member, o, &c)) != FERMATA_OK) return true;
+  Member& m = *member->member;
+  Member::Taken taken{.out = o.out};
+  Line line;
+  std::size_t all = 0, place = 0;
+  for (std::uint32_t r = 0; r < m.team().members(); ++r) {
+    const std::size_t bytes = o.in_counts[r] * c.element;
+    if (bytes > kLinePayload - all) return false;
+    const void* const in = o.in == FERMATA_IN_PLACE ? o.out : o.in;
+    const std::size_t at = (o.in_displacements != nullptr ? o.in_displacements[r] : place) * c.element;
+    if (bytes != 0) copy_bytes(line.at + all, static_cast<const std::byte*>(in) + at, static_cast<std::uint32_t>(bytes));
+    if (r == m.rank()) taken.first = static_cast<std::uint32_t>(all), taken.bytes = static_cast<std::uint32_t>(bytes);
+    all += bytes;
+    place += o.in_counts[r];
+  }
+  const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
+  if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
+  if (taken.bytes == 0) taken.out = nullptr;
+  const Call call{.kind = c.kind, .type = static_cast<std::uint8_t>(o.type), .op = static_cast<std::uint8_t>(o.op), .bytes = c.mean,
+                  .irregular = true};
+  const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
+  *status = answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
+  return true;
+}
+
 // on_line: done, if its blocks are small enough.
 int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
   if (member == nullptr) return null_handle();
@@ -207,6 +235,17 @@ int fermata_allgather(fermata_member* member, const void* in, void* out, size_t 
 int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   const Plain plain{FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count};
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
+}
+
+int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, int type,
+                            int op) {
+  if (member == nullptr) return null_handle();
+  fermata_operation o = operation_of({FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, 0});
+  o.irregular = 1;
+  o.in_counts = counts;
+  o.in_displacements = displacements;
+  int status = FERMATA_OK;
+  return differing_together(member, o, &status) ? status : fermata_execute(member, &o);
 }
 
 int fermata_alltoall(fermata_member* member, const void* in, void* out, size_t count, int type) {

@@ -21,8 +21,8 @@ struct Call {
   std::uint8_t type = 0;
   std::uint8_t op = 0;
   std::uint32_t root = 0;
-  std::uint64_t bytes = 0;  // of a block
-  bool irregular = false;   // blocks differ in size, and none is said
+  std::uint64_t bytes = 0;  // of a block; where they differ the mean, or 0 if not all members know it
+  bool irregular = false;   // blocks differ in size
   bool prepares = false;    // makes a persistent operation
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight } order = kAnyOrder;  // of a fold
 

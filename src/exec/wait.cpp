@@ -232,6 +232,7 @@ Status Member::wait_with(Policy& policy, What what) {
   std::int64_t now = start;
   WaitView view;
   view.call = sequence_;
+  view.now_ns = start;
   const auto end = [&] {
     policy.done(view);
     spins_ = policy.spins();

@@ -37,14 +37,17 @@ struct CompiledBlocks {
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified proof);
 
+// Blocks of different sizes: are those known to a block's two ends only? Of the others all members know all.
+constexpr bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
+
 // A collective on blocks, of which a schedule is wanted.
 struct BlockCase {
   Kind kind = Kind::kBroadcast;
   std::int32_t members = 1;
   std::int32_t root = 0;
   std::size_t bytes = 1;   // of one block: what a member contributes or gets (of an irregular collective: the mean)
-  bool irregular = false;  // blocks differ in size, and those of gather, scatter and alltoall are known to their two ends only: there
-                           // every block goes straight from where it starts to where it ends
+  bool irregular = false;  // blocks differ in size: where their sizes are hidden every block goes straight from where it starts to where
+                           // it ends
   OpTraits op;             // with associative == false all members of an allreduce get the same bits, with commutative == false ranks
                            // fold in order
 };

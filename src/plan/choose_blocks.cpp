@@ -53,8 +53,6 @@ bool goes_straight(const Schedule& s) {
   return true;
 }
 
-bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
-
 // What a member does alone is none.
 std::size_t steps_of(const Schedule& schedule, const CostModel& model) {
   std::size_t steps = 0;

@@ -48,12 +48,24 @@ struct ParkWait {
   void done(const WaitView&) {}
 };
 
-// What the members of a team tell each other about yielding; written only when a yield was found dear, or long cheap.
+// What the members of a team tell each other about yielding; written only when a yield was found dear, or cheap again.
 struct Pace {
   std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
-  std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: none was dear lately
+  std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: to park was not found to gain lately
   std::atomic<std::uint64_t> busy_until;  // number of the call up to which members have more to do than to wait
+  std::atomic<std::uint64_t> judged;      // the last park_until of which is known whether parks gained: by who began them
+  std::atomic<std::int64_t> parking_ns;     // that a call took while they did
+  std::atomic<std::int64_t> rest_until_ns;  // nobody parks before, since they did not
 };
+
+// As if nobody had waited yet.
+inline void forget(Pace& pace) {
+  // order: relaxed at all: nobody else knows of it yet
+  pace.park_until.store(0, std::memory_order_relaxed);
+  pace.length.store(0, std::memory_order_relaxed);         // order: see above
+  pace.judged.store(0, std::memory_order_relaxed);         // order: see above
+  pace.rest_until_ns.store(0, std::memory_order_relaxed);  // order: see above
+}
 
 // By every member that comes, in `call`, to something that all do for the first time and that takes its time: its CPU's other members wait
 // for it, and not for a stranger.
@@ -85,12 +97,18 @@ struct HostsWait {
 // given up for a number of calls that grows, and tried again after that (two unpinned threads, one burning process: to spin and
 // park each time 58 us an episode, to park at once 6; pinned: 0.2 and 16).
 // More members than CPUs: yield while a yield costs what the members' own turns cost. Where a co-tenant makes one kDear times
-// dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls that grows fourfold from one dear probe
-// to the next, and yields again after that: each probe may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so
-// members must not probe one by one. Dear yields now and then say nothing (a hypervisor took the CPU, a kernel thread ran): only
-// those that take a quarter of the time, since to park costs several times a yield. Nor do those of a team's first calls, and the first
-// of each kind and size, in which members choose schedules and touch memory for the first time: milliseconds that say nothing of strangers
-// (16 processes, alltoall: the team parked for thousands of calls, 370 us each instead of 55).
+// dearer, the whole team parks (or, with enough CPUs, does not yield) for a number of calls, and yields again after that: each probe
+// may cost a slice of the co-tenant's (3 ms, hundreds of parked episodes), so members must not probe one by one. Dear yields now and
+// then say nothing (a hypervisor took the CPU, a kernel thread ran): only those that take a quarter of kEvidenceNs or longer. Nor do
+// those of a team's first calls, and the first of each kind and size, in which members choose schedules and touch memory for the first
+// time: milliseconds that say nothing of strangers (16 processes, alltoall: the team parked for thousands of calls, 370 us each
+// instead of 55).
+// Whether parks gain is measured, as what a call takes by the clock: parked, and yielding, with all that was dear, from the first dear
+// yield on. To park costs 2 to 100 times a yield, so it loses beside a stranger that is there a third of the time. After parks that
+// did not gain nobody parks for kRest times as long. Those that did go on at the next dear yield for four times as many calls, if
+// calls then take longer than they took parked; once kFirstPark of them were faster that is forgotten. (One dear yield behind parks
+// used to be enough for more of them: 16 processes beside compilers that came and went, an allreduce 150 us instead of 40 and an
+// exscan 50 to 130 instead of 1.3, for up to 16384 calls.)
 // A yield is dear from 400 us on, not from what a futex switch costs (3 to 50 us by `fermata profile`): one in between has run members of
 // the team, whose turns a park would only put off.
 // Tried and left: a state per member (16 members, one burning process: 2.5 times pthread_barrier instead of 1.3).
@@ -105,9 +123,11 @@ class AutoWait {
   WaitAction next(const WaitView& view) {
     yields_ = view.call == call_ ? yields_ + 1 : 0;
     call_ = view.call;
+    // order: relaxed, both: a hint; members may differ for a turn
+    const std::uint64_t until = pace_->park_until.load(std::memory_order_relaxed);
+    if (view.call >= until && until != seen_until_) parks_over(view, until);
     judge(view);
-    // order: relaxed: a hint; members may differ for a turn
-    const bool may_yield = view.call >= pace_->park_until.load(std::memory_order_relaxed);
+    const bool may_yield = view.call >= pace_->park_until.load(std::memory_order_relaxed);  // order: see above
     if (!crowded_) {
       if (view.first) brief_ = !may_yield && view.call < brief_until_;
       const WaitAction action = brief_ ? WaitAction::kPark : with_enough_cpus(view, may_yield);
@@ -152,10 +172,13 @@ class AutoWait {
   static constexpr std::int64_t kSliceNs = 1'000'000;
   static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU,
   static constexpr std::int64_t kLostNs = 5'000'000;     // if they take so much: two of 1 ms each, one behind the other, are common
+  static constexpr std::int64_t kEvidenceNs = 20'000'000;  // and that much time, before it is said what a call takes while yielding
   static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 16'384;
-  static constexpr std::int64_t kTrust = 4096;         // cheap yields in a row that halve the next park
+  static constexpr std::int64_t kMostParkNs = 500'000'000;  // of calls that are parked: the co-tenant may have gone; and of rest
+  static constexpr std::int64_t kRest = 8;
+  static constexpr std::uint64_t kSpread = 1024;  // calls that members are apart at most, about
 
   WaitAction with_enough_cpus(const WaitView& view, bool may_yield) {
     if (shared_ && view.first && ++shared_waits_ >= part_after_) {
@@ -183,11 +206,40 @@ class AutoWait {
     const std::int64_t fair = (switch_ns_ * kDear > kTurnNs ? switch_ns_ * kDear : kTurnNs) * turns_;
     if (ns > (fair > kFloorNs ? fair : kFloorNs)) return dear(view.now_ns, ns, view.call);
     if (ns < switch_ns_ || switch_ns_ == 0) switch_ns_ = ns;
-    if (++cheap_ < kTrust) return;
-    cheap_ = 0;
-    const std::uint32_t length = pace_->length.load(std::memory_order_relaxed);  // order: a hint
-    // order: relaxed: a hint
-    if (length > 0) pace_->length.store(length > kFirstPark ? length / 2 : 0, std::memory_order_relaxed);
+    if (++cheap_ < kSoon || view.call < since_call_ + kFirstPark) return;
+    // order: relaxed, both: hints
+    if (pace_->length.load(std::memory_order_relaxed) == 0) return;
+    // order: see above
+    if (ns_of_call(view.now_ns, since_ns_, view.call, since_call_) < pace_->parking_ns.load(std::memory_order_relaxed))
+      pace_->length.store(0, std::memory_order_relaxed);  // order: a hint
+  }
+
+  static std::int64_t ns_of_call(std::int64_t now_ns, std::int64_t then_ns, std::uint64_t call, std::uint64_t then) {
+    return (now_ns - then_ns) / (call > then ? static_cast<std::int64_t>(call - then) : 1);
+  }
+
+  // Who began them says whether they gained: others may be many calls ahead.
+  void parks_over(const WaitView& view, std::uint64_t until) {
+    const bool mine = until == began_until_;
+    const std::int64_t took = view.now_ns - began_ns_;
+    const std::int64_t parking = ns_of_call(view.now_ns, began_ns_, view.call, began_call_);
+    seen_until_ = until;
+    since_ns_ = view.now_ns;
+    since_call_ = view.call;
+    cheap_ = window_ns_ = dears_ = 0;
+    if (!mine) return;
+    pace_->judged.store(until, std::memory_order_relaxed);  // order: relaxed at all: hints
+    if (parking >= yielding_ns_) {
+      pace_->length.store(0, std::memory_order_relaxed);  // order: see above
+      const std::int64_t rest = took < kMostParkNs / kRest ? kRest * took : kMostParkNs;
+      pace_->rest_until_ns.store(view.now_ns + rest, std::memory_order_relaxed);  // order: see above
+      return;
+    }
+    pace_->parking_ns.store(parking, std::memory_order_relaxed);  // order: see above
+    const std::int64_t longer = 4 * std::int64_t{pace_->length.load(std::memory_order_relaxed)};  // order: see above
+    const std::int64_t by_time = kMostParkNs / (parking > 0 ? parking : 1), most = by_time < kMostPark ? by_time : kMostPark;
+    const std::int64_t next = longer < most ? longer : most > kFirstPark ? most : kFirstPark;
+    pace_->length.store(static_cast<std::uint32_t>(next), std::memory_order_relaxed);  // order: see above
   }
 
   // Its own ones count: of the dear yields of several members it cannot be told whether one stranger's turn made them.
@@ -196,26 +248,39 @@ class AutoWait {
     if (call <= pace_->busy_until.load(std::memory_order_relaxed)) return;  // order: a hint
     const bool at_once = cheap_ < kSoon;
     cheap_ = 0;
-    if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) return park_all(call);  // order: a hint
+    const std::uint64_t until = pace_->park_until.load(std::memory_order_relaxed);  // order: a hint
+    // order: a hint. Who is to say whether the last parks gained may have left since.
+    if (pace_->judged.load(std::memory_order_relaxed) != until && call < until + kSpread) return;
+    if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) {  // order: a hint
+      const std::int64_t yielding = ns_of_call(now_ns, since_ns_, call, since_call_);
+      if (yielding > pace_->parking_ns.load(std::memory_order_relaxed)) return park_all(now_ns, call, yielding);  // order: a hint
+    }
     const std::int64_t begin = now_ns - ns;
     if (begin - window_ns_ > kWindowNs) {
       window_ns_ = begin;
+      window_call_ = call;
       lost_ns_ = dears_ = 0;
     }
     lost_ns_ += ns;
-    if (++dears_ < 2 || lost_ns_ < kLostNs || 4 * lost_ns_ < now_ns - window_ns_) return;
+    const std::int64_t window = now_ns - window_ns_;
+    if (++dears_ < 2 || lost_ns_ < kLostNs || window < kEvidenceNs || 4 * lost_ns_ < window) return;
+    const std::int64_t yielding = ns_of_call(now_ns, window_ns_, call, window_call_);
     window_ns_ = dears_ = 0;
-    park_all(call);
+    if (now_ns >= pace_->rest_until_ns.load(std::memory_order_relaxed)) park_all(now_ns, call, yielding);  // order: a hint
   }
 
-  void park_all(std::uint64_t call) {
-    // order: relaxed at all: hints; the exchange makes one member of several the one who lengthens the next park
+  void park_all(std::int64_t now_ns, std::uint64_t call, std::int64_t yielding) {
+    // order: relaxed at all: hints; the exchange makes one member of several the one who begins
     std::uint64_t until = pace_->park_until.load(std::memory_order_relaxed);
     if (until > call) return;
-    std::uint32_t length = pace_->length.load(std::memory_order_relaxed);  // order: see above
-    if (length < kFirstPark) length = kFirstPark;
+    const std::uint32_t before = pace_->length.load(std::memory_order_relaxed);  // order: see above
+    const std::uint32_t length = before < kFirstPark ? kFirstPark : before;
     if (!pace_->park_until.compare_exchange_strong(until, call + length, std::memory_order_relaxed)) return;  // order: see above
-    pace_->length.store(length * 4 < kMostPark ? length * 4 : kMostPark, std::memory_order_relaxed);  // order: see above
+    pace_->length.store(length, std::memory_order_relaxed);  // order: see above
+    began_until_ = call + length;
+    began_ns_ = now_ns;
+    began_call_ = call;
+    yielding_ns_ = yielding;
   }
 
   bool crowded_ = false;
@@ -232,6 +297,14 @@ class AutoWait {
   std::int64_t window_ns_ = 0;  // since when dear yields are counted
   std::int64_t lost_ns_ = 0;    // in them
   std::int64_t dears_ = 0;
+  std::uint64_t window_call_ = 0;  // and in which call that was
+  std::uint64_t began_until_ = 0;  // of the last parks that it began,
+  std::int64_t began_ns_ = 0;      // when,
+  std::uint64_t began_call_ = 0;   // with which call,
+  std::int64_t yielding_ns_ = 0;   // and what a call took before
+  std::uint64_t seen_until_ = 0;   // the last parks that this member knows to be over
+  std::int64_t since_ns_ = 0;      // when it knew,
+  std::uint64_t since_call_ = 0;   // and in which call
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
   std::uint32_t parted_ = 0;

@@ -274,7 +274,7 @@ class Session {
     void* const out = (flags & 48) == 48 ? FERMATA_IN_PLACE : (flags & 192) == 192 ? nullptr : middle;
     for (std::size_t& c : m.counts) c = (flags + n) % 60;
     const std::size_t* const c = m.counts.data();
-    switch (choice % 11) {
+    switch (choice % 12) {
       case 0: return check(fermata_gather(m.handle, in, out, n, type, root), "gather");
       case 1: return check(fermata_scatter(m.handle, in, out, n, type, root), "scatter");
       case 2: return check(fermata_allgather(m.handle, in, out, n, type), "allgather");
@@ -285,6 +285,7 @@ class Session {
       case 7: return check(fermata_gatherv(m.handle, in, c[0], out, c, nullptr, type, root), "gatherv");
       case 8: return check(fermata_scatterv(m.handle, in, c, nullptr, out, c[0], type, root), "scatterv");
       case 9: return check(fermata_allgatherv(m.handle, in, out, c, nullptr, type), "allgatherv");
+      case 10: return check(fermata_reduce_scatterv(m.handle, in, c, nullptr, out, type, op), "reduce_scatterv");
       default: return check(fermata_alltoallv(m.handle, in, c, nullptr, out, c, nullptr, type), "alltoallv");
     }
   }

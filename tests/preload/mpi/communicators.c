@@ -1,5 +1,5 @@
 /* Communicators made in every way, used, freed and made again, by the thousand; many at a time; descriptors stay few. What is said of
- * mistakes is what the library says. */
+ * mistakes is what the library says. "few" as an argument: not by the thousand. */
 #include <dirent.h>
 
 #include "check.h"
@@ -35,24 +35,25 @@ static int descriptors(void) {
   return n;
 }
 
-static void by_the_thousand(void) {
+static void by_the_thousand(int number) {
   MPI_Comm comm;
   for (int i = 0; i < 3; ++i) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     use_and_free(&comm, "dup");
   }
   const int before = descriptors();
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < number; ++i) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (i % 16 == 0) use(comm, "dup by the thousand");
     MPI_Comm_free(&comm);
   }
-  expect(descriptors() <= before + 8, "descriptors after 2000 communicators");
+  expect(descriptors() <= before + 8, "descriptors after as many communicators");
   enum { kMany = 1100 }; /* more than there are teams; where ranks share CPUs, fewer: MPICH waits a slice for each */
   static MPI_Comm many[kMany];
   const int n = size == 2 ? kMany : 300;
   for (int i = 0; i < n; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &many[i]);
-  if (size == 2) expect(descriptors() <= before + 8, "descriptors of many communicators at a time"); /* on one host */
+  if (size == 2 && getenv("FERMATA_FAKE_HOSTS") == NULL) /* on one host */
+    expect(descriptors() <= before + 8, "descriptors of many communicators at a time");
   for (int i = 0; i < n; i += 7) use(many[i], "one of many");
   use(many[n - 1], "the last of many");
   for (int i = 0; i < n; ++i) MPI_Comm_free(&many[i * 7 % n]);
@@ -189,7 +190,7 @@ static void mistakes(void) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  by_the_thousand();
+  by_the_thousand(argc > 1 && strcmp(argv[1], "few") == 0 ? 100 : 2000);
   report("by the thousand");
   for (int i = 0; i < 3; ++i) in_every_way();
   report("in every way");

@@ -73,7 +73,7 @@ struct Work {
     const bool all = t.collective == FERMATA_DO_ALLTOALL;
     const std::vector<std::size_t>& c = all ? counts : other_counts;
     o.count = c[static_cast<std::size_t>(rank)];
-    if (all || (t.collective == FERMATA_DO_SCATTER && rank == root)) o.in_counts = c.data();
+    if (all || t.collective == FERMATA_DO_REDUCE_SCATTER || (t.collective == FERMATA_DO_SCATTER && rank == root)) o.in_counts = c.data();
     if (all || t.collective == FERMATA_DO_ALLGATHER || (t.collective == FERMATA_DO_GATHER && rank == root)) o.out_counts = c.data();
     return o;
   }
@@ -202,7 +202,7 @@ Trial trial_of(int number, std::mt19937& random) {
   static constexpr std::size_t kCounts[] = {1, 7, 40, 1000, 8192, 131072};
   t.count = kCounts[below(6)];
   const bool may_differ = t.collective == FERMATA_DO_GATHER || t.collective == FERMATA_DO_SCATTER || t.collective == FERMATA_DO_ALLGATHER ||
-                          t.collective == FERMATA_DO_ALLTOALL;
+                          t.collective == FERMATA_DO_REDUCE_SCATTER || t.collective == FERMATA_DO_ALLTOALL;
   t.irregular = may_differ && below(2) == 0;
   t.lends = below(2) == 0;
   t.polls = below(3) == 0;

@@ -15,13 +15,15 @@ namespace {
 // Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of data, a slot, five slots.
 constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
 constexpr int kRegular = FERMATA_DO_EXSCAN;  // collectives
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER,
+                              FERMATA_DO_ALLTOALL};
+constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 std::vector<Shape> shapes(int members) {
   std::vector<Shape> all;
   for (const std::size_t bytes : kSizes) {
     for (const Element element : kElements) {
-      for (int which = 0; which < kRegular + 4; ++which) {
+      for (int which = 0; which < kRegular + kIrregulars; ++which) {
         Shape s;
         s.irregular = which >= kRegular;
         s.collective = s.irregular ? kIrregular[which - kRegular] : which + 1;
@@ -187,7 +189,7 @@ TEST_P(Blocks, PreparedInEveryTeam) {
     long ran = 0, expected = 0;
     std::vector<Shape> all;
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{57}, std::size_t{8000}, std::size_t{100'000}})
-      for (int which = 0; which < kRegular + 4; ++which) {
+      for (int which = 0; which < kRegular + kIrregulars; ++which) {
         if ((members > 9 && bytes != 57) || (members > 4 && bytes > 8000)) continue;
         if (FERMATA_TEST_SCALE > 1 && (members > 9 || members % 3 != 0)) continue;
         Shape s;

@@ -16,13 +16,15 @@ struct Layout {
   bool scattered;
 };
 constexpr Layout kLayouts[] = {{2, 2, false}, {3, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER,
+                              FERMATA_DO_ALLTOALL};
+constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 // All collectives, each at the next of the sizes.
 std::vector<Shape> shapes(int members, const std::vector<std::size_t>& sizes, std::size_t first) {
   std::vector<Shape> all;
   for (std::size_t k = 0; k < sizes.size(); ++k)
-    for (int which = 0; which < FERMATA_DO_EXSCAN + 4; ++which) {
+    for (int which = 0; which < FERMATA_DO_EXSCAN + kIrregulars; ++which) {
       Shape s;
       s.seed = first + all.size();
       s.irregular = which >= FERMATA_DO_EXSCAN;

@@ -147,7 +147,8 @@ Instance::Instance(const Shape& shape, int rank, int members)
     : shape_(shape), rank_(rank), members_(members), operation_(FERMATA_OPERATION_INIT) {
   lay_out(in_, several_in(shape.collective), false);
   // In place, all that goes in lies where the output is.
-  lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)), true);
+  const bool reduces_here = in_place_here() && shape.collective == FERMATA_DO_REDUCE_SCATTER;
+  lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)), !reduces_here);
   operation_.collective = shape.collective;
   operation_.root = shape.root;
   operation_.irregular = shape.irregular ? 1 : 0;
@@ -185,7 +186,7 @@ bool Instance::in_place_here() const {
 std::size_t Instance::count_of(int from, int to) const {
   if (!shape_.irregular) return shape_.count;
   int which = from;
-  if (shape_.collective == FERMATA_DO_SCATTER) which = to;
+  if (shape_.collective == FERMATA_DO_SCATTER || shape_.collective == FERMATA_DO_REDUCE_SCATTER) which = to;
   if (shape_.collective == FERMATA_DO_ALLTOALL) {
     if (shape_.in_place && from > to) std::swap(from, to);
     which = from * 64 + to;
@@ -262,7 +263,10 @@ std::vector<unsigned char> Instance::expected_output() const {
   const std::size_t blocks = several_out(c) ? static_cast<std::size_t>(members_) : 1;
   const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_, rank, block, i); };
   for (std::size_t b = 0; b < blocks; ++b) {
-    for (std::size_t i = 0; i < out_.counts[b]; ++i) {
+    // Of a reduce_scatter in place the result comes first, whatever block lay there.
+    const bool first = c == FERMATA_DO_REDUCE_SCATTER;
+    const std::size_t count = first ? count_of(rank_, rank_) : out_.counts[b], at = first ? 0 : out_.displacements[b];
+    for (std::size_t i = 0; i < count; ++i) {
       Value v;
       if (c == FERMATA_DO_BROADCAST) v = given(shape_.root, 0, i);
       else if (c == FERMATA_DO_SCATTER) v = given(shape_.root, rank_, i);
@@ -275,7 +279,7 @@ std::vector<unsigned char> Instance::expected_output() const {
         for (int r = 1; r <= last; ++r) v = fold(shape_, v, given(r, block, i));
       }
       const Bytes one = encode(shape_.element, v);
-      std::memcpy(&expected[(out_.displacements[b] + i) * size], one.data(), size);
+      std::memcpy(&expected[(at + i) * size], one.data(), size);
     }
   }
   return expected;
@@ -285,7 +289,7 @@ std::string Instance::check() const {
   std::vector<unsigned char> expected = expected_output();
   // Its other blocks were input; what is left of them is not said.
   if (in_place_here() && shape_.collective == FERMATA_DO_REDUCE_SCATTER) {
-    const std::size_t own = out_.counts[0] * size_of(shape_);
+    const std::size_t own = count_of(rank_, rank_) * size_of(shape_);
     const auto from = static_cast<std::ptrdiff_t>(own);
     std::copy(out_.bytes.begin() + from, out_.bytes.end() - kGuard, expected.begin() + from);
   }
@@ -313,7 +317,9 @@ int Instance::own_function(fermata_member* m) const {
     case FERMATA_DO_ALLGATHER:
       return o.irregular ? fermata_allgatherv(m, o.in, o.out, o.out_counts, o.out_displacements, o.type)
                          : fermata_allgather(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_REDUCE_SCATTER:
+      return o.irregular ? fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op)
+                         : fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
     case FERMATA_DO_ALLTOALL:
       return o.irregular ? fermata_alltoallv(m, o.in, o.in_counts, o.in_displacements, o.out, o.out_counts, o.out_displacements, o.type)
                          : fermata_alltoall(m, o.in, o.out, o.count, o.type);

@@ -92,6 +92,8 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
   int n = 0;
   for (int members = 1; members <= 33; ++members) {
     if (kScale > 1 && members != 2 && members != 17) continue;  // sanitizers: minutes a size
+    // Half of the kinds take the large even teams, half the odd ones: each algorithm meets each.
+    if (kScale == 1 && members > 17 && (members + GetParam().kind + GetParam().payload / 56) % 2 == 0) continue;
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
       PropertyCase c = rotated(n++, algorithm, GetParam(), members);
       std::string problem = run_property(c);
@@ -104,7 +106,7 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
       ASSERT_EQ(problem, "") << describe(c);
     }
   }
-  EXPECT_GT(ran, kScale > 1 ? 6 : 150);
+  EXPECT_GT(ran, kScale > 1 ? 6 : 100);
 }
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
@@ -133,7 +135,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
   for (const int engine : {static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed}) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
-        if (kScale > 1 && members != 2 && members != 7) continue;
+        if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the least with a mixed team
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         for (const std::string& algorithm : spellings(GetParam().kind, members)) {

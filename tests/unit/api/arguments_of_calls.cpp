@@ -194,6 +194,19 @@ void irregular_collectives(Checks& all) {
     const size_t longer[] = {1, 2}, crossed[] = {2, 1};
     REFUSED(fermata_allgatherv(w.member[0], x, y, longer, crossed, FERMATA_DOUBLE));
   };
+  all["fermata_reduce_scatterv"] = [](World& w) {
+    double* const x = w.x.data();
+    double* const y = w.y.data();
+    REFUSED(fermata_reduce_scatterv(nullptr, x, w.counts, nullptr, y, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], nullptr, w.counts, nullptr, y, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, nullptr, nullptr, y, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.huge, nullptr, y, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, w.huge, y, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, nullptr, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, y, 99, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, y, FERMATA_DOUBLE, FERMATA_XOR));
+    REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, x + 1, FERMATA_DOUBLE, FERMATA_SUM));
+  };
   all["fermata_alltoallv"] = [](World& w) {
     double* const x = w.x.data();
     double* const y = w.y.data();

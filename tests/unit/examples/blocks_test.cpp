@@ -145,6 +145,12 @@ TEST_P(Blocks, OfDifferentSizes) {
     std::vector<int> block(counts[rank], -1);
     m.execute(fermata::scatterv(all, counts, block, 0, places));
     EXPECT_EQ(block, mine);
+    std::vector<int> folded(counts[rank], -1), whole(total, 1);
+    m.execute(fermata::reduce_scatterv(whole, counts, folded, Op::kSum, places));
+    EXPECT_EQ(folded, std::vector<int>(counts[rank], m.size()));
+    m.execute(fermata::reduce_scatterv(in_place, counts, whole, Op::kSum));
+    whole.resize(counts[rank]);
+    EXPECT_EQ(whole, folded);
     // Member i sends counts[j] elements to j.
     std::vector<int> got(p * counts[rank], -1);
     const std::vector<std::size_t> alike(p, counts[rank]);
@@ -164,6 +170,9 @@ TEST(Blocks, SizesThatDoNotFitAreRefused) {
     EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 1>{4})), std::invalid_argument);
     EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{4, 5})), std::invalid_argument);
     EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{5, 3})), std::invalid_argument);
+    const std::array<std::size_t, 2> wrong{3, 5};
+    EXPECT_THROW(m.execute(fermata::reduce_scatterv(two, wrong, one, Op::kSum)), std::invalid_argument);
+    EXPECT_THROW(m.execute(fermata::reduce_scatterv(one, wrong, one, Op::kSum)), std::invalid_argument);
     if (m.rank() == 0) {
       EXPECT_THROW(m.gather(one, odd, 0), std::invalid_argument);
     }

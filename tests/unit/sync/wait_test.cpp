@@ -77,7 +77,7 @@ TEST_F(AutoWaitTest, WithEnoughCpusDearYieldsStopTheYieldsAndNotTheSpins) {
   roomy.done(after_yield(10, 3'000'000, 100'000'000));
   view.call = 11;
   ASSERT_EQ(roomy.next(view), WaitAction::kYield);
-  roomy.done(after_yield(11, 3'000'000, 105'000'000));
+  roomy.done(after_yield(11, 3'000'000, 120'000'000));
   view.call = 12;
   EXPECT_EQ(roomy.next(view), WaitAction::kSpin);
 }
@@ -90,17 +90,75 @@ TEST_F(AutoWaitTest, CheapYieldsGoOn) {
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kSlice = 3 * kMs;
 
-TEST_F(AutoWaitTest, DearYieldsThatComeBackParkTheWholeTeamForAWhileAndLongerTheNextTime) {
+// Yields that each run a stranger, one in a call, until the team parks: with which call.
+std::uint64_t until_it_parks(AutoWait& policy, std::uint64_t call, std::int64_t* now) {
+  for (const std::uint64_t first = call; call < first + 20; ++call) {
+    *now += 2 * kSlice;
+    if (policy.next(after_yield(call, kSlice, *now)) == WaitAction::kPark) return call;
+  }
+  ADD_FAILURE() << "it never parks";
+  return 0;
+}
+
+// What a wait's first look finds, `calls` calls of `ns` later.
+WaitAction later(AutoWait& policy, std::uint64_t call, std::int64_t now) {
+  WaitView view;
+  view.call = call;
+  view.now_ns = now;
+  return policy.next(view);
+}
+
+TEST_F(AutoWaitTest, DearYieldsParkTheWholeTeamAndLongerTheNextTimeIfThatGained) {
   AutoWait other(true, 2, &pace);
-  EXPECT_EQ(crowded.next(after_yield(10, 700, 100 * kMs)), WaitAction::kYield);
-  EXPECT_EQ(crowded.next(after_yield(11, kSlice, 110 * kMs)), WaitAction::kYield);
-  EXPECT_EQ(crowded.next(after_yield(11, kSlice, 116 * kMs)), WaitAction::kPark);
-  EXPECT_EQ(other.next(after_yield(12, 700, 117 * kMs)), WaitAction::kPark);
-  const std::uint64_t first = pace.park_until.load() - 11;
-  EXPECT_EQ(other.next(after_yield(11 + first, 700, 200 * kMs)), WaitAction::kYield);
-  // Once that is known of the machine, one is enough.
-  EXPECT_EQ(other.next(after_yield(12 + first, kSlice, 300 * kMs)), WaitAction::kPark);
-  EXPECT_EQ(pace.park_until.load() - (12 + first), 4 * first);
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  EXPECT_LT(now, 140 * kMs);
+  EXPECT_EQ(other.next(after_yield(began + 1, 700, now)), WaitAction::kPark);
+  const std::uint64_t first = pace.park_until.load() - began;
+  now += static_cast<std::int64_t>(first) * 100'000;  // instead of 6 ms a call
+  EXPECT_EQ(later(crowded, began + first, now), WaitAction::kYield);
+  EXPECT_EQ(later(other, began + first, now), WaitAction::kYield);
+  // Now one is enough.
+  EXPECT_EQ(other.next(after_yield(began + first, kSlice, now + kSlice)), WaitAction::kPark);
+  EXPECT_EQ(pace.park_until.load() - (began + first), 4 * first);
+}
+
+// A stranger that comes and goes: while it is there a call takes 6 ms, else 20 us.
+TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  const std::uint64_t until = pace.park_until.load();
+  now += static_cast<std::int64_t>(until - began) * 7 * kMs;
+  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
+  const std::int64_t over = now;
+  for (std::uint64_t call = until; now < over + 200 * kMs; now += 2 * kSlice, ++call)
+    ASSERT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield) << (now - over) / kMs;
+  now = over + 1000 * kMs;
+  until_it_parks(crowded, until + 1000, &now);
+}
+
+TEST_F(AutoWaitTest, ADearYieldBehindParksIsNotEnoughWhereTheOthersWereFaster) {
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  const std::uint64_t until = pace.park_until.load();
+  now += static_cast<std::int64_t>(until - began) * 200'000;
+  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
+  std::uint64_t call = until;
+  for (; call < until + 40; ++call) ASSERT_EQ(crowded.next(after_yield(call, 700, now += 20'000)), WaitAction::kYield);
+  EXPECT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield);
+}
+
+// A member that is a thousand calls ahead can't tell what those took.
+TEST_F(AutoWaitTest, WhoBeganParksSaysWhetherTheyGained) {
+  AutoWait other(true, 2, &pace);
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  const std::uint64_t until = pace.park_until.load();
+  EXPECT_EQ(later(other, until + 100, now + 1), WaitAction::kYield);
+  EXPECT_EQ(other.next(after_yield(until + 101, kSlice, now + kSlice)), WaitAction::kYield);
+  now += static_cast<std::int64_t>(until - began) * 100'000;
+  EXPECT_EQ(later(crowded, until, now), WaitAction::kYield);
+  EXPECT_EQ(other.next(after_yield(until + 102, 2 * kSlice, now + 300 * kMs)), WaitAction::kPark);
 }
 
 TEST_F(AutoWaitTest, OneDearYieldNowAndThenParksNobody) {
@@ -133,8 +191,7 @@ TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 1; call <= 4; ++call)
     for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(crowded.next(after_yield(call, kSlice, now)), WaitAction::kYield);
-  EXPECT_EQ(crowded.next(after_yield(5, kSlice, now)), WaitAction::kYield);
-  EXPECT_EQ(crowded.next(after_yield(5, kSlice, now + 2 * kSlice)), WaitAction::kPark);
+  until_it_parks(crowded, 5, &now);
 }
 
 TEST_F(AutoWaitTest, NorDoThoseInWhichAllMembersDoSomethingForTheFirstTime) {
@@ -143,8 +200,7 @@ TEST_F(AutoWaitTest, NorDoThoseInWhichAllMembersDoSomethingForTheFirstTime) {
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 100; call <= 104; ++call)
     for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(other.next(after_yield(call, kSlice, now)), WaitAction::kYield);
-  EXPECT_EQ(other.next(after_yield(105, kSlice, now)), WaitAction::kYield);
-  EXPECT_EQ(other.next(after_yield(105, kSlice, now + 2 * kSlice)), WaitAction::kPark);
+  until_it_parks(other, 105, &now);
 }
 
 TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
@@ -153,13 +209,15 @@ TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
   EXPECT_EQ(other.next(after_yield(10, kSlice, 101 * kMs)), WaitAction::kYield);
 }
 
-TEST_F(AutoWaitTest, CheapYieldsWinTrustBack) {
-  crowded.next(after_yield(11, kSlice, 100 * kMs));
-  crowded.next(after_yield(11, kSlice, 106 * kMs));
+TEST_F(AutoWaitTest, CallsThatYieldsMakeFasterThanParksWinTrustBack) {
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  const std::uint64_t until = pace.park_until.load();
+  now += static_cast<std::int64_t>(until - began) * 200'000;
+  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
   ASSERT_GT(pace.length.load(), 0U);
-  for (std::uint64_t call = 0; call < 20'000; ++call) crowded.next(after_yield(1'000'000 + call, 700, 200 * kMs));
+  for (std::uint64_t call = until; call < until + 100; ++call) crowded.next(after_yield(call, 700, now += 20'000));
   EXPECT_EQ(pace.length.load(), 0U);
-  EXPECT_EQ(crowded.next(after_yield(2'000'000, kSlice, 300 * kMs)), WaitAction::kYield);
 }
 
 TEST_F(AutoWaitTest, ATeamsOwnTurnsAreNotDear) {
