@@ -159,10 +159,11 @@ bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
   const bool line = s.line == b, small = line || b->operation.is_short();
-  const bool looks = small && s.passed >= s.pass;
+  const bool looks = small && !s.crowded && s.passed >= s.pass;
   if (small) s.passed = looks ? 0 : s.passed + 1;
-  // Of blocks once in any case: a part that waits for nobody is over by now.
-  for (int i = !line && !looks ? 1 : !looks ? 0 : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
+  // Of blocks once in any case: a part that waits for nobody is over by now. In a crowd no more than that: others need the CPU.
+  const int once = !line || s.crowded ? 1 : 0;
+  for (int i = !looks ? once : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
     if (*status == FERMATA_PENDING) continue;
     if (looks) s.pass = 0;

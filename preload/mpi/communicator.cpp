@@ -196,6 +196,7 @@ void set_up(MPI_Comm comm, MPI_Comm parent) {
   if (s->reason == nullptr) s->pooled = take_team({comm, council_of(parent)}, ranks, s->size, s->rank, over_hosts, &s->reason);
   s->member = s->pooled != nullptr ? s->pooled->member : nullptr;
   if (s->member != nullptr) {
+    s->crowded = s->pooled->ranks_of_a_cpu > 1;
     s->kinds = settings.kinds;
     if (s->size > kMostAlltoall) s->kinds &= ~(1u << kAlltoall);
     if (!over_hosts || may_pass_on(ranks, s->size)) s->begun_kinds = s->kinds;

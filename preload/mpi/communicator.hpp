@@ -22,6 +22,7 @@ struct alignas(64) State {
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // of non-blocking and persistent ones
   int size = 0, rank = 0;
+  bool crowded = false;              // its ranks share CPUs
   std::uint64_t ours = 0, left = 0;  // collectives
   const char* reason = nullptr;      // why it has no member
   Pooled* pooled = nullptr;

@@ -164,7 +164,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   fermata_member_set_idle_sleep(member, kHookEvery);
   const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
-  *made = {nullptr, id, team, member, size, copy, true, over_hosts, kLookEveryNs * ranks_of_a_cpu};
+  *made = {nullptr, id, team, member, size, copy, true, over_hosts, ranks_of_a_cpu, kLookEveryNs * ranks_of_a_cpu};
   return made;
 }
 

@@ -21,6 +21,7 @@ struct Pooled {
   int* ranks = nullptr;  // of MPI_COMM_WORLD, in the order of the team's
   bool taken = false;
   bool over_hosts = false;
+  std::int64_t ranks_of_a_cpu = 1;
   std::int64_t look_every_ns = 0;  // at the library, by who waits and is awake
 };
 
