@@ -156,7 +156,9 @@ class Member {
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
   // Before what all members do once, in the same call: see sync/wait.hpp.
-  void excuse_call() const { excuse(team_->header().pace, sequence_ + 1); }
+  // By which the team says how long it parks: what is started out of order counts, too, or who starts nothing else would park for ever.
+  std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
+  void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
   void find_spacing() { spacing_.start(sequence_); }
@@ -400,6 +402,7 @@ class Member {
   TeamMemory memory_;
   Carried carried_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t unordered_starts_ = 0;
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];

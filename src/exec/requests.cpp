@@ -38,6 +38,8 @@ Status Member::begin(BlockRequest* request) {
   if (request->ordered) {
     say_call<RealAtomics>(*status_, ++sequence_, request->call.packed());
     remember(request->call.packed());
+  } else {
+    ++unordered_starts_;
   }
   request->operation.set_tag(request->ordered ? history_.digest() >> 1 : ++request->uses);  // 63 bits
   if (!begin_now(request)) (request->ordered ? ordered_ : unordered_).push(request);

@@ -231,7 +231,7 @@ Status Member::wait_with(Policy& policy, What what) {
   std::int64_t next_port = start;
   std::int64_t now = start;
   WaitView view;
-  view.call = sequence_;
+  view.call = paced_calls();
   view.now_ns = start;
   const auto end = [&] {
     policy.done(view);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "api/handles.hpp"
 #include "fermata/fermata.h"
 
 namespace fermata::test {
@@ -69,6 +70,20 @@ TEST_F(PersistentRings, ManyShortOnesLeaveRoomForDozensOfLongOnes) {
   for (int i = 0; i < 2000; ++i) ASSERT_EQ(prepare({sent.data(), received.data()}, 1), FERMATA_OK) << i << ": " << fermata_error_detail();
   for (int i = 0; i < 100; ++i)
     ASSERT_EQ(prepare({sent.data(), received.data()}, sent.size()), FERMATA_OK) << i << ": " << fermata_error_detail();
+}
+
+// Members that share CPUs park for a number of calls: one that does nothing but start these has to come to their end, too.
+TEST_F(PersistentRings, StartsAreCallsForWhoParks) {
+  std::uint64_t sent = 0, received = 0;
+  ASSERT_EQ(prepare({&sent, &received}, 1), FERMATA_OK) << fermata_error_detail();
+  for (int r = 0; r < 2; ++r) {
+    const std::uint64_t before = m[r]->member->paced_calls();
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_EQ(fermata_request_start(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_request_test(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK) << fermata_error_detail();
+    }
+    EXPECT_EQ(m[r]->member->paced_calls() - before, 10U) << "rank " << r;
+  }
 }
 
 }  // namespace
