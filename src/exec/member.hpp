@@ -148,16 +148,13 @@ class Member {
   // Is that member in this one's process? Known once it has joined.
   bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
-  void set_idle_hook(IdleHook hook, void* context) {
-    hook_ = hook;
-    hook_context_ = context;
-  }
+  void set_idle_hook(IdleHook hook, void* context) { hook_ = hook, hook_context_ = context; }
   // While the hook is set: the longest sleep between two of its calls.
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
-  // Before what all members do once, in the same call: see sync/wait.hpp.
-  // By which the team says how long it parks: what is started out of order counts, too, or who starts nothing else would park for ever.
+  // By which the team says how long it parks: who starts nothing but what is out of order would park for ever otherwise.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
+  // Before what all members do once, in the same call: see sync/wait.hpp.
   void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
@@ -401,8 +398,7 @@ class Member {
   TeamCursor cursor_;
   TeamMemory memory_;
   Carried carried_;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t unordered_starts_ = 0;
+  std::uint64_t sequence_ = 0, unordered_starts_ = 0;
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
