@@ -25,7 +25,8 @@ int keyval = MPI_KEYVAL_INVALID;
 // Of each rank of MPI_COMM_WORLD.
 struct Place {
   std::uint64_t host;
-  std::uint64_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int32_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int32_t cpu;       // that it is bound to, or -1
 };
 Place* places = nullptr;
 int world_size = 0;
@@ -140,7 +141,7 @@ bool find_places() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
   if (places == nullptr) abort();
-  Place mine{fermata_host_id(), several_threads ? 1u : 0u};
+  Place mine{fermata_host_id(), several_threads ? 1 : 0, bound_cpu()};
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     mine.host += static_cast<std::uint64_t>(rank / each);
@@ -150,7 +151,9 @@ bool find_places() {
   while (places[first].host != mine.host) ++first;
   MPI_Comm host = MPI_COMM_NULL;
   if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
-  const bool prepared = prepare_teams(host);
+  int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
+  for (int r = 0; cpus != nullptr && r < world_size; ++r) cpus[r] = places[r].cpu;
+  const bool prepared = prepare_teams(host, cpus);
   real.Comm_free(&host);
   return prepared;
 }

@@ -168,15 +168,6 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   return made;
 }
 
-// The one CPU that this rank is bound to, or -1.
-int bound_cpu() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) return -1;
-  int cpu = 0;
-  while (!CPU_ISSET(cpu, &set)) ++cpu;
-  return cpu;
-}
-
 // The CPU of each, where each was bound to one.
 bool bound_cpus(const int* ranks, int size, int* cpus) {
   for (int r = 0; r < size; ++r) {
@@ -337,14 +328,20 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
 
 }  // namespace
 
-bool prepare_teams(MPI_Comm host) {
-  int world_size = 0, size = 0, rank = 0;
-  PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+int bound_cpu() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) return -1;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &set)) ++cpu;
+  return cpu;
+}
+
+bool prepare_teams(MPI_Comm host, int* cpus) {
+  int size = 0, rank = 0;
   PMPI_Comm_size(host, &size);
   PMPI_Comm_rank(host, &rank);
-  cpu_of = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  const int mine = bound_cpu();
-  if (cpu_of == nullptr || real.Allgather(&mine, 1, MPI_INT, cpu_of, 1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  cpu_of = cpus;
+  if (cpu_of == nullptr) return false;
   if (size == 1) return true;
   const Council council{host, nullptr};
   ground = rank == 0 ? hand_out_ground(council, size - 1) : fetch_ground(council);

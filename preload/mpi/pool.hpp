@@ -31,8 +31,10 @@ struct Council {
   State* team;  // null: the library
 };
 
-// Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host.
-bool prepare_teams(MPI_Comm host);
+// The one CPU that this rank is bound to, or -1.
+int bound_cpu();
+// Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host. cpus: bound_cpu() of all, from malloc; kept.
+bool prepare_teams(MPI_Comm host, int* cpus);
 // Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of
 // them alike: there is none. `why` is set then.
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why);

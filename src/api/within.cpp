@@ -1,6 +1,7 @@
 // Teams in the memory of another (exec/places.hpp): what they are made with is left there for the next.
 #include "api/handles.hpp"
 #include "os/os.hpp"
+#include "plan/block_model.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
@@ -9,11 +10,9 @@ namespace fermata::api {
 namespace {
 
 std::uint64_t key_of(const TeamRequest& request) {
-  std::uint64_t hash = 1469598103934665603u;
-  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 1099511628211u; };
-  add(static_cast<std::uint64_t>(request.members));
-  add(request.tagged ? 1 : 0);
-  for (const std::int32_t cpu : request.cpus) add(static_cast<std::uint64_t>(cpu) + 1);
+  std::vector<std::int32_t> words = {request.members, request.tagged ? 1 : 0};
+  words.insert(words.end(), request.cpus.begin(), request.cpus.end());
+  const std::uint64_t hash = hash_of({reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]});
   return hash != 0 ? hash : 1;
 }
 

@@ -7,7 +7,7 @@
 
 #define FERMATA_NET_MPI_CALLS(X) \
   X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) \
-  X(Comm_split) X(Comm_split_type) X(Finalize) X(Finalized) X(Get_count) X(Ibarrier) X(Init) X(Initialized) X(Irecv) \
+  X(Finalize) X(Finalized) X(Get_count) X(Ibarrier) X(Init) X(Initialized) X(Irecv) \
   X(Isend) X(Issend) X(Query_thread) X(Recv) X(Recv_init) X(Request_free) X(Send) X(Start) X(Startall) X(Test) \
   X(Testsome) X(Wait) X(Waitall)
 

@@ -108,6 +108,15 @@ WaitAction later(AutoWait& policy, std::uint64_t call, std::int64_t now) {
   return policy.next(view);
 }
 
+// It parks, with calls that take `ns` each, and yields again: with which call.
+std::uint64_t through_parks(AutoWait& policy, const Pace& pace, std::int64_t ns, std::int64_t* now) {
+  const std::uint64_t began = until_it_parks(policy, 10, now);
+  const std::uint64_t until = pace.park_until.load();
+  *now += static_cast<std::int64_t>(until - began) * ns;
+  EXPECT_EQ(later(policy, until, *now), WaitAction::kYield);
+  return until;
+}
+
 TEST_F(AutoWaitTest, DearYieldsParkTheWholeTeamAndLongerTheNextTimeIfThatGained) {
   AutoWait other(true, 2, &pace);
   std::int64_t now = 100 * kMs;
@@ -126,10 +135,7 @@ TEST_F(AutoWaitTest, DearYieldsParkTheWholeTeamAndLongerTheNextTimeIfThatGained)
 // A stranger that comes and goes: while it is there a call takes 6 ms, else 20 us.
 TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
   std::int64_t now = 100 * kMs;
-  const std::uint64_t began = until_it_parks(crowded, 10, &now);
-  const std::uint64_t until = pace.park_until.load();
-  now += static_cast<std::int64_t>(until - began) * 7 * kMs;
-  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
+  const std::uint64_t until = through_parks(crowded, pace, 7 * kMs, &now);
   const std::int64_t over = now;
   for (std::uint64_t call = until; now < over + 200 * kMs; now += 2 * kSlice, ++call)
     ASSERT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield) << (now - over) / kMs;
@@ -139,10 +145,7 @@ TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
 
 TEST_F(AutoWaitTest, ADearYieldBehindParksIsNotEnoughWhereTheOthersWereFaster) {
   std::int64_t now = 100 * kMs;
-  const std::uint64_t began = until_it_parks(crowded, 10, &now);
-  const std::uint64_t until = pace.park_until.load();
-  now += static_cast<std::int64_t>(until - began) * 200'000;
-  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
+  const std::uint64_t until = through_parks(crowded, pace, 200'000, &now);
   std::uint64_t call = until;
   for (; call < until + 40; ++call) ASSERT_EQ(crowded.next(after_yield(call, 700, now += 20'000)), WaitAction::kYield);
   EXPECT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield);
@@ -211,10 +214,7 @@ TEST_F(AutoWaitTest, OneStrangersTurnSeenByTwoMembersIsOne) {
 
 TEST_F(AutoWaitTest, CallsThatYieldsMakeFasterThanParksWinTrustBack) {
   std::int64_t now = 100 * kMs;
-  const std::uint64_t began = until_it_parks(crowded, 10, &now);
-  const std::uint64_t until = pace.park_until.load();
-  now += static_cast<std::int64_t>(until - began) * 200'000;
-  ASSERT_EQ(later(crowded, until, now), WaitAction::kYield);
+  const std::uint64_t until = through_parks(crowded, pace, 200'000, &now);
   ASSERT_GT(pace.length.load(), 0U);
   for (std::uint64_t call = until; call < until + 100; ++call) crowded.next(after_yield(call, 700, now += 20'000));
   EXPECT_EQ(pace.length.load(), 0U);
