@@ -6,6 +6,12 @@ JOBS ?= $(shell nproc)
 WERROR ?= OFF
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
+CALLS ?= 100000
+RANKS ?= 2
+SEED ?= 2
+MPI ?= openmpi
+RANDOM_PLANS ?= 12000:1000000
+SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
@@ -13,7 +19,8 @@ configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFER
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz \
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi \
+	random-plans soak \
         install clean
 
 help:
@@ -25,7 +32,10 @@ help:
 	@echo "make cross         build and test the run-time library for: $(CROSS) (under qemu-user)"
 	@echo "make includes      check the arrows between the parts and the rules for sources"
 	@echo "make format-check  report files that clang-format would change"
+	@echo "make random-plans  prove and execute random plans RANDOM_PLANS=$(RANDOM_PLANS), first:count (10^6 take about an hour)"
+	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
+	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and preloaded; goes on where it stopped"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -71,10 +81,21 @@ includes:
 format-check: bootstrap-ci
 	@scripts/check-format
 
+random-plans: build
+	@FERMATA_RANDOM_PLANS=$(RANDOM_PLANS) build/release/tests/unit_plan --gtest_filter='RandomPlans*'
+
+soak: build
+	@scripts/soak build/release $(SOAK_SECONDS)
+
 fuzz: bootstrap-ci
 	@$(call configure,fuzz)
 	@$(call compile,fuzz)
 	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+fuzz-mpi: build
+	@tests/preload/mpi/fuzz/compare $(MPI) mpirun.$(MPI) build/release/preload/mpi/libfermata-mpi-$(MPI).so \
+	  build/release/tests/preload/mpi/fuzz-$(MPI) --ranks $(RANKS) --seed $(SEED) --calls $(CALLS) --most 1000 \
+	  --state build/fuzz-$(MPI)-$(RANKS)-$(SEED).json
 
 install: build
 	@cmake --install build/release --prefix $(PREFIX)

@@ -45,7 +45,8 @@ enum fermata_status {
   FERMATA_ERR_BUSY = -11,       /* an operation of this member is still outstanding */
   FERMATA_ERR_INTERRUPTED = -12, /* the idle hook asked to stop waiting; still outstanding (fermata_resume) */
   FERMATA_ERR_VERIFY = -13,     /* a schedule or plan failed its proof */
-  FERMATA_ERR_NOT_FOUND = -14   /* no such file, plan, profile or algorithm */
+  FERMATA_ERR_NOT_FOUND = -14,  /* no such file, plan, profile or algorithm */
+  FERMATA_ERR_TRUNCATED = -15   /* more came than there is room for, and the rest was dropped (fermata_member_set_bounded) */
 };
 
 FERMATA_API const char* fermata_status_string(int status); /* static storage; never NULL */
@@ -174,6 +175,10 @@ FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idl
 /* How long this member may sleep between two calls of its idle hook: an eighth of the time that it has waited so far, at least 50 us and
  * at most `seconds`; <= 0: up to 20 ms (the default). For hooks that drive something which others wait for. */
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
+/* on: lengths that differ are no MISMATCH, as in MPI; all members say the same. This member takes what it has room for, leaves the rest of
+ * longer buffers as it is, and gets TRUNCATED if more came; the team stays usable. For gatherv, scatterv and alltoallv; on one host also
+ * for broadcast, scatter, gather and reduce while they block, if all but the one with the result or the data agree. 0: off, the default. */
+FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 /* Goes on with the operation that a timeout or an idle hook left outstanding. */
 FERMATA_API int fermata_resume(fermata_member* member);
 /* Who is in which call: text, one line per member. *length as in fermata_plan_text. */
@@ -199,8 +204,10 @@ enum fermata_op {
   FERMATA_MINLOC, FERMATA_MAXLOC                       /* pairs alone: the pair with the least or the largest value */
 };
 /* Floating-point min and max: -0 is less than +0, and a NaN among the values gives a NaN. minloc and maxloc: of equal values (-0 and +0
- * are equal) the one with the lower index, and a NaN, the one with the lowest index, before every number. Which NaN a sum or a
- * product gives is not specified; everything else is, bit by bit. */
+ * are equal) the one with the lower index, and a NaN, the one with the lowest index, before every number. A sum or product of NaNs is,
+ * of them made quiet, the one whose bits are the largest unsigned number; one that arises (infinity - infinity, 0 * infinity) is the
+ * positive quiet NaN without payload. So every member gets the same bits, NaNs included. The members' rounding mode, and whether they
+ * flush subnormal numbers to zero, must be the same. */
 typedef struct fermata_float_int { float value; int32_t index; } fermata_float_int;
 typedef struct fermata_double_int { double value; int32_t index; } fermata_double_int;
 typedef struct fermata_int32_int { int32_t value; int32_t index; } fermata_int32_int;

@@ -1,8 +1,11 @@
 #include "line.hpp"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -10,7 +13,7 @@
 namespace fermata::preload {
 
 bool environment_says(const char* name) {
-  const char* value = getenv(name);
+  const char* value = secure_getenv(name);
   return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
 }
 
@@ -30,9 +33,11 @@ void write_line_of(const char* library, const char* format, va_list arguments) {
     std::size_t end = at + static_cast<std::size_t>(length);
     if (end > sizeof line - 2) end = sizeof line - 2;
     line[end] = '\n';
-    if (write(STDERR_FILENO, line, end + 1) < 0) {
-      // Nowhere to say it.
-    }
+    // The C library's own is a cancellation point. A pipe that nobody empties gets no line: a wait may be going on.
+    pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+    const timespec now{};
+    const bool takes_bytes = syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
+    if (takes_bytes) syscall(SYS_write, STDERR_FILENO, line, end + 1);
   }
   errno = saved;
 }

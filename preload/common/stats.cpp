@@ -1,34 +1,32 @@
 #include "preload/common/stats.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/common/place.hpp"
+
 namespace fermata::stats {
 namespace {
 
-constexpr unsigned kCached = 256;  // pairs of barrier and site that a thread can tell apart
-
-// A pair and its record; or, without a site, a barrier and how often this thread has come to it.
-struct Known {
-  Recent what;
-  std::uint64_t number;
-};
+constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
+constexpr std::uint32_t kPlace = 1;  // owns slots that name a record with a site's text; threads' numbers are even
+constexpr std::uint32_t kOpen = 3;   // likewise, but not written yet
 
 File* file = nullptr;  // written at load and in a forked child, before it has a second thread
+void* mapped = MAP_FAILED;  // where; a forked child's is there, too: it may have come out of a wait
 const char* library_name = "";
 const char* plan_text = "";
-thread_local Known known[kCached];           // allocated when a thread first touches it
-thread_local std::uint32_t own_process = 0;  // that `known` points into the file of
+std::atomic<std::uint32_t> threads{0};
+std::atomic<const char*> reasons[kNotes] = {};  // of the file's notes
 
 std::uint64_t now_ns() {
   timespec t;
@@ -57,7 +55,7 @@ void read_command(char* to, std::size_t capacity) {
 }
 
 File* open_file() {
-  const char* directory = getenv("FERMATA_STATS");
+  const char* directory = secure_getenv("FERMATA_STATS");
   if (directory == nullptr || *directory == '\0') return nullptr;
   // A process that executes another program, as scripts do, keeps its number.
   int fd = -1;
@@ -69,18 +67,23 @@ File* open_file() {
     if (fd < 0 && errno != EEXIST) return nullptr;
   }
   if (fd < 0) return nullptr;
+  const bool in_child = mapped != MAP_FAILED;
   void* memory = MAP_FAILED;
-  if (ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
-    memory = mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  // Beyond the limit on files' length growing is a signal, which would end the program.
+  rlimit longest{};
+  const bool fits = getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || sizeof(File) <= longest.rlim_cur;
+  if (fits && ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
+    memory = mmap(in_child ? mapped : nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED | (in_child ? MAP_FIXED : 0), fd, 0);
   close(fd);
   if (memory == MAP_FAILED) return nullptr;
+  mapped = memory;
   auto* made = static_cast<File*>(memory);
-  const char* trace = getenv("FERMATA_TRACE");
+  const char* trace = secure_getenv("FERMATA_TRACE");
   made->tracing = trace != nullptr && *trace != '\0' && strcmp(trace, "0") != 0 ? 1 : 0;
   if (made->tracing != 0) sampled_below = UINT64_MAX;
   made->process = static_cast<std::uint32_t>(getpid());
   copy_text(made->library, sizeof made->library, library_name);
-  const char* wait = getenv("FERMATA_WAIT");
+  const char* wait = secure_getenv("FERMATA_WAIT");
   snprintf(made->plan, sizeof made->plan, "%s; waiting: %.16s", plan_text, wait != nullptr && *wait != '\0' ? wait : "auto");
   read_command(made->command, sizeof made->command);
   made->version = kVersion;
@@ -89,122 +92,140 @@ File* open_file() {
 }
 
 void in_child() {
-  memset(recent, 0, sizeof recent);
-  if (file != nullptr) munmap(file, sizeof(File));  // the parent's
+  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);  // zeros from here on
+  for (auto& reason : reasons) reason.store(nullptr, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
+  // The parent's file must not be written by this process, whatever becomes of the next one.
+  mmap(mapped, sizeof(File), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
   file = open_file();
 }
 
-// A place without an exported symbol keeps its object's whole path, if there is room: who reads the file may find the symbol there.
-void describe(const void* site, char* to, std::size_t capacity) {
-  Dl_info found;
-  link_map* map = nullptr;
-  if (dladdr1(site, &found, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || found.dli_fname == nullptr) {
-    snprintf(to, capacity, "%p", site);
-    return;
-  }
-  constexpr std::size_t kRest = 24;  // "+0x", 16 digits, " (", ")" and the end
-  char program[sizeof Record::place - kRest];
-  const char* path = found.dli_fname;
-  if (found.dli_sname == nullptr && map != nullptr && map->l_name[0] == '\0') {  // dli_fname is what it was called by
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-    if (length > 0 && length < static_cast<ssize_t>(sizeof program)) {
-      program[length] = '\0';
-      path = program;
-    }
-  }
-  const char* slash = strrchr(path, '/');
-  const bool whole = found.dli_sname == nullptr && strlen(path) + kRest <= capacity;
-  const char* object = whole || slash == nullptr ? path : slash + 1;
-  const auto* base = static_cast<const char*>(found.dli_sname != nullptr ? found.dli_saddr : found.dli_fbase);
-  snprintf(to, capacity, "%s+0x%lx (%s)", found.dli_sname != nullptr ? found.dli_sname : "",
-           static_cast<unsigned long>(static_cast<const char*>(site) - base), object);
-}
-
-// 1 + the place of the note with this text; of the last one if there is no room.
+// 1 + the place of the note with this reason; of the last one if there is no room.
 std::uint32_t note(const char* text) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&lock);
-  const std::uint32_t n = file->notes.load(std::memory_order_relaxed);  // order: under the lock
   std::uint32_t i = 0;
-  while (i < n && strncmp(file->note[i].text, text, sizeof file->note[i].text - 1) != 0) ++i;
-  if (i == n && n < kNotes) {
-    copy_text(file->note[i].text, sizeof file->note[i].text, text);
-    file->notes.store(n + 1, std::memory_order_relaxed);  // order: under the lock
+  for (; i < kNotes; ++i) {
+    const char* known = nullptr;
+    // order: relaxed: a claim; the note is for whoever reads the file
+    if (reasons[i].compare_exchange_strong(known, text, std::memory_order_relaxed)) {
+      copy_text(file->note[i].text, sizeof file->note[i].text, text);
+      break;
+    }
+    if (known == text) break;
   }
-  pthread_mutex_unlock(&lock);
   return i < kNotes ? i + 1 : kNotes;
 }
 
-Record* make_record(const Meeting& m) {
-  const std::uint32_t index = file->records.fetch_add(1, std::memory_order_relaxed);  // order: a ticket; the record is its taker's
-  if (index >= kRecords) {
-    file->records.store(kRecords, std::memory_order_relaxed);  // order: so that it never wraps
-    return nullptr;
+// A free slot after the one where this would be, claimed; null: there is none.
+Slot* claim(const void* object, const void* site, std::uint32_t owner, std::uint32_t claimed_as) {
+  const std::size_t first = slot_of(object, site, owner);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    Slot& s = slots[(first + i) % kSlots];
+    std::uint32_t none = 0;
+    // order: relaxed: a claim; what the claimer writes is its own
+    if (s.owner.load(std::memory_order_relaxed) != 0) continue;
+    if (s.owner.compare_exchange_strong(none, claimed_as, std::memory_order_relaxed)) return &s;  // order: see above
   }
+  return nullptr;
+}
+
+// The slot of this thread's, or null. Slots are never freed, so a free one ends the search.
+Slot* look_up(const Meeting& m) {
+  const std::size_t first = slot_of(m.object, m.site, self);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    Slot& s = slots[(first + i) % kSlots];
+    if (fits(s, m, self)) return &s;
+    if (s.owner.load(std::memory_order_relaxed) == 0) return nullptr;  // order: relaxed: this thread's own are there
+  }
+  return nullptr;
+}
+
+// The site's text, found out once in a process, or by a few threads that come to it at once.
+void describe(Record& r, const void* site) {
+  const std::size_t first = slot_of(nullptr, site, kPlace);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    const Slot& s = slots[(first + i) % kSlots];
+    // order: acquire, as kMovedRead: sees the record's text. Pairs with the release below
+    const std::uint32_t owner = s.owner.load(std::memory_order_acquire);
+    if (owner == 0) break;
+    if (owner == kPlace && s.site == site) {
+      memcpy(r.place, s.record->place, sizeof r.place);
+      return;
+    }
+  }
+  describe_place(site, r.place, sizeof r.place);
+  Slot* mine = claim(nullptr, site, kPlace, kOpen);
+  if (mine == nullptr) return;
+  mine->site = site;
+  mine->record = &r;
+  mine->owner.store(kPlace, std::memory_order_release);  // order: release, as kMove: hands the text on. Pairs with the load above
+}
+
+Record* make_record(const Meeting& m) {
+  // order: relaxed, both: a ticket; the record is its taker's
+  if (file->records.load(std::memory_order_relaxed) >= kRecords) return nullptr;
+  const std::uint32_t index = file->records.fetch_add(1, std::memory_order_relaxed);  // order: see above
+  if (index >= kRecords) return nullptr;
   Record& r = file->record[index];
   r.object = reinterpret_cast<std::uintptr_t>(m.object);
   r.site = reinterpret_cast<std::uintptr_t>(m.site);
   r.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   r.members = m.members;
   r.reason = m.reason != nullptr ? note(m.reason) : 0;
-  describe(m.site, r.place, sizeof r.place);
+  describe(r, m.site);
   return &r;
 }
 
-bool fits(const Recent& r, const Meeting& m) {
-  return r.object == m.object && r.site == m.site && r.reason == m.reason && (r.record == nullptr || r.record->members == m.members);
+// This thread's count of its calls for the object.
+std::uint64_t* counts_for(const void* object) {
+  const Meeting key{object, nullptr, 0, nullptr};
+  Slot* s = look_up(key);
+  if (s == nullptr && (s = claim(object, nullptr, self, self)) != nullptr) s->object = object;
+  return s != nullptr ? &s->number : nullptr;
 }
 
-// Its place, or a free one; null: there is none.
-Known* look_up(const Meeting& m) {
-  const auto hash = (reinterpret_cast<std::uintptr_t>(m.object) >> 5) * 31 + (reinterpret_cast<std::uintptr_t>(m.site) >> 1);
-  for (unsigned probe = 0; probe < kCached; ++probe) {
-    Known& k = known[(hash + probe) % kCached];
-    if (fits(k.what, m) || (k.what.object == nullptr && k.what.site == nullptr)) return &k;
-  }
-  return nullptr;
-}
-
-Known* know(const Meeting& m) {
-  if (own_process != file->process) {  // a forked child's thread
-    memset(known, 0, sizeof known);
-    own_process = file->process;
-  }
-  Known* counts = nullptr;
-  if (m.object != nullptr) {
-    counts = look_up({m.object, nullptr, 0, nullptr});
-    if (counts == nullptr) return nullptr;
-    counts->what.object = m.object;
-  }
-  Known* k = look_up(m);
-  if (k != nullptr && k->what.site == nullptr)
-    k->what = {m.object, m.site, m.reason, make_record(m), counts != nullptr ? &counts->number : &k->number};
-  return k;
+const Slot* know(const Meeting& m) {
+  // order: relaxed: a number that no other thread has
+  if (self == 0) self = 2 * (threads.fetch_add(1, std::memory_order_relaxed) + 1);
+  if (const Slot* known = look_up(m); known != nullptr) return known;
+  Record* record = make_record(m);
+  Slot* s = record != nullptr ? claim(m.object, m.site, self, self) : nullptr;
+  if (s == nullptr) return nullptr;
+  s->members = m.members;
+  s->reason = m.reason;
+  s->record = record;
+  s->counts = m.object != nullptr ? counts_for(m.object) : &s->number;
+  s->object = m.object;
+  s->site = m.site;
+  return s;
 }
 
 }  // namespace
 
-__thread Recent recent[kRecent] = {};
+Slot* slots = nullptr;
+__thread std::uint32_t self = 0;
 std::uint64_t sampled_below = UINT64_MAX / kSampled;
 
 bool start(const char* library, const char* plan) {
   library_name = library;
   plan_text = plan;
+  void* memory = mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  slots = static_cast<Slot*>(memory);
   file = open_file();
-  if (file != nullptr) pthread_atfork(nullptr, nullptr, in_child);
-  return file != nullptr;
+  if (file == nullptr || pthread_atfork(nullptr, nullptr, in_child) != 0) return false;
+  return true;
 }
 
-bool Wait::find_slowly(const Meeting& meeting, std::size_t place) {
+bool Wait::find_slowly(const Meeting& meeting) {
   if (file == nullptr) return false;
-  const Known* k = know(meeting);
-  if (k == nullptr || k->what.record == nullptr) {
+  const int saved = errno;
+  const Slot* s = know(meeting);
+  errno = saved;
+  if (s == nullptr) {
     file->lost.fetch_add(1, std::memory_order_relaxed);  // order: a count
     return false;
   }
-  recent[place] = k->what;
-  record_ = k->what.record;
-  counts_ = k->what.counts;
+  record_ = s->record;
+  counts_ = s->counts;
   return true;
 }
 

@@ -6,7 +6,8 @@
 // the one before, is found by one exchange at a timed arrival. Which episodes are timed follows from their number alone, so
 // that all who meet time the same ones; and the numbers are spread so that no rhythm of a program escapes them.
 //
-// Not thread-safe beyond that: every member function is called by the thread that waits.
+// Not thread-safe beyond that: every member function is called by the thread that waits. All of it is part of a wait: it calls neither
+// the loader nor an allocator, takes no lock, and is no cancellation point (docs/waits.md).
 #ifndef FERMATA_PRELOAD_COMMON_STATS_HPP
 #define FERMATA_PRELOAD_COMMON_STATS_HPP
 
@@ -17,7 +18,7 @@
 namespace fermata::stats {
 
 inline constexpr std::uint32_t kMagic = 0x46535431;  // "1TSF"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kRecords = 16384, kNotes = 64, kEvents = 1u << 20;
 inline constexpr std::uint64_t kFirst = 64;      // these are timed, and
 inline constexpr std::uint64_t kSampled = 256;   // one in so many: two looks at the clock and an exchange cost 150 ns, a barrier 50 to 100
@@ -40,7 +41,7 @@ struct alignas(64) Record {
   std::uint64_t late_ns;   // the sum of these times
   std::uint64_t longest_ns;
   char plan[kPlanText];    // what the barrier was made of, where it is not what the file says
-  char place[128];         // the call site as text: "symbol+0x12 (program)"; of none that is exported: "+0x1234 (/path/program)"
+  char place[128];         // the call site as text: "+0x1234 (/path/program)", counted from where the object begins in memory
 };
 
 struct Note {
@@ -62,7 +63,6 @@ struct File {
   char command[128];
   char plan[128];  // what the barriers are made of
   std::atomic<std::uint32_t> records;  // taken so far; may exceed kRecords
-  std::atomic<std::uint32_t> notes;
   std::atomic<std::uint32_t> events;
   std::atomic<std::uint32_t> lost;     // calls that found no record
   Note note[kNotes];
@@ -87,16 +87,34 @@ struct Meeting {
   const char* reason;     // why it is left to the run-time, a literal; null: it is ours
 };
 
-// Where this thread's calls of a meeting are counted. Reached without a call: what is done here is paid for by all who wait.
-struct Recent {
+// Where a thread's calls of a meeting are counted: one table for all threads, since what each would keep in its own static memory comes
+// out of every thread's stack, also in programs that ask for no statistics. A thread finds its slots without a call: what is done here is
+// paid for by all members. Slots are never freed: records aren't.
+struct alignas(64) Slot {
+  std::atomic<std::uint32_t> owner;  // the thread that wrote the rest; 0: free
+  std::uint32_t members;
   const void* object;
-  const void* site;
+  const void* site;  // null: the slot counts the owner's calls for the object
   const char* reason;
   Record* record;
   std::uint64_t* counts;  // this thread's calls for the object, or, without one, at the site
+  std::uint64_t number;   // such a count
 };
-inline constexpr std::size_t kRecent = 16;
-extern __thread Recent recent[kRecent] __attribute__((tls_model("initial-exec"), visibility("hidden")));
+static_assert(sizeof(Slot) == 64);
+inline constexpr unsigned kSlotBits = 16;  // a record takes at most three
+extern Slot* slots __attribute__((visibility("hidden")));  // written at load
+extern __thread std::uint32_t self __attribute__((tls_model("initial-exec"), visibility("hidden")));  // 0: none of its slots yet
+
+inline std::size_t slot_of(const void* object, const void* site, std::uint32_t owner) {
+  const std::uint64_t addresses = reinterpret_cast<std::uintptr_t>(object) + reinterpret_cast<std::uintptr_t>(site) * 31;
+  const std::uint64_t key = addresses + (std::uint64_t{owner} << 32);
+  return key * 0x9E37'79B9'7F4A'7C15u >> (64 - kSlotBits);
+}
+inline bool fits(const Slot& s, const Meeting& m, std::uint32_t owner) {
+  // order: relaxed: a thread's slots are written by itself
+  return s.owner.load(std::memory_order_relaxed) == owner && s.site == m.site && s.object == m.object && s.members == m.members &&
+         s.reason == m.reason;
+}
 extern std::uint64_t sampled_below __attribute__((visibility("hidden")));  // written at load
 
 // Is this episode timed? Multiples of the golden ratio are spread evenly whatever the stride.
@@ -148,19 +166,18 @@ class Wait {
 
  private:
   bool find(const Meeting& m) {
-    const auto hash = (reinterpret_cast<std::uintptr_t>(m.object) >> 5) + reinterpret_cast<std::uintptr_t>(m.site);
-    const Recent& r = recent[(hash ^ hash >> 4) % kRecent];
-    if (r.site != m.site || r.object != m.object || r.record->members != m.members || r.reason != m.reason) [[unlikely]]
-      return find_slowly(m, (hash ^ hash >> 4) % kRecent);
-    record_ = r.record;
-    counts_ = r.counts;
+    const Slot& s = slots[slot_of(m.object, m.site, self)];
+    if (!fits(s, m, self)) [[unlikely]]
+      return find_slowly(m);
+    record_ = s.record;
+    counts_ = s.counts;
     return true;
   }
   void begin(std::uint64_t number) {
     ++record_->calls;
     if (is_sampled(number)) [[unlikely]] time(number);
   }
-  bool find_slowly(const Meeting& meeting, std::size_t place);
+  bool find_slowly(const Meeting& meeting);
   void time(std::uint64_t number);
   void finish(bool last);
   void finish_untold();

@@ -8,16 +8,18 @@
 #include "persistent.hpp"
 #include "pool.hpp"
 #include "real.hpp"
+#include "recovery.hpp"
 
 namespace fermata::preload {
 
 std::atomic<int> outstanding{0};
+std::atomic<int> failures{0};
+std::atomic<bool> testall_errs{false};
 pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
-constexpr int kMostDeferred = 64;
-constexpr int kMostVisited = 64;  // communicators with something outstanding that one round looks at
+constexpr int kVisited = 64;  // communicators with something outstanding that one round looks at; the next round goes on from there
 
 Begun* chains[kChains];  // outstanding ones by their handles
 Begun* ended = nullptr;  // over, and not yet freed
@@ -26,9 +28,9 @@ struct Free {
 };
 Free* unused = nullptr;
 Begun* later = nullptr;   // over, and not yet told the library
-State* active = nullptr;  // states with something outstanding
-MPI_Op deferred[kMostDeferred];
-int deferred_count = 0;
+State* active = nullptr;    // states with something outstanding
+State* next_visit = nullptr;  // of those, or null: the first
+int active_count = 0;
 
 Begun*& chain_of(MPI_Request handle) { return chains[chain_number(handle)]; }
 
@@ -48,18 +50,28 @@ void count_in(State& s) {
   if (s.begun++ != 0) return;
   s.next_active = active;
   active = &s;
+  ++active_count;
 }
 void count_out(State& s) {  // with the lock
   if (--s.begun != 0) return;
   State** at = &active;
   while (*at != &s) at = &(*at)->next_active;
   *at = s.next_active;
+  if (next_visit == &s) next_visit = s.next_active;
+  --active_count;
+}
+
+State* visit_next() {
+  const Locked locked;
+  State* const s = next_visit != nullptr ? next_visit : active;
+  if (s != nullptr) next_visit = s->next_active;
+  return s;
 }
 
 // A locked addition costs as much as everything else here; where one thread calls it is not needed.
 void count(int by) {
   if (several_threads) {
-    outstanding.fetch_add(by, std::memory_order_relaxed);  // order: relaxed: see any_begun()
+    outstanding.fetch_add(by, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence. Pairs with is_wanted()
   } else {
     outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // order: likewise
   }
@@ -78,7 +90,9 @@ int released(void* extra) {
 int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be
 
 void complete(Begun* b) {
-  b->error = b->status == FERMATA_OK ? b->operation.finish() : MPI_ERR_OTHER;
+  b->error = has_come(b->status) ? b->operation.finish(b->status) : is_mismatch(b->status) ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  // order: relaxed: for the thread that completes the request, to which the library hands this over
+  if (b->error != MPI_SUCCESS && !b->persistent) failures.fetch_add(1, std::memory_order_relaxed);
   const MPI_Request handle = b->handle;
   {
     const Locked locked;
@@ -95,7 +109,8 @@ void complete(Begun* b) {
 void end(Begun* b, int status) {
   b->status = status;
   b->told = true;
-  if (status != FERMATA_OK) say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
+  if (is_mismatch(status)) note_mismatch(*b->state);
+  else if (!has_come(status)) say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
   if (!is_helper || several_threads) return complete(b);
   b->behind = later;
   later = b;
@@ -114,6 +129,7 @@ void enlist(Begun* b) {
     push(chain_of(b->handle), b);
   }
   count(1);
+  if (several_threads) help_waiting_calls();
 }
 
 bool on_line(const Begun* b) { return b->is_barrier || b->operation.rides(); }
@@ -203,26 +219,18 @@ void advance(State& s) {
 
 }  // namespace
 
-void make_empty(MPI_Status* status) {
-  PMPI_Status_set_elements(status, MPI_BYTE, 0);
-  PMPI_Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_ANY_SOURCE;
-  status->MPI_TAG = MPI_ANY_TAG;
-}
-
 void advance_all(const fermata_member* waiting) {
-  State* visited[kMostVisited];
-  int n = 0;
+  int visits = 0;
   {
     const Locked locked;
-    for (State* s = active; s != nullptr && n < kMostVisited; s = s->next_active)
-      if (s->member != waiting) visited[n++] = s;
+    visits = active_count < kVisited ? active_count : kVisited;
   }
-  for (int i = 0; i < n; ++i) {
-    State& s = *visited[i];
-    if (several_threads && pthread_mutex_trylock(&s.lock) != 0) continue;  // who has it makes progress itself
-    if (s.member != nullptr && s.begun != 0) advance(s);
-    if (several_threads) pthread_mutex_unlock(&s.lock);
+  for (; visits > 0; --visits) {
+    State* const s = visit_next();
+    if (s == nullptr) return;
+    if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;  // who has it makes progress itself
+    if (s->member != nullptr && s->member != waiting && s->begun != 0) advance(*s);
+    if (several_threads) pthread_mutex_unlock(&s->lock);
   }
 }
 
@@ -244,7 +252,8 @@ void start_again(Begun* b) {
     return let_go_on(s, b);
   }
   b->status = status;
-  b->error = status == FERMATA_OK ? b->operation.finish() : MPI_ERR_OTHER;
+  if (is_mismatch(status)) note_mismatch(s);
+  b->error = has_come(status) ? b->operation.finish(status) : is_mismatch(status) ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
   b->told = b->over = true;
   persistent_over(*b);
 }
@@ -290,7 +299,7 @@ int was_over(State& s, int status, int rc, MPI_Request* out) {
 
 // With the state.
 void register_begun(Begun* b, State& s, bool has_begun) {
-  b->operation.keep_types(false);
+  b->operation.use_objects(false);
   b->state = &s;
   hold(s);
   enlist(b);
@@ -313,6 +322,8 @@ int end_without(Begun* b, State& s) {
 }  // namespace
 
 int begin(Begun* b, State& s, MPI_Request* out) {
+  const Alone alone;
+  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
   Soon soon = Soon::kNotBegun;
   if (rc == MPI_SUCCESS) {
@@ -322,8 +333,8 @@ int begin(Begun* b, State& s, MPI_Request* out) {
     soon = begin_at_once(s, b, &status);
     if (soon == Soon::kOver) {
       if (s.line == b) status = end_without(b, s);
-      if (status == FERMATA_OK) rc = b->operation.finish();
       b->status = status;
+      if (has_come(status)) rc = b->operation.finish(status), status = FERMATA_OK;
       recycle(s, b);
     } else if ((rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle)) == MPI_SUCCESS) {
       *out = b->handle;
@@ -343,6 +354,18 @@ Begun* outstanding_of(MPI_Request handle) {
   Begun* b = chain_of(handle);
   while (b != nullptr && b->handle != handle) b = b->next;
   return b;
+}
+
+int claim_error(MPI_Request handle, MPI_Comm* comm) {
+  const Locked locked;
+  Begun* b = ended;
+  while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
+  if (b == nullptr) return MPI_SUCCESS;
+  const int error = b->error;
+  b->error = MPI_SUCCESS;
+  failures.fetch_sub(1, std::memory_order_relaxed);           // order: relaxed: see complete()
+  *comm = b->state->comm.load(std::memory_order_relaxed);  // order: relaxed: null where it was freed meanwhile
+  return error;
 }
 
 void drain(State& s) {
@@ -373,6 +396,7 @@ void progress_beside(const fermata_member* waiting) {
 }
 
 void progress() {
+  const Alone alone;
   advance_all(nullptr);
   reap();
 }
@@ -407,9 +431,6 @@ void reap() {
     if (locks) pthread_mutex_unlock(&s.lock);
     release(s);
   }
-  if (deferred_count == 0 || any_begun() || any_persistent()) return;
-  const Locked locked;
-  while (deferred_count != 0) real.Op_free(&deferred[--deferred_count]);
 }
 
 // At the end, of what the program has forgotten.
@@ -421,18 +442,7 @@ void finish_all() {
   }
   free_persistent_ones();
   reap();
-}
-
-int free_later(MPI_Op* op) {
-  {
-    const Locked locked;
-    if ((any_begun() || any_persistent()) && deferred_count < kMostDeferred && *op != MPI_OP_NULL && predefined_op(*op) == nullptr) {
-      deferred[deferred_count++] = *op;
-      *op = MPI_OP_NULL;
-      return MPI_SUCCESS;
-    }
-  }
-  return real.Op_free(op);
+  let_helper_rest();
 }
 
 void give_way() { sched_yield(); }

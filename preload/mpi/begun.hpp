@@ -63,6 +63,15 @@ inline bool any_begun() {
   return outstanding.load(std::memory_order_relaxed) != 0;  // order: relaxed: the thread's own are counted, others' are its own business
 }
 
+// Begun collectives that are over with an error of which the program does not know. The library would take it to the error handler of
+// MPI_COMM_WORLD (Open MPI). So whoever completes such a request takes the error away before, and reports it to its communicator.
+extern std::atomic<int> failures;
+int claim_error(MPI_Request handle, MPI_Comm* comm);
+
+// In MPICH 4.0 and 5.0 MPI_Testall mistakes requests that other functions know: persistent collectives of the library's own, and arrays of
+// more than 64 requests of different kinds, as ours are (generalized ones, and receives that are over at once). From the first one on.
+extern std::atomic<bool> testall_errs;
+
 // Ready to be prepared; null: no memory.
 Begun* new_begun();
 void drop(Begun* begun);       // that did not begin
@@ -89,8 +98,6 @@ void progress_beside(const fermata_member* waiting);
 void reap();
 // Until nothing is outstanding, or nothing comes any more; persistent ones end here.
 void finish_all();
-// An operator is freed once nobody needs it.
-int free_later(MPI_Op* op);
 void give_way();
 
 // All that are outstanding, but of the communicator whose member is `waiting`; and what its end left to do, where the helper was who saw
@@ -111,22 +118,64 @@ int poll(Test&& test) {
   }
 }
 
-// A call that waits in the library and cannot be polled. A thread moves what is outstanding meanwhile.
+// One round, for calls that only ask.
+inline void progress_once() {
+  if (any_begun()) progress();
+}
+
+// A call that waits in the library and cannot be polled. The helper, a thread, moves what is outstanding meanwhile; with
+// MPI_THREAD_MULTIPLE also what other threads begin meanwhile.
 class Beside {
  public:
-  Beside() : runs_(any_begun()) {
-    if (runs_) begin_helping();
+  Beside() : runs_(several_threads || any_begun()) {
+    if (runs_) enter();
   }
   ~Beside() {
-    if (runs_) end_helping();
+    if (runs_) leave();
   }
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
  private:
-  static void begin_helping();
-  static void end_helping();
+  static void enter();
+  static void leave();
   bool runs_;
+};
+
+template <class Call>
+int in_library(Call&& call) {
+  const Beside beside;
+  return call();
+}
+
+// A function of the library's with the helper beside it.
+#define FERMATA_BESIDE(name, parameters, arguments)          \
+  int MPI_##name parameters {                                \
+    return in_library([=] { return real.name arguments; });  \
+  }
+
+// False: this process cannot have the thread.
+bool make_helper();
+// After a collective was counted among the outstanding ones: calls that other threads wait in may have to be helped from now on.
+void help_waiting_calls();
+// Returns once the helper is between two calls that it helps.
+void let_helper_rest();
+
+// What moves collectives on. Where one thread calls, it may be within a call that waits in the library, which has called a function of the
+// program's or one of MPI's that is ours: then the helper rests meanwhile.
+class Alone {
+ public:
+  Alone() : pauses_(guarded && !several_threads) {
+    if (pauses_) pause_helper();
+  }
+  ~Alone() {
+    if (pauses_) resume_helper();
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  bool pauses_;
 };
 
 }  // namespace fermata::preload

@@ -5,16 +5,24 @@
 #include "real.hpp"
 
 namespace fermata::preload {
-int run(State& s, const Arguments& arguments, bool* left) {
+
+int run(State& s, Kind kind, const Arguments& arguments, bool* left) {
   Operation operation;
   *left = !operation.prepare(s, arguments);
   if (*left) return MPI_SUCCESS;
+  if (several_threads) operation.use_objects(true);
   const Entered entered(s);
-  int rc = operation.pack_inputs();
-  if (rc == MPI_SUCCESS) {
+  int rc = MPI_SUCCESS;
+  const bool met = !s.mismatched;
+  if (met && (rc = operation.pack_inputs()) == MPI_SUCCESS) {
     const int status = operation.execute(s);
-    if (status != FERMATA_OK) return failed(s, status);
-    rc = operation.finish();
+    if (is_mismatch(status)) note_mismatch(s);
+    else if (has_come(status)) rc = operation.finish(status);
+    else return failed(s, status);
+  }
+  if (s.mismatched) {
+    *left = goes_to_library(s, kind, met, &rc);
+    return rc;
   }
   // order: relaxed: this call's own communicator
   if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), rc);
@@ -22,10 +30,19 @@ int run(State& s, const Arguments& arguments, bool* left) {
   return rc;
 }
 
-int run_barrier(State& s) {
+int run_barrier(State& s, bool* left) {
   const Entered entered(s);
   ++s.ours;
-  return answer(s, fermata_barrier(s.member));
+  const int status = fermata_barrier(s.member);
+  if (status == FERMATA_OK) [[likely]]
+    return MPI_SUCCESS;
+  if (!is_mismatch(status)) return failed(s, status);
+  --s.ours;
+  const bool met = !s.mismatched;
+  note_mismatch(s);
+  int rc = MPI_SUCCESS;
+  *left = goes_to_library(s, kBarrier, met, &rc);
+  return rc;
 }
 
 }  // namespace fermata::preload
@@ -38,9 +55,13 @@ extern "C" {
 
 int MPI_Barrier(MPI_Comm comm) {
   State* const s = find(comm);
-  if (serving(s, kBarrier) != nullptr) [[likely]] {
-    const Watched observed(s, kBarrier, FERMATA_SITE, nullptr);
-    return run_barrier(*s);
+  if (serving_now(s, kBarrier) != nullptr) [[likely]] {
+    Watched observed(s, kBarrier, FERMATA_SITE, nullptr);
+    bool left = false;
+    const int rc = run_barrier(*s, &left);
+    if (!left) [[likely]]
+      return rc;
+    observed.forget();
   }
   return by_library(s, kBarrier, FERMATA_SITE, [=] { return real.Barrier(comm); });
 }

@@ -7,8 +7,8 @@
 namespace fermata::preload {
 
 // What the MPI function returns. *left: nothing was done, and the library is to do it.
-int run(State& state, const Arguments& arguments, bool* left);
-int run_barrier(State& state);
+int run(State& state, Kind kind, const Arguments& arguments, bool* left);
+int run_barrier(State& state, bool* left);
 
 }  // namespace fermata::preload
 #endif

@@ -1,11 +1,12 @@
-// The blocking collectives for counts of either width: what MPI_Bcast and MPI_Bcast_c have in common. site: where the program called it;
-// library: the MPI library's own.
+// The blocking collectives for counts of either width: what MPI_Bcast and MPI_Bcast_c have in common. site:
+// where the program called it; library: the MPI library's own.
 #ifndef FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
 #define FERMATA_PRELOAD_MPI_BLOCKING_CALLS_HPP
 
 #include "begun.hpp"
 #include "blocking.hpp"
 #include "flat.hpp"
+#include "recovery.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -28,15 +29,30 @@ inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCC
 
 // A state whose collectives of this kind are Fermata's; null: the library's.
 inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
+// Likewise, in a call that counts for a communicator that has no team yet.
+inline State* serving_now(State* s, Kind kind) {
+  return s != nullptr && (s->serves(kind) || gets_team(*s, kind)) ? s : nullptr;
+}
 
 // A call that needs no Operation: predefined types without gaps, operators that Fermata has, nothing wrong. Whatever is not clear at a
-// glance goes the long way, to the same call of Fermata's: one rank may go this way and another that.
+// glance goes the long way, to the same call of Fermata's: one rank may go this way and another that. False: Fermata has refused the
+// arguments before it did anything, since buffers overlap mostly, or the ranks' calls differ: the long way knows what to do then.
 template <class Call>
-inline int at_once(State& s, Kind kind, const void* site, Call&& call) {
-  const Watched observed(&s, kind, site, nullptr);
+inline bool at_once(State& s, Kind kind, const void* site, int* rc, Call&& call) {
+  Watched observed(&s, kind, site, nullptr);
   const Entered entered(s);
   ++s.ours;
-  return answer(s, call(s.member));
+  const int status = call(s.member);
+  *rc = MPI_SUCCESS;
+  if (status == FERMATA_OK) [[likely]]
+    return true;
+  if (status == FERMATA_ERR_ARGUMENT || is_mismatch(status)) {
+    --s.ours;
+    observed.forget();
+    return false;
+  }
+  *rc = failed(s, status);
+  return true;
 }
 
 inline bool is_root(const State& s, int root) { return root >= 0 && root < s.size; }
@@ -84,10 +100,10 @@ struct Simple {
 template <class Real>
 inline int collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, Real&& library) {
   State* const s = find(comm);
-  if (serving(s, kind) != nullptr) [[likely]] {
+  if (serving_now(s, kind) != nullptr) [[likely]] {
     bool left = false;
     Watched observed(s, kind, site, nullptr);
-    const int rc = run(*s, arguments, &left);
+    const int rc = run(*s, kind, arguments, &left);
     if (!left) return rc;
     observed.forget();
   }
@@ -98,8 +114,9 @@ template <class Count, class Library>
 int bcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site, Library library) {
   State* const s = find(comm);
   const std::size_t bytes = flat(data, count, type);
-  if (serving(s, kBcast) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]]
-    return at_once(*s, kBcast, site, [=](fermata_member* m) { return fermata_broadcast(m, data, bytes, root); });
+  if (int rc; serving(s, kBcast) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
+              at_once(*s, kBcast, site, &rc, [=](fermata_member* m) { return fermata_broadcast(m, data, bytes, root); })) [[likely]]
+    return rc;
   return collective(comm, kBcast, site, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                     [=] { return library(data, count, type, root, comm); });
 }
@@ -109,9 +126,11 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            Library library) {
   State* const s = find(comm);
   const Simple simple(s, kReduce, in, out, count, type, op);
-  if (simple.fits && is_root(*s, root) && (in != MPI_IN_PLACE || s->rank == root)) [[likely]]
-    return at_once(*s, kReduce, site,
-                   [&](fermata_member* m) { return fermata_reduce(m, simple.in, out, simple.count, simple.type, simple.op, root); });
+  if (int rc; simple.fits && is_root(*s, root) && (in != MPI_IN_PLACE || s->rank == root) &&
+              at_once(*s, kReduce, site, &rc, [&](fermata_member* m) {
+                return fermata_reduce(m, simple.in, out, simple.count, simple.type, simple.op, root);
+              })) [[likely]]
+    return rc;
   return collective(comm, kReduce, site, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
                     [=] { return library(in, out, count, type, op, root, comm); });
 }
@@ -122,8 +141,10 @@ int reduction(Kind kind, int collects, const void* in, void* out, Count count, M
               const void* site, Library library) {
   State* const s = find(comm);
   const Simple simple(s, kind, in, out, count, type, op);
-  if (simple.fits) [[likely]]
-    return at_once(*s, kind, site, [&](fermata_member* m) { return call(m, simple.in, out, simple.count, simple.type, simple.op); });
+  if (int rc; simple.fits && at_once(*s, kind, site, &rc, [&](fermata_member* m) {
+                return call(m, simple.in, out, simple.count, simple.type, simple.op);
+              })) [[likely]]
+    return rc;
   return collective(comm, kind, site, {collects, {in}, {out, count, type}, op, 0}, [=] { return library(in, out, count, type, op, comm); });
 }
 
@@ -169,8 +190,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
                    Library library) {
   const State* const s = find(comm);
   const auto by_library = [=](auto&&...) { return library(in, out, counts, type, op, comm); };
-  if (const Count* const same = same_count(s, counts))
-    return reduce_scatter_block(in, out, *same, type, op, comm, site, by_library);
+  if (const Count* const same = same_count(s, counts)) return reduce_scatter_block(in, out, *same, type, op, comm, site, by_library);
   return collective(comm, kReduceScatter, site, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
@@ -179,9 +199,11 @@ int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Coun
            const void* site, Library library) {
   State* const s = find(comm);
   const std::size_t bytes = flat(in, in_count, in_type);
-  if (serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
-      (s->rank != root || flat(out, out_count, out_type) != kNotFlat)) [[likely]]
-    return at_once(*s, kGather, site, [=](fermata_member* m) { return fermata_gather(m, in, out, bytes, FERMATA_UINT8, root); });
+  if (int rc; serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
+              (s->rank != root || flat(out, out_count, out_type) == bytes) &&
+              at_once(*s, kGather, site, &rc, [=](fermata_member* m) { return fermata_gather(m, in, out, bytes, FERMATA_UINT8, root); }))
+      [[likely]]
+    return rc;
   return collective(comm, kGather, site, {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
@@ -191,9 +213,11 @@ int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Cou
             MPI_Comm comm, const void* site, Library library) {
   State* const s = find(comm);
   const std::size_t bytes = flat(out, out_count, out_type);
-  if (serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
-      (s->rank != root || flat(in, in_count, in_type) != kNotFlat)) [[likely]]
-    return at_once(*s, kScatter, site, [=](fermata_member* m) { return fermata_scatter(m, in, out, bytes, FERMATA_UINT8, root); });
+  if (int rc; serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root) &&
+              (s->rank != root || flat(in, in_count, in_type) == bytes) &&
+              at_once(*s, kScatter, site, &rc, [=](fermata_member* m) { return fermata_scatter(m, in, out, bytes, FERMATA_UINT8, root); }))
+      [[likely]]
+    return rc;
   return collective(comm, kScatter, site, {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
@@ -203,8 +227,10 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
               const void* site, Library library) {
   State* const s = find(comm);
   const std::size_t bytes = flat(out, out_count, out_type);
-  if (serving(s, kAllgather) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) != kNotFlat) [[likely]]
-    return at_once(*s, kAllgather, site, [=](fermata_member* m) { return fermata_allgather(m, in, out, bytes, FERMATA_UINT8); });
+  if (int rc; serving(s, kAllgather) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) == bytes &&
+              at_once(*s, kAllgather, site, &rc, [=](fermata_member* m) { return fermata_allgather(m, in, out, bytes, FERMATA_UINT8); }))
+      [[likely]]
+    return rc;
   return collective(comm, kAllgather, site, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
@@ -214,8 +240,10 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
              const void* site, Library library) {
   State* const s = find(comm);
   const std::size_t bytes = flat(out, out_count, out_type);
-  if (serving(s, kAlltoall) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) != kNotFlat) [[likely]]
-    return at_once(*s, kAlltoall, site, [=](fermata_member* m) { return fermata_alltoall(m, in, out, bytes, FERMATA_UINT8); });
+  if (int rc; serving(s, kAlltoall) != nullptr && bytes != kNotFlat && flat(in, in_count, in_type) == bytes &&
+              at_once(*s, kAlltoall, site, &rc, [=](fermata_member* m) { return fermata_alltoall(m, in, out, bytes, FERMATA_UINT8); }))
+      [[likely]]
+    return rc;
   return collective(comm, kAlltoall, site, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
                     [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
@@ -226,13 +254,15 @@ int gatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, con
   State* const s = find(comm);
   const std::size_t bytes = flat(in, in_count, in_type);
   if (serving(s, kGather) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
-    if (s->rank != root)
-      return at_once(*s, kGather, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_GATHER, in, nullptr, nullptr, nullptr, bytes, root); });
-    const FlatBlocks to(*s, out, counts, displacements, out_type);
-    if (to.fit() && to.is_apart_from(in, bytes))
-      return at_once(*s, kGather, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_GATHER, in, nullptr, out, &to, bytes, root); });
+    if (int rc; s->rank != root && at_once(*s, kGather, site, &rc, [&](fermata_member* m) {
+                  return execute(m, FERMATA_DO_GATHER, in, nullptr, nullptr, nullptr, bytes, root);
+                }))
+      return rc;
+    const FlatBlocks to(*s, s->rank == root ? out : nullptr, counts, displacements, out_type);
+    if (int rc; to.fit() && to.counts[s->rank] == bytes && to.is_apart_from(in, bytes) &&
+                at_once(*s, kGather, site, &rc,
+                        [&](fermata_member* m) { return execute(m, FERMATA_DO_GATHER, in, nullptr, out, &to, bytes, root); }))
+      return rc;
   }
   return collective(
       comm, kGather, site,
@@ -246,13 +276,15 @@ int scatterv(const void* in, const Count* counts, const Displacement* displaceme
   State* const s = find(comm);
   const std::size_t bytes = flat(out, out_count, out_type);
   if (serving(s, kScatter) != nullptr && bytes != kNotFlat && is_root(*s, root)) [[likely]] {
-    if (s->rank != root)
-      return at_once(*s, kScatter, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_SCATTER, nullptr, nullptr, out, nullptr, bytes, root); });
-    const FlatBlocks from(*s, in, counts, displacements, in_type);
-    if (from.fit() && from.is_apart_from(out, bytes))
-      return at_once(*s, kScatter, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_SCATTER, in, &from, out, nullptr, bytes, root); });
+    if (int rc; s->rank != root && at_once(*s, kScatter, site, &rc, [&](fermata_member* m) {
+                  return execute(m, FERMATA_DO_SCATTER, nullptr, nullptr, out, nullptr, bytes, root);
+                }))
+      return rc;
+    const FlatBlocks from(*s, s->rank == root ? in : nullptr, counts, displacements, in_type);
+    if (int rc; from.fit() && from.counts[s->rank] == bytes && from.is_apart_from(out, bytes) &&
+                at_once(*s, kScatter, site, &rc,
+                        [&](fermata_member* m) { return execute(m, FERMATA_DO_SCATTER, in, &from, out, nullptr, bytes, root); }))
+      return rc;
   }
   return collective(
       comm, kScatter, site,
@@ -267,9 +299,10 @@ int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, 
   const std::size_t bytes = flat(in, in_count, in_type);
   if (serving(s, kAllgather) != nullptr && bytes != kNotFlat) [[likely]] {
     const FlatBlocks to(*s, out, counts, displacements, out_type);
-    if (to.fit() && to.is_apart_from(in, bytes))
-      return at_once(*s, kAllgather, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLGATHER, in, nullptr, out, &to, bytes, 0); });
+    if (int rc; to.fit() && to.counts[s->rank] == bytes && to.is_apart_from(in, bytes) &&
+                at_once(*s, kAllgather, site, &rc,
+                        [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLGATHER, in, nullptr, out, &to, bytes, 0); }))
+      return rc;
   }
   return collective(
       comm, kAllgather, site,
@@ -284,9 +317,10 @@ int alltoallv(const void* in, const Count* in_counts, const Displacement* in_dis
   State* const s = find(comm);
   if (serving(s, kAlltoall) != nullptr) [[likely]] {
     const FlatBlocks from(*s, in, in_counts, in_displacements, in_type), to(*s, out, out_counts, out_displacements, out_type);
-    if (from.fit() && to.fit() && from.is_apart_from(to))
-      return at_once(*s, kAlltoall, site,
-                     [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLTOALL, in, &from, out, &to, 0, 0); });
+    if (int rc;
+        from.fit() && to.fit() && from.counts[s->rank] == to.counts[s->rank] && from.is_apart_from(to) &&
+        at_once(*s, kAlltoall, site, &rc, [&](fermata_member* m) { return execute(m, FERMATA_DO_ALLTOALL, in, &from, out, &to, 0, 0); }))
+      return rc;
   }
   return collective(comm, kAlltoall, site,
                     {FERMATA_DO_ALLTOALL,

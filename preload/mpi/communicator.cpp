@@ -9,39 +9,44 @@
 #include "begun.hpp"
 #include "pool.hpp"
 #include "real.hpp"
+#include "recovery.hpp"
 #include "types.hpp"
 
 namespace fermata::preload {
 
 std::atomic<State*> cache[kCached];
-bool several_threads = false;
+bool several_threads = false, guarded = false;
 
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
+constexpr std::uint32_t kEager = 32;      // communicators that get a team when they are made
+constexpr std::uint32_t kUntilTeam = 32;  // blocking collectives of the others before that
 constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
 // Of each rank of MPI_COMM_WORLD.
 struct Place {
   std::uint64_t host;
-  std::int32_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int16_t multiple;  // its process has MPI_THREAD_MULTIPLE
+  std::int16_t helper;    // and its helper thread
   std::int32_t cpu;       // that it is bound to, or -1
 };
 Place* places = nullptr;
 int world_size = 0;
 MPI_Group world_group = MPI_GROUP_NULL;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-State* states = nullptr;                             // all, freed ones for the next communicator; under lock
+State* states = nullptr;                             // all; under lock
+State* unused = nullptr;                             // freed, for the next communicators; likewise
 std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
 std::uint64_t all_ours = 0, all_left = 0;            // collectives of those that were freed; likewise
 
 State* new_state() {
   pthread_mutex_lock(&lock);
-  State* s = states;
-  // order: relaxed: under lock
-  while (s != nullptr && (s->users != 0 || s->comm.load(std::memory_order_relaxed) != MPI_COMM_NULL)) s = s->next;
-  if (s == nullptr) {
+  State* s = unused;
+  if (s != nullptr) {
+    unused = s->next_unused;
+  } else {
     void* memory = nullptr;
     if (posix_memalign(&memory, alignof(State), sizeof(State)) == 0) {
       s = new (memory) State;
@@ -63,12 +68,14 @@ void publish(State& s, MPI_Comm comm) {
   cache[cache_slot(comm)].store(&s, std::memory_order_release);  // order: release, as kMove: what it holds is there. Pairs with find()
 }
 
-// Nobody will use it any more: the team goes back.
+// Nobody will use it any more: the team goes back. Under lock.
 void let_go(State& s) {
   drop_kept(s);
   if (s.pooled != nullptr) give_back(s.pooled, s.reason != nullptr);
   s.pooled = nullptr;
   s.member = nullptr;
+  s.next_unused = unused;
+  unused = &s;
 }
 
 int freed(MPI_Comm comm, int, void* value, void*) {
@@ -121,17 +128,29 @@ bool are_on_several_hosts(const int* ranks, int size) {
   return false;
 }
 
-// Whoever waits in the library for something else cannot pass on what comes from another host, unless the thread beside may.
-bool may_pass_on(const int* ranks, int size) {
+bool all_are_multiple(const int* ranks, int size) {
   for (int r = 0; r < size; ++r)
     if (places[ranks[r]].multiple == 0) return false;
   return true;
 }
 
+// As all ranks know. A call that waits in the library needs the helper beside it. What comes from another host is passed on by functions of
+// the library's, which the helper may call with MPI_THREAD_MULTIPLE only.
+const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
+  for (int r = 0; r < size; ++r)
+    if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
+  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE" : nullptr;
+}
+
 // The team of what it is a duplicate of.
-State* council_of(MPI_Comm parent) {
-  State* const p = parent != MPI_COMM_NULL ? find(parent) : nullptr;
-  return p != nullptr && p->member != nullptr ? p : nullptr;
+State* council_of(const Origin& origin) {
+  State* const p = origin.duplicate ? find(origin.parent) : nullptr;
+  if (p == nullptr || p->member == nullptr || p->mismatched) return nullptr;
+  const Entered entered(*p);
+  // All its ranks are here, so all see whether it was of no use before.
+  if (!is_mismatch(fermata_test(p->member))) return p;
+  note_mismatch(*p);
+  return nullptr;
 }
 
 // Collective.
@@ -141,7 +160,9 @@ bool find_places() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
   if (places == nullptr) abort();
-  Place mine{fermata_host_id(), several_threads ? 1 : 0, bound_cpu()};
+  const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
+  if (!has_helper) say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
+  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads), static_cast<std::int16_t>(has_helper), bound_cpu()};
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     mine.host += static_cast<std::uint64_t>(rank / each);
@@ -156,6 +177,39 @@ bool find_places() {
   const bool prepared = prepare_teams(host, cpus);
   real.Comm_free(&host);
   return prepared;
+}
+
+void postpone(State& s, MPI_Comm comm) {
+  PMPI_Comm_size(comm, &s.size);
+  PMPI_Comm_rank(comm, &s.rank);
+  s.reason = "it was not used enough for a team";
+}
+
+// Collective, by all of the communicator.
+void equip(State& s, MPI_Comm comm, State* council) {
+  int* ranks = nullptr;
+  s.reason = unfit(comm, s, &ranks);
+  const bool over_hosts = s.reason == nullptr && are_on_several_hosts(ranks, s.size);
+  if (over_hosts && !transport_is_ready) s.reason = "its ranks are on several hosts, and MPI's functions were not found";
+  if (s.reason == nullptr) s.pooled = take_team({comm, council}, ranks, s.size, s.rank, over_hosts, &s.reason);
+  s.member = s.pooled != nullptr ? s.pooled->member : nullptr;
+  if (s.member != nullptr) {
+    s.crowded = s.pooled->ranks_of_a_cpu > 1;
+    s.kinds = settings.kinds;
+    if (s.size > kMostAlltoall) s.kinds &= ~(1u << kAlltoall);
+    s.begun_reason = why_none_begins(ranks, s.size, over_hosts);
+    s.folds_begun = all_are_multiple(ranks, s.size);
+    if (s.begun_reason == nullptr) s.begun_kinds = s.kinds;
+  }
+  free(ranks);
+  static std::atomic<int> said{0};
+  // order: relaxed: a count
+  if (!settings.verbose || s.rank != 0 || s.size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid) return;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  say("communicator %s of %d ranks: %s", name[0] != '\0' ? name : "without a name", s.size,
+      s.member == nullptr ? s.reason : over_hosts ? "a team over hosts" : "a team of this host");
 }
 
 }  // namespace
@@ -184,37 +238,48 @@ void release(State& s) {
   if (several_threads) pthread_mutex_unlock(&lock);
 }
 
-void set_up(MPI_Comm comm, MPI_Comm parent) {
-  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return;
+void set_up(MPI_Comm comm, const Origin& origin) {
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  State* const parent = origin.parent != MPI_COMM_NULL ? find(origin.parent) : nullptr;
+  // Who is in no communicator of the parent's counts this one, too.
+  const std::uint32_t makings = parent != nullptr ? ++parent->makings : 0;
+  if (comm == MPI_COMM_NULL) return;
   State* const s = new_state();
   if (s == nullptr) abort();
   s->kinds = s->begun_kinds = 0;
-  s->ours = s->left = 0;
+  s->ours = s->left = s->starts = s->prepared = s->resumes = 0;
+  s->mismatched = false;
   s->size = s->rank = 0;
   s->pooled = nullptr;
-  int* ranks = nullptr;
-  s->reason = unfit(comm, *s, &ranks);
-  const bool over_hosts = s->reason == nullptr && are_on_several_hosts(ranks, s->size);
-  if (over_hosts && !transport_is_ready) s->reason = "its ranks are on several hosts, and MPI's functions were not found";
-  if (s->reason == nullptr) s->pooled = take_team({comm, council_of(parent)}, ranks, s->size, s->rank, over_hosts, &s->reason);
-  s->member = s->pooled != nullptr ? s->pooled->member : nullptr;
-  if (s->member != nullptr) {
-    s->crowded = s->pooled->ranks_of_a_cpu > 1;
-    s->kinds = settings.kinds;
-    if (s->size > kMostAlltoall) s->kinds &= ~(1u << kAlltoall);
-    if (!over_hosts || may_pass_on(ranks, s->size)) s->begun_kinds = s->kinds;
-  }
-  free(ranks);
+  s->member = nullptr;
+  s->makings = makings;
+  s->until_team = origin.initial || (parent != nullptr && makings <= kEager) ? 0 : kUntilTeam;
+  if (s->until_team == 0)
+    equip(*s, comm, council_of(origin));
+  else
+    postpone(*s, comm);
   publish(*s, comm);
   PMPI_Comm_set_attr(comm, keyval, s);
-  static std::atomic<int> said{0};
-  // order: relaxed: a count
-  if (!settings.verbose || s->rank != 0 || s->size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid) return;
-  char name[MPI_MAX_OBJECT_NAME] = "";
-  int length = 0;
-  PMPI_Comm_get_name(comm, name, &length);
-  say("communicator %s of %d ranks: %s", name[0] != '\0' ? name : "without a name", s->size,
-      s->member == nullptr ? s->reason : over_hosts ? "a team over hosts" : "a team of this host");
+}
+
+bool gets_team(State& s, Kind kind) {
+  if (s.until_team == 0 || --s.until_team != 0) return false;
+  s.until_team = 1;
+  give_team(s);
+  return s.serves(kind);
+}
+
+void give_team(State& s) {
+  if (s.until_team == 0) return;
+  s.until_team = 0;
+  // order: relaxed: this call's own communicator
+  equip(s, s.comm.load(std::memory_order_relaxed), nullptr);
+  pthread_mutex_lock(&lock);
+  if (s.member != nullptr) {
+    ++accelerated;
+    --not_accelerated;
+  }
+  pthread_mutex_unlock(&lock);
 }
 
 void start_up() {
@@ -228,8 +293,8 @@ void start_up() {
     keyval = MPI_KEYVAL_INVALID;
     return;
   }
-  set_up(MPI_COMM_WORLD, MPI_COMM_NULL);
-  set_up(MPI_COMM_SELF, MPI_COMM_NULL);
+  set_up(MPI_COMM_WORLD, {MPI_COMM_NULL, false, true});
+  set_up(MPI_COMM_SELF, {MPI_COMM_NULL, false, true});
 }
 
 // Everybody is here, so nobody needs anybody's part any more.
@@ -270,8 +335,12 @@ int failed(State& s, int status) {
   // order: relaxed: this call's own communicator
   const MPI_Comm comm = s.comm.load(std::memory_order_relaxed);
   say("rank %d of %d: %s: %s", s.rank, s.size, fermata_status_string(status), fermata_error_detail());
-  if (s.reason == nullptr && status != FERMATA_ERR_ARGUMENT) s.reason = "its team is broken";
-  const int code = status == FERMATA_ERR_MEMORY ? MPI_ERR_NO_MEM : status == FERMATA_ERR_ARGUMENT ? MPI_ERR_ARG : MPI_ERR_OTHER;
+  const bool usable = status == FERMATA_ERR_ARGUMENT || status == FERMATA_ERR_TRUNCATED;
+  if (s.reason == nullptr && !usable) s.reason = "its team is broken";
+  const int code = status == FERMATA_ERR_TRUNCATED  ? MPI_ERR_TRUNCATE
+                   : status == FERMATA_ERR_MEMORY   ? MPI_ERR_NO_MEM
+                   : status == FERMATA_ERR_ARGUMENT ? MPI_ERR_ARG
+                                                    : MPI_ERR_OTHER;
   PMPI_Comm_call_errhandler(comm, code);
   return code;
 }

@@ -25,10 +25,20 @@ struct alignas(64) State {
   bool crowded = false;              // its ranks share CPUs
   std::uint64_t ours = 0, left = 0;  // collectives
   const char* reason = nullptr;      // why it has no member
+  const char* begun_reason = nullptr;  // why it has one for blocking collectives alone
+  bool folds_begun = false;  // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
   Pooled* pooled = nullptr;
+  bool mismatched = false;    // the ranks' calls differed, so its team is of no use any more (recovery.hpp)
+  std::uint64_t resumes = 0;  // the first call that the library does then; 0: not agreed
+  std::uint64_t starts = 0, prepared = 0;  // of persistent requests: those in `ours`; and requests that were made
   std::uint32_t users = 0;                           // requests that outlive the communicator; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken where several threads may call
   State* next = nullptr;                             // of all that there are
+  State* next_unused = nullptr;                      // of those without a communicator
+  // Of one that was made after kEager others: its blocking collectives until it gets a team, which takes its ranks several steps of
+  // agreement. Counted alike at all ranks.
+  std::uint32_t until_team = 0;
+  std::uint32_t makings = 0;  // of communicators by calls on this one and on those that it comes from; alike at all ranks
   // Non-blocking collectives (begun.hpp): on lines, not started yet, on blocks, and all.
   Begun* line = nullptr;
   Begun* waiting = nullptr;
@@ -45,6 +55,7 @@ struct alignas(64) State {
 inline constexpr std::size_t kCached = 256;
 extern std::atomic<State*> cache[kCached];
 extern bool several_threads;  // MPI_THREAD_MULTIPLE; written in MPI_Init
+extern bool guarded;          // that, or the helper may be at work (helper.cpp)
 
 inline std::size_t cache_slot(MPI_Comm comm) {
   const auto bits = static_cast<std::uint64_t>((std::uintptr_t)comm);
@@ -59,16 +70,20 @@ inline State* find(MPI_Comm comm) {
   return s != nullptr && s->comm.load(std::memory_order_relaxed) == comm ? s : find_slowly(comm);
 }
 
-// Where several threads may call, one at a time uses a member.
+// By the only thread that calls, one within another: the helper rests between these.
+void pause_helper();
+void resume_helper();
+
+// One thread at a time uses a member.
 class Owned {
  public:
   explicit Owned(State& state) : state_(state) {
-    if (several_threads) [[unlikely]]
-      pthread_mutex_lock(&state_.lock);
+    if (guarded) [[unlikely]]
+      several_threads ? static_cast<void>(pthread_mutex_lock(&state_.lock)) : pause_helper();
   }
   ~Owned() {
-    if (several_threads) [[unlikely]]
-      pthread_mutex_unlock(&state_.lock);
+    if (guarded) [[unlikely]]
+      several_threads ? static_cast<void>(pthread_mutex_unlock(&state_.lock)) : resume_helper();
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -91,8 +106,19 @@ class Entered : Owned {
 void hold(State& state);
 void release(State& state);
 
-// Collective, by all of a new communicator. `parent`: that it is a duplicate of, or MPI_COMM_NULL.
-void set_up(MPI_Comm comm, MPI_Comm parent);
+// Where a new communicator comes from.
+struct Origin {
+  MPI_Comm parent = MPI_COMM_NULL;  // all of its ranks made the call; null: there is none, or not all did
+  bool duplicate = false;           // with the same ranks
+  bool initial = false;             // of MPI_Init
+};
+// By all ranks of the parent, or else of the communicator, which is null where this rank has no part in it. MPI_COMM_WORLD and its like get
+// their teams here, and so does a program's first communicators. All others get one when they have shown that they are used.
+void set_up(MPI_Comm comm, const Origin& origin);
+// By all ranks, in a blocking collective that is not Fermata's. True: it gets its team now, and this kind is Fermata's.
+bool gets_team(State& state, Kind kind);
+// By all ranks, before a persistent collective is made: it gets its team now, if it waits for one.
+void give_team(State& state);
 // By MPI_Init, behind the library's own, and by MPI_Finalize before it.
 void start_up();
 void shut_down();

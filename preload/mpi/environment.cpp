@@ -39,19 +39,18 @@ void initialized(int rc) {
   check_library();
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
-  several_threads = level == MPI_THREAD_MULTIPLE;
+  several_threads = guarded = level == MPI_THREAD_MULTIPLE;
   start_up();
 }
 
-// `parent`: of which it is a duplicate.
 template <class Make>
-int made(Make&& make, const MPI_Comm* comm, MPI_Comm parent = MPI_COMM_NULL) {
+int made(Make&& make, const MPI_Comm* comm, const Origin& origin) {
   int rc = MPI_SUCCESS;
   {
     const Beside beside;
     rc = make();
   }
-  if (rc == MPI_SUCCESS) set_up(*comm, parent);
+  if (rc == MPI_SUCCESS) set_up(*comm, origin);
   return rc;
 }
 
@@ -84,44 +83,44 @@ int MPI_Finalize() {
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) {
-  return made([=] { return real.Comm_dup(comm, out); }, out, comm);
+  return made([=] { return real.Comm_dup(comm, out); }, out, {comm, true});
 }
 
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* out) {
-  return made([=] { return real.Comm_dup_with_info(comm, info, out); }, out, comm);
+  return made([=] { return real.Comm_dup_with_info(comm, info, out); }, out, {comm, true});
 }
 
 int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) {
-  return made([=] { return real.Comm_split(comm, colour, key, out); }, out);
+  return made([=] { return real.Comm_split(comm, colour, key, out); }, out, {comm});
 }
 
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
-  return made([=] { return real.Comm_split_type(comm, type, key, info, out); }, out);
+  return made([=] { return real.Comm_split_type(comm, type, key, info, out); }, out, {comm});
 }
 
 int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) {
-  return made([=] { return real.Comm_create(comm, group, out); }, out);
+  return made([=] { return real.Comm_create(comm, group, out); }, out, {comm});
 }
 
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
-  return made([=] { return real.Comm_create_group(comm, group, tag, out); }, out);
+  return made([=] { return real.Comm_create_group(comm, group, tag, out); }, out, {});
 }
 
 int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int reorder, MPI_Comm* out) {
-  return made([=] { return real.Cart_create(comm, dimensions, sizes, periods, reorder, out); }, out);
+  return made([=] { return real.Cart_create(comm, dimensions, sizes, periods, reorder, out); }, out, {comm});
 }
 
 int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) {
-  return made([=] { return real.Cart_sub(comm, remains, out); }, out);
+  return made([=] { return real.Cart_sub(comm, remains, out); }, out, {comm});
 }
 
 int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* out) {
-  return made([=] { return real.Graph_create(comm, nodes, index, edges, reorder, out); }, out);
+  return made([=] { return real.Graph_create(comm, nodes, index, edges, reorder, out); }, out, {comm});
 }
 
 int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations, const int* weights,
                           MPI_Info info, int reorder, MPI_Comm* out) {
-  return made([=] { return real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out); }, out);
+  return made([=] { return real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out); }, out, {comm});
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights, int out_degree,
@@ -131,7 +130,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sour
         return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations, out_weights, info, reorder,
                                                out);
       },
-      out);
+      out, {comm});
 }
 
 }  // extern "C"

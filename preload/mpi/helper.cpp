@@ -1,4 +1,5 @@
-// The thread beside a call that waits in the library.
+// The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun cannot be handed to the library
+// any more, so ranks that cannot have this thread begin none.
 #include <unistd.h>
 
 #include "begun.hpp"
@@ -9,10 +10,15 @@ namespace {
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t wakes = PTHREAD_COND_INITIALIZER;
 pthread_cond_t rests = PTHREAD_COND_INITIALIZER;
-bool exists = false;
-int helped = 0;        // calls; under lock
-bool helping = false;  // likewise: the helper is at work
-std::atomic<bool> wanted{false};
+bool helping = false;         // the helper is at work; under lock
+std::atomic<int> waiting{0};  // calls of this process that wait in the library
+int pauses = 0, paused = 0;   // of the helper, one within another, by the only thread that calls; and `waiting` before
+
+// Whoever begins a collective counts it before it looks for waiting calls, and whoever waits does it the other way round.
+bool is_wanted() {
+  // order: seq_cst: store-load, as kRingFence. Pairs with Beside::enter() and count_begun()
+  return waiting.load(std::memory_order_seq_cst) != 0 && outstanding.load(std::memory_order_seq_cst) != 0;
+}
 
 void* help(void*) {
   is_helper = true;
@@ -20,11 +26,10 @@ void* help(void*) {
     pthread_mutex_lock(&lock);
     helping = false;
     pthread_cond_broadcast(&rests);
-    while (helped == 0) pthread_cond_wait(&wakes, &lock);
+    while (!is_wanted()) pthread_cond_wait(&wakes, &lock);
     helping = true;
     pthread_mutex_unlock(&lock);
-    // order: relaxed: how long to go on; what is done is ordered by the lock
-    for (unsigned rounds = 0; wanted.load(std::memory_order_relaxed); ++rounds) {
+    for (unsigned rounds = 0; is_wanted(); ++rounds) {
       advance_all(nullptr);
       rounds < 256 ? give_way() : static_cast<void>(usleep(rounds < 4096 ? 20 : 500));
     }
@@ -32,31 +37,58 @@ void* help(void*) {
   return nullptr;
 }
 
-}  // namespace
-
-void Beside::begin_helping() {
+void wake_helper() {
   pthread_mutex_lock(&lock);
-  if (!exists) {
-    pthread_t thread;
-    exists = pthread_create(&thread, nullptr, help, nullptr) == 0;
-    if (exists) pthread_detach(thread);
-  }
-  if (helped++ == 0) {
-    wanted.store(true, std::memory_order_relaxed);  // order: relaxed: see help()
-    pthread_cond_signal(&wakes);
-  }
+  pthread_cond_signal(&wakes);
   pthread_mutex_unlock(&lock);
 }
 
-void Beside::end_helping() {
+}  // namespace
+
+bool make_helper() {
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, help, nullptr) != 0) return false;
+  pthread_detach(thread);
+  return true;
+}
+
+void help_waiting_calls() {
+  if (is_wanted()) wake_helper();
+}
+
+void let_helper_rest() {
   pthread_mutex_lock(&lock);
-  if (--helped == 0) {
-    wanted.store(false, std::memory_order_relaxed);  // order: relaxed: see help()
-    while (helping) pthread_cond_wait(&rests, &lock);
-  }
+  while (helping) pthread_cond_wait(&rests, &lock);
   pthread_mutex_unlock(&lock);
+}
+
+void Beside::enter() {
+  guarded = true;
+  waiting.fetch_add(1, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  help_waiting_calls();
+}
+
+void Beside::leave() {
+  const bool last = waiting.fetch_sub(1, std::memory_order_seq_cst) == 1;  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  if (several_threads) return any_begun() ? progress() : reap();
+  if (!last) return;  // within another call that waits: the helper goes on
+  let_helper_rest();
+  guarded = false;
   complete_later();
   progress();
+}
+
+void pause_helper() {
+  if (pauses++ != 0) return;
+  paused = waiting.exchange(0, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  let_helper_rest();
+  complete_later();
+}
+
+void resume_helper() {
+  if (--pauses != 0) return;
+  waiting.store(paused, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  help_waiting_calls();
 }
 
 }  // namespace fermata::preload

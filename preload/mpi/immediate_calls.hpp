@@ -24,12 +24,26 @@ template <class Library>
 int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
   const char* const why = why_left_begun(s, kind);
   if (!target.persistent) return leave(s, kind, target.site, why, library);
-  library_has_persistent.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
+  testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   return by_library(s, kind, target.site, why, library);
+}
+
+// The state of a call's communicator; null: none that is known.
+inline State* state_of(MPI_Comm comm, const Target& target) {
+  State* const s = find(comm);
+  if (s != nullptr && target.persistent) give_team(*s);
+  return s;
 }
 
 // *left: the library is to do it.
 inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, bool* left) {
+  if (s.mismatched) [[unlikely]] {
+    drop(b);
+    const Entered entered(s);
+    int rc = MPI_SUCCESS;
+    *left = goes_to_library(s, kind, false, &rc);
+    return rc;
+  }
   if (target.persistent) return make_persistent(b, s, kind, target.request, left);
   *left = false;
   const Watched observed(&s, kind, target.site, nullptr);
@@ -38,11 +52,11 @@ inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target,
 
 template <class Library>
 int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
-  State* const s = find(comm);
+  State* const s = state_of(comm, target);
   if (s != nullptr && s->begins(kind) && target.request != nullptr) {
     Begun* const b = new_begun();
     if (b == nullptr) return MPI_ERR_NO_MEM;
-    bool left = !b->operation.prepare(*s, arguments);
+    bool left = !b->operation.prepare(*s, arguments) || (b->operation.get().fold != nullptr && !s->folds_begun);
     if (left) drop(b);
     const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, &left);
     if (!left) return rc;
@@ -52,7 +66,7 @@ int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Argum
 
 template <class Library>
 int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
-  State* const s = find(comm);
+  State* const s = state_of(comm, target);
   bool left = s == nullptr || !s->begins(kBarrier) || target.request == nullptr;
   if (!left) {
     Begun* const b = new_begun();

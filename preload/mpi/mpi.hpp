@@ -16,7 +16,10 @@
 #define FERMATA_MPI_LARGE 1  // the functions with MPI_Count, whose names end in _c
 #endif
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define FERMATA_MPI_PERSISTENT 1  // persistent collectives
+#define FERMATA_MPI_PERSISTENT 1  // persistent collectives, sessions, partitioned messages
+#endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define FERMATA_MPI_41 1
 #endif
 
 #endif

@@ -38,8 +38,8 @@ std::uint32_t kinds_in(const char* list) {
 __attribute__((constructor(102))) void read_environment() {
   settings.disabled = environment_says("FERMATA_DISABLE");
   settings.verbose = environment_says("FERMATA_VERBOSE");
-  if (const char* list = getenv("FERMATA_MPI_COLLECTIVES"); list != nullptr && !settings.disabled) settings.kinds = kinds_in(list);
-  if (const char* hosts = getenv("FERMATA_FAKE_HOSTS")) settings.fake_hosts = atoi(hosts);
+  if (const char* list = secure_getenv("FERMATA_MPI_COLLECTIVES"); list != nullptr && !settings.disabled) settings.kinds = kinds_in(list);
+  if (const char* hosts = secure_getenv("FERMATA_FAKE_HOSTS")) settings.fake_hosts = atoi(hosts);
 }
 
 }  // namespace

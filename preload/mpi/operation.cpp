@@ -6,35 +6,6 @@
 #include "notice.hpp"
 
 namespace fermata::preload {
-namespace {
-
-constexpr int kNone = -1;
-constexpr int kAll = -2;
-
-bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
-
-// Where blocks of a side begin and end, as addresses.
-struct Range {
-  std::uintptr_t begin = 0, end = 0;
-};
-Range range_of(const Side& side, int blocks) {
-  Layout layout;
-  if (is_in_place(side) || !layout_of(side.type, &layout)) return {};
-  Range range{UINTPTR_MAX, 0};
-  const auto at = reinterpret_cast<std::uintptr_t>(side.at);
-  if (!side.counts.given()) return {at, at + static_cast<std::uintptr_t>(side.count * blocks * layout.extent)};
-  for (int b = 0; b < blocks; ++b) {
-    if (side.counts[b] == 0) continue;
-    const auto begin = at + static_cast<std::uintptr_t>(side.displacements[b] * layout.extent);
-    const auto end = begin + static_cast<std::uintptr_t>(side.counts[b] * layout.extent);
-    if (begin < range.begin) range.begin = begin;
-    if (end > range.end) range.end = end;
-  }
-  return range;
-}
-bool meet(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
-
-}  // namespace
 
 char* Operation::take(std::size_t bytes) {
   void* memory = malloc(bytes != 0 ? bytes : 1);
@@ -49,18 +20,18 @@ char* Operation::take(std::size_t bytes) {
 void Operation::release() {
   for (int i = 0; i < taken_count_; ++i) free(taken_[i]);
   taken_count_ = 0;
-  while (kept_count_ != 0) PMPI_Type_free(&kept_[--kept_count_]);
+  while (use_count_ != 0) end_use(uses_[--use_count_]);
 }
 
-void Operation::keep(MPI_Datatype& type) {
-  if (predefined(type) != nullptr || PMPI_Type_dup(type, &kept_[kept_count_]) != MPI_SUCCESS) return;
-  type = kept_[kept_count_++];
+void Operation::use_type(MPI_Datatype type) {
+  if (predefined(type) == nullptr) use(MPI_OP_NULL, type);
 }
 
-void Operation::keep_types(bool loads) {
-  if (blocks_ != 0) keep(to_.type);
-  if (op_.fold != nullptr) keep(reduction_.datatype);
-  for (int i = 0; loads && i < load_count_; ++i) keep(loads_[i]->from.type);
+void Operation::use_objects(bool loads) {
+  if (blocks_ != 0) use_type(to_.type);
+  if (op_.fold != nullptr) use_type(reduction_.datatype);
+  if (op_.fold != nullptr && predefined_op(reduction_.operation) == nullptr) use(reduction_.operation, MPI_DATATYPE_NULL);
+  for (int i = 0; loads && i < load_count_; ++i) use_type(loads_[i]->from.type);
 }
 
 int Operation::pack_inputs() {
@@ -84,9 +55,10 @@ void Operation::prepare_barrier() {
   op_.op = FERMATA_MAX;
 }
 
-// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
+// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on. The block `own` has
+// own_bytes_, whatever the side says.
 Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes,
-                                       MPI_Aint* lowest) {
+                                       MPI_Aint* lowest, int own) {
   const bool fits = sizes_used_ + 2 * blocks <= 4 * kInline;
   Blocks out;
   out.counts =
@@ -99,7 +71,7 @@ Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, i
       if (side.counts[b] != 0 && side.displacements[b] < *lowest) *lowest = static_cast<MPI_Aint>(side.displacements[b]);
   *bytes = 0;
   for (int b = 0; b < blocks; ++b) {
-    out.counts[b] = static_cast<std::size_t>(side.counts[b]) * layout.size;
+    out.counts[b] = b == own ? own_bytes_ : static_cast<std::size_t>(side.counts[b]) * layout.size;
     const MPI_Count from_lowest = side.counts[b] != 0 && !together ? side.displacements[b] - *lowest : 0;
     out.displacements[b] = together ? *bytes : static_cast<std::size_t>(from_lowest) * layout.size;
     *bytes += out.counts[b];
@@ -143,11 +115,12 @@ bool Operation::set_in(const Side& side, int blocks, bool copy) {
 bool Operation::set_irregular_out(const Side& side, const Layout& layout, int blocks, int own) {
   std::size_t bytes = 0;
   MPI_Aint lowest = 0;
-  const Blocks b = blocks_of(side, layout, blocks, !layout.dense, &bytes, &lowest);
+  const bool together = !layout.dense || own_bytes_ != kAsSaid || overlaps_itself(side, blocks);
+  const Blocks b = blocks_of(side, layout, blocks, together, &bytes, &lowest, own_bytes_ != kAsSaid ? rank_ : kNone);
   op_.out_counts = b.counts;
   op_.out_displacements = b.displacements;
   op_.out = static_cast<char*>(const_cast<void*>(side.at)) + lowest * layout.extent;
-  if (layout.dense) return side.at != nullptr || bytes == 0;
+  if (!together) return side.at != nullptr || bytes == 0;
   packed_ = take(bytes);
   op_.out = packed_;
   blocks_ = blocks;
@@ -178,69 +151,6 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
          layout_,
          packed_ + each * static_cast<std::size_t>(own)});
   return true;
-}
-
-bool Operation::prepare_data(const State& s, const Arguments& a) {
-  const bool root = s.rank == a.root;
-  op_.type = FERMATA_UINT8;
-  op_.irregular = a.irregular;
-  const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
-  const bool counts_out =
-      a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
-  if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
-  switch (a.collective) {
-    case FERMATA_DO_BROADCAST:
-      if (!set_out(a.out, 1, root ? kAll : kNone)) return false;
-      if (root) blocks_ = 0;
-      op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
-      return true;
-    case FERMATA_DO_GATHER: {
-      Layout layout;
-      const bool own = root && is_in_place(a.in);
-      if (root && !set_out(a.out, s.size, own ? s.rank : kNone)) return false;
-      if (own) {
-        op_.in = FERMATA_IN_PLACE;
-        op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
-        return true;
-      }
-      const bool copy = root && op_.irregular && meet(range_of(a.in, 1), range_of(a.out, s.size));
-      if (!layout_of(a.in.type, &layout) || !set_in(a.in, 1, copy)) return false;
-      op_.count = static_cast<std::size_t>(a.in.count) * layout.size;
-      return true;
-    }
-    case FERMATA_DO_SCATTER: {
-      const bool own = root && is_in_place(a.out);
-      if (!own && !set_out(a.out, 1, kNone)) return false;
-      const bool copy = root && !own && op_.irregular && meet(range_of(a.out, 1), range_of(a.in, s.size));
-      if (root && !set_in(a.in, s.size, copy)) return false;
-      op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
-      if (!own) return true;
-      Layout layout;
-      layout_of(a.in.type, &layout);
-      op_.out = FERMATA_IN_PLACE;
-      op_.count = op_.irregular ? op_.in_counts[s.rank] : static_cast<std::size_t>(a.in.count) * layout.size;
-      return true;
-    }
-    case FERMATA_DO_ALLGATHER: {
-      const bool own = is_in_place(a.in);
-      if (!set_out(a.out, s.size, own ? s.rank : kNone)) return false;
-      op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
-      op_.in = FERMATA_IN_PLACE;
-      return own || set_in(a.in, 1, op_.irregular && meet(range_of(a.in, 1), range_of(a.out, s.size)));
-    }
-    case FERMATA_DO_ALLTOALL: {
-      const bool own = is_in_place(a.in);
-      if (!set_out(a.out, s.size, own ? kAll : kNone)) return false;
-      if (!op_.irregular) op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
-      if (!own) return set_in(a.in, s.size, op_.irregular && meet(range_of(a.in, s.size), range_of(a.out, s.size)));
-      op_.in = FERMATA_IN_PLACE;
-      op_.in_counts = op_.out_counts;
-      op_.in_displacements = op_.out_displacements;
-      return true;
-    }
-    default:
-      return false;
-  }
 }
 
 // The blocks of a reduce_scatter's input, of different sizes and one behind the other. False: a mistake.
@@ -313,6 +223,7 @@ bool Operation::prepare(const State& s, const Arguments& a) {
   if (rooted && (a.root < 0 || a.root >= s.size)) return false;
   op_.collective = a.collective;
   op_.root = a.root;
+  rank_ = s.rank;
   switch (a.collective) {
     case FERMATA_DO_REDUCE:
     case FERMATA_DO_ALLREDUCE:
@@ -376,18 +287,6 @@ int Operation::execute(State& s) const {
     default:
       return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
   }
-}
-
-int Operation::finish() {
-  if (blocks_ == 0) return error_;
-  char* const at = static_cast<char*>(const_cast<void*>(to_.at));
-  if (!to_.counts.given()) {
-    check(unpack(packed_, at, to_.count * blocks_, to_.type, layout_));
-    return error_;
-  }
-  for (int i = 0; i < blocks_; ++i)
-    check(unpack(packed_ + op_.out_displacements[i], at + to_.displacements[i] * layout_.extent, to_.counts[i], to_.type, layout_));
-  return error_;
 }
 
 }  // namespace fermata::preload

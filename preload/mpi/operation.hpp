@@ -3,44 +3,15 @@
 #define FERMATA_PRELOAD_MPI_OPERATION_HPP
 
 #include <fermata/fermata.h>
-#include <string.h>
 
-#include <cstdint>
 #include <new>
 
 #include "communicator.hpp"
 #include "reduction.hpp"
-#include "types.hpp"
+#include "sides.hpp"
+#include "uses.hpp"
 
 namespace fermata::preload {
-
-// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be the same type.
-struct Numbers {
-  const int* narrow = nullptr;
-  const void* wide = nullptr;
-  bool given() const { return narrow != nullptr || wide != nullptr; }
-  MPI_Count operator[](int i) const {
-    if (narrow != nullptr) return narrow[i];
-    std::int64_t number;
-    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
-    return number;
-  }
-};
-
-inline Numbers numbers(const int* given) { return {given, nullptr}; }
-template <class Wide>
-Numbers numbers(const Wide* given) {
-  static_assert(sizeof(Wide) == sizeof(std::int64_t));
-  return {nullptr, given};
-}
-
-// `count` elements, or blocks by `counts` and `displacements`.
-struct Side {
-  const void* at = nullptr;
-  MPI_Count count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  Numbers counts = {}, displacements = {};
-};
 
 // Broadcast: the data are in `out`. Reductions: type and count are those of `out`; out.counts: of a reduce_scatter whose blocks differ.
 struct Arguments {
@@ -73,10 +44,11 @@ class Operation {
   // Nothing but what is compared by is_same(), and nothing is packed: what Fermata was told of it will do for another one that is the same.
   bool is_plain() const { return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr; }
   bool is_same(const Operation& other, int ranks) const;
-  // What lasts longer than the call that it is begun in keeps the datatypes that the program may free; loads: they are packed again.
-  void keep_types(bool loads);
-  // Unpacks what came. MPI's error.
-  int finish();
+  // What lasts longer than the call that it is begun in needs the operator and the datatypes that the program may free; loads: they are
+  // packed again.
+  void use_objects(bool loads);
+  // Unpacks what came, as Fermata's status says: all, or as much as there was room for. MPI's error.
+  int finish(int status = FERMATA_OK);
 
  private:
   struct Blocks {
@@ -92,15 +64,25 @@ class Operation {
     int first = 0, last = 0;
   };
   bool prepare_data(const State& state, const Arguments& a);
+  bool prepare_broadcast(const State& state, const Arguments& a);
+  bool prepare_gather(const State& state, const Arguments& a);
+  bool prepare_scatter(const State& state, const Arguments& a);
+  bool prepare_allgather(const State& state, const Arguments& a);
+  bool prepare_alltoall(const State& state, const Arguments& a);
   bool prepare_reduction(const State& state, const Arguments& a);
   bool set_reduced_blocks(const Side& out, int blocks, MPI_Count* all);
   bool set_in(const Side& side, int blocks, bool copy);
   bool set_out(const Side& side, int blocks, int own);
+  bool set_block_in(const Side& side, const Layout& layout, std::size_t bytes);
+  void expect_blocks(int blocks, std::size_t bytes);
+  void unpack_block(const char* from, std::size_t bytes, char* to, MPI_Count count);
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
   bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
-  Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest);
+  Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest,
+                   int own = kNone);
   void add(const Load& load) { loads_[load_count_++] = new (take(sizeof(Load))) Load(load); }
-  void keep(MPI_Datatype& type);
+  void use(MPI_Op op, MPI_Datatype type) { begin_use(uses_[use_count_++], op, type); }
+  void use_type(MPI_Datatype type);
   char* take(std::size_t bytes);
   void release();
   void check(int rc) {
@@ -115,13 +97,21 @@ class Operation {
   Layout layout_ = {};
   char* packed_ = nullptr;
   int blocks_ = 0;
+  static constexpr int kNone = -1, kAll = -2;  // of set_out(): no block is input as well, or all are
+  // A rank whose arguments contradict each other receives what the others send into memory of the operation, and as much of it as its own
+  // arguments have room for is unpacked.
+  static constexpr std::size_t kAsSaid = SIZE_MAX;
+  std::size_t each_ = kAsSaid;      // bytes of a block in packed_
+  std::size_t own_bytes_ = kAsSaid; // likewise of this rank's own block alone, where blocks differ
+  bool truncated_ = false;          // this rank sends more to itself than it has room for
   Load* loads_[2];  // of one side each
   int load_count_ = 0;
-  MPI_Datatype kept_[4];
-  int kept_count_ = 0;
+  Use uses_[5];  // of the operator, of the types of two loads and of what is unpacked and folded
+  int use_count_ = 0;
+  int rank_ = 0;
   int error_ = 0;
   unsigned char nothing_ = 0;
-  void* taken_[6];
+  void* taken_[7];
   int taken_count_ = 0;
   std::size_t sizes_[4 * kInline];
   int sizes_used_ = 0;

@@ -2,12 +2,12 @@
 
 #include "pool.hpp"
 #include "real.hpp"
+#include "recovery.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
 
 std::atomic<int> persistents{0};
-std::atomic<bool> library_has_persistent{false};
 
 namespace {
 
@@ -28,17 +28,35 @@ int own_rank() {
   return rank;
 }
 
-// A tag that no other has, but after 32767 others (the least that MPI allows): one of those is most likely gone.
+// With the lock.
+bool is_used(int tag) {
+  for (Begun* b : chains)
+    for (; b != nullptr; b = b->next_persistent)
+      if (b->tag == tag) return true;
+  return false;
+}
+
+// With the lock: a tag that no other request has; 0: there is none.
+int next_tag(int largest) {
+  static bool starts_again = false;
+  for (int tries = 0; tries < largest; ++tries) {
+    starts_again = starts_again || last_tag >= largest;
+    last_tag = last_tag < largest ? last_tag + 1 : 1;
+    if (!starts_again || !is_used(last_tag)) return last_tag;
+  }
+  return 0;
+}
+
 int make_token(Begun* b) {
-  constexpr int kLeastLargestTag = 32767;
+  constexpr int kLeastLargestTag = 32767;  // MPI 4.1, section 9.1.2
   int* largest = nullptr;
   int there = 0;
   PMPI_Comm_get_attr(private_comm, MPI_TAG_UB, &largest, &there);
   {
     const Locked locked;
-    last_tag = last_tag < (there != 0 ? *largest : kLeastLargestTag) ? last_tag + 1 : 1;
-    b->tag = last_tag;
+    b->tag = next_tag(there != 0 ? *largest : kLeastLargestTag);
   }
+  if (b->tag == 0) return MPI_ERR_OTHER;
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, own_rank(), b->tag, private_comm, &b->handle);
 }
 
@@ -75,7 +93,7 @@ void show(Begun* b) {
 int completed(Begun* b, MPI_Status* status) {
   b->started = false;
   if (status != MPI_STATUS_IGNORE) make_empty(status);
-  return b->error;
+  return b->error == MPI_SUCCESS ? MPI_SUCCESS : error_of(*b->state, b->error);
 }
 
 int start(Begun* b, MPI_Request* request, const void* site) {
@@ -88,6 +106,7 @@ int start(Begun* b, MPI_Request* request, const void* site) {
   }
   if (const int rc = b->operation.pack_inputs(); rc != MPI_SUCCESS) return error_of(s, rc);
   ++s.ours;
+  ++s.starts;
   b->started = true;
   b->in_library = false;
   start_again(b);
@@ -104,14 +123,20 @@ int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left)
     b->state = &s;
     b->kind = kind;
     b->persistent = b->over = true;
-    b->operation.keep_types(true);
+    b->operation.use_objects(true);
     status = prepare_request(b);
   }
   if (status != FERMATA_OK) {
     drop(b);
     *left = status == FERMATA_ERR_MEMORY;
+    if (is_mismatch(status)) {
+      note_mismatch(s);
+      *left = goes_to_library(s, kind, true, &rc);
+      return rc;
+    }
     return *left ? MPI_SUCCESS : failed(s, status);
   }
+  ++s.prepared;
   hold(s);
   rc = make_token(b);
   if (rc != MPI_SUCCESS) {
@@ -135,7 +160,7 @@ Begun* persistent_of(MPI_Request handle) {
 }
 
 void persistent_over(Begun& b) {
-  if (b.status != FERMATA_OK) failed(*b.state, b.status);
+  if (!has_come(b.status) && !is_mismatch(b.status)) failed(*b.state, b.status);
   if (b.in_library) send(b);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,10 +45,10 @@ struct Offer {
 };
 
 struct Serving {
-  fermata_team* team;
+  fermata_team* team = nullptr;
   char name[64];
-  int others;
-  int status;
+  int others = 0;
+  int status = FERMATA_OK;
   std::atomic<bool> over{false};
 };
 
@@ -55,11 +56,18 @@ void name_of(std::uint64_t id, char (&name)[64]) {
   snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id));
 }
 
-// Of this process, unlike those of all others that may be alive.
+// Nobody else can guess it, so nobody else holds the socket's name. Process numbers repeat where namespaces of them share a network.
 std::uint64_t new_id() {
   static std::atomic<std::uint32_t> counter{0};
-  const auto process = static_cast<std::uint64_t>(getpid());
-  return process << 32 | (counter.fetch_add(1, std::memory_order_relaxed) + 1);  // order: relaxed: a number, and no more
+  std::uint64_t id = 0;
+  if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id) {  // a sandbox without it
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const auto now = static_cast<std::uint64_t>(t.tv_nsec) << 34 ^ static_cast<std::uint64_t>(t.tv_sec) << 20;
+    // order: relaxed: a number, and no more
+    id = now ^ static_cast<std::uint64_t>(getpid()) << 12 ^ counter.fetch_add(1, std::memory_order_relaxed);
+  }
+  return id != 0 ? id : 1;
 }
 
 // Over hosts, each of which has a segment and connections of its own.
@@ -162,6 +170,7 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   memcpy(copy, ranks, static_cast<std::size_t>(size) * sizeof *ranks);
   fermata_member_set_idle_hook(member, idle, made);
   fermata_member_set_idle_sleep(member, kHookEvery);
+  fermata_member_set_bounded(member, 1);
   const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
   *made = {nullptr, id, team, member, size, copy, true, over_hosts, ranks_of_a_cpu, kLookEveryNs * ranks_of_a_cpu};

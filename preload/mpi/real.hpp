@@ -3,6 +3,7 @@
 #define FERMATA_PRELOAD_MPI_REAL_HPP
 
 #include "mpi.hpp"
+#include "waiting.hpp"
 
 #define FERMATA_MPI_COLLECTIVES(X)                                                                                                         \
   X(Barrier)                                                                                                                               \
@@ -20,24 +21,8 @@
   X(Ibcast)                                                                                                                        \
   X(Ireduce) X(Iallreduce) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) \
       X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iexscan)
-// Waiting in the library, polled or beside a thread that makes progress.
-#define FERMATA_MPI_WAITS(X)                                                                                                        \
-  X(Wait)                                                                                                                           \
-  X(Waitall)                                                                                                                        \
-  X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) \
-      X(Probe) X(Mprobe) X(Iprobe) X(Improbe) X(Sendrecv) X(Sendrecv_replace)
 #define FERMATA_MPI_STARTS(X) X(Start) X(Startall) X(Request_free) X(Cancel)
-#define FERMATA_MPI_OTHERS(X)                                                                                                             \
-  X(Alltoallw)                                                                                                                            \
-  X(Neighbor_allgather)                                                                                                                   \
-  X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Comm_free) X(Comm_disconnect) X(Comm_accept)  \
-      X(Comm_connect) X(Comm_spawn) X(Comm_spawn_multiple) X(Intercomm_create) X(Intercomm_merge) X(Win_create) X(Win_allocate)           \
-          X(Win_allocate_shared) X(Win_create_dynamic) X(Win_free) X(Win_fence) X(Win_start) X(Win_complete) X(Win_wait) X(Win_lock)      \
-              X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)     \
-                  X(File_open) X(File_close) X(File_set_size) X(File_preallocate) X(File_set_view) X(File_sync) X(File_read_at_all)       \
-                      X(File_write_at_all) X(File_read_all) X(File_write_all) X(File_read_ordered) X(File_write_ordered)                  \
-                          X(File_seek_shared) X(File_read_at_all_end) X(File_write_at_all_end) X(File_read_all_end) X(File_write_all_end) \
-                              X(File_read_ordered_end) X(File_write_ordered_end) X(Op_free)
+#define FERMATA_MPI_FREES(X) X(Op_free) X(Type_free)
 
 #ifdef FERMATA_MPI_LARGE
 #define FERMATA_MPI_LARGE_COLLECTIVES(X)                                                                                                 \
@@ -70,7 +55,7 @@
 #define FERMATA_MPI_ALL(X)   \
   FERMATA_MPI_COLLECTIVES(X) \
   FERMATA_MPI_IMMEDIATE(X)   \
-  FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_WAITS(X) FERMATA_MPI_STARTS(X) FERMATA_MPI_OTHERS(X) \
+  FERMATA_MPI_MAKERS(X) FERMATA_MPI_ENVIRONMENT(X) FERMATA_MPI_STARTS(X) FERMATA_MPI_FREES(X) FERMATA_MPI_WAITING(X) \
   FERMATA_MPI_LARGE_COLLECTIVES(X) FERMATA_MPI_PERSISTENT_COLLECTIVES(X)
 
 namespace fermata::preload {

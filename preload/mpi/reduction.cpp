@@ -78,7 +78,7 @@ bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
     return true;
   }
   int commutes = 0;
-  if (!layout_of(type, &out->layout) || PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS) return false;
+  if (!is_committed(type) || !layout_of(type, &out->layout) || PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS) return false;
   out->commutes = commutes != 0;
   out->packed = !out->layout.dense;
   out->element = out->layout.size;

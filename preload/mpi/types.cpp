@@ -1,11 +1,13 @@
 #include "types.hpp"
 
 #include <fermata/fermata.h>
+#include <limits.h>
 #include <string.h>
 
 #include <initializer_list>
 
 #include "pool.hpp"
+#include "real.hpp"
 
 namespace fermata::preload {
 
@@ -144,6 +146,13 @@ void fill_type_table() {
   place_all();
 }
 
+bool is_committed(MPI_Datatype type) {
+  if (predefined(type) != nullptr) return true;
+  char nothing = 0;
+  int position = 0;
+  return PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, private_comm) == MPI_SUCCESS;
+}
+
 bool layout_of(MPI_Datatype type, Layout* out) {
   if (const Predefined* known = predefined(type)) {
     *out = {known->size, static_cast<MPI_Aint>(known->extent), known->size == known->extent};
@@ -159,17 +168,40 @@ bool layout_of(MPI_Datatype type, Layout* out) {
   return true;
 }
 
+namespace {
+
+// MPI_BOTTOM is null in C, with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse null, so these get another address and
+// a type that is shifted by it.
+template <class Call>
+int at_address(char* at, MPI_Datatype type, Call&& call) {
+  if (at != nullptr) return call(at, type);
+  static char anywhere;
+  constexpr int kOne = 1;
+  const MPI_Aint shift = -static_cast<MPI_Aint>(reinterpret_cast<std::intptr_t>(&anywhere));
+  MPI_Datatype shifted = MPI_DATATYPE_NULL;
+  int rc = PMPI_Type_create_hindexed(1, &kOne, &shift, type, &shifted);
+  if (rc != MPI_SUCCESS) return rc;
+  rc = PMPI_Type_commit(&shifted);
+  if (rc == MPI_SUCCESS) rc = call(&anywhere, shifted);
+  real.Type_free(&shifted);
+  return rc;
+}
+
+}  // namespace
+
 int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to) {
   if (layout.size == 0) return MPI_SUCCESS;
-  const auto at_once = static_cast<MPI_Count>(kMostPacked / layout.size);
-  if (at_once == 0) return MPI_ERR_COUNT;
+  if (layout.size > INT_MAX) return MPI_ERR_COUNT;
+  const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
+  auto* const at = const_cast<char*>(static_cast<const char*>(from));
   auto* bytes = static_cast<char*>(to);
   for (MPI_Count done = 0; done < count;) {
     const MPI_Count some = count - done < at_once ? count - done : at_once;
     const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
     int position = 0;
-    const int rc = PMPI_Pack(static_cast<const char*>(from) + done * layout.extent, static_cast<int>(some), type, bytes, length, &position,
-                             private_comm);
+    const int rc = at_address(at + done * layout.extent, type, [&](const char* start, MPI_Datatype shifted) {
+      return PMPI_Pack(start, static_cast<int>(some), shifted, bytes, length, &position, private_comm);
+    });
     if (rc != MPI_SUCCESS) return rc;
     bytes += length;
     done += some;
@@ -179,15 +211,16 @@ int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& lay
 
 int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
   if (layout.size == 0) return MPI_SUCCESS;
-  const auto at_once = static_cast<MPI_Count>(kMostPacked / layout.size);
-  if (at_once == 0) return MPI_ERR_COUNT;
+  if (layout.size > INT_MAX) return MPI_ERR_COUNT;
+  const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
   const auto* bytes = static_cast<const char*>(from);
   for (MPI_Count done = 0; done < count;) {
     const MPI_Count some = count - done < at_once ? count - done : at_once;
     const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
     int position = 0;
-    const int rc =
-        PMPI_Unpack(bytes, length, &position, static_cast<char*>(to) + done * layout.extent, static_cast<int>(some), type, private_comm);
+    const int rc = at_address(static_cast<char*>(to) + done * layout.extent, type, [&](char* start, MPI_Datatype shifted) {
+      return PMPI_Unpack(bytes, length, &position, start, static_cast<int>(some), shifted, private_comm);
+    });
     if (rc != MPI_SUCCESS) return rc;
     bytes += length;
     done += some;

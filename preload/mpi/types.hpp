@@ -52,6 +52,9 @@ struct Layout {
 // False: no valid type; the library is to say so.
 bool layout_of(MPI_Datatype type, Layout* out);
 
+// No function of MPI's tells, but MPI_Pack refuses types that are not.
+bool is_committed(MPI_Datatype type);
+
 // Elements of a type, packed into and out of bytes one behind the other. 0: done; else MPI's error.
 int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to);
 int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout);

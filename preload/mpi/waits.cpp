@@ -1,24 +1,10 @@
-// Everything that waits in the library for a message or a request: while collectives of ours are outstanding, both are polled.
-#include <stdlib.h>
-
+// Everything that waits for requests or asks for them: while collectives of ours are outstanding, these and the library are polled. A call
+// that waits in the library alone has the helper beside it, since other threads may begin collectives meanwhile.
 #include "persistent.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
 namespace {
-
-// One round for those that only ask.
-inline void progress_once() {
-  if (any_begun()) progress();
-}
-
-// The library's request, made by `start`, and then waited for.
-template <class Start>
-int poll_request(Start&& start, MPI_Status* status) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int rc = start(&request);
-  return rc != MPI_SUCCESS ? rc : poll([&](int* flag) { return real.Test(&request, flag, status); });
-}
 
 bool wait_for_one(MPI_Request request) {
   Begun* const b = several_threads || request == MPI_REQUEST_NULL ? nullptr : outstanding_of(request);
@@ -36,6 +22,24 @@ bool wait_for_own(int count, MPI_Request* requests) {
   return true;
 }
 
+// complete(): the library's function that completes this request, of which the program waits for no other.
+template <class Complete>
+int complete_one(MPI_Request request, Complete&& complete) {
+  // order: relaxed: see Begun's complete()
+  if (failures.load(std::memory_order_relaxed) == 0) [[likely]]
+    return complete();
+  MPI_Comm comm = MPI_COMM_NULL;
+  const int error = claim_error(request, &comm);
+  const int rc = complete();
+  if (error == MPI_SUCCESS || rc != MPI_SUCCESS) return rc;
+  PMPI_Comm_call_errhandler(comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD, error);
+  return error;
+}
+
+int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
+  return complete_one(*request, [=] { return real.Test(request, flag, status); });
+}
+
 // One behind the other: a look at all of them each time would take long where there are many (and MPICH 4.0 fails at it where one is a
 // persistent collective of its own).
 int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
@@ -44,18 +48,16 @@ int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
     MPI_Status* const status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
     Begun* const persistent = persistent_in(&requests[i]);
     const int rc = persistent != nullptr ? wait_persistent(persistent, status)
-                                         : poll([&](int* flag) { return real.Test(&requests[i], flag, status); });
+                                         : poll([&](int* flag) { return test_one(&requests[i], flag, status); });
     if (rc != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = rc;
   }
   return all;
 }
 
-// In MPICH 4.0 and 5.0 MPI_Testall is an error (MPI_ERR_IN_STATUS) where a persistent collective of the library's own is among them, and
-// other functions are not.
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 #ifdef MPICH
-  if (library_has_persistent.load(std::memory_order_relaxed)) {  // order: relaxed: the caller was told of the request
+  if (testall_errs.load(std::memory_order_relaxed)) {  // order: relaxed: the caller was told of the request
     for (int i = 0; i < count; ++i) {
       const int rc = real.Request_get_status(requests[i], flag, MPI_STATUS_IGNORE);
       if (rc != MPI_SUCCESS || *flag == 0) return rc;
@@ -75,6 +77,13 @@ bool any_persistent_in(int count, const MPI_Request* requests) {
 }
 
 }  // namespace
+void make_empty(MPI_Status* status) {
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+}
+
 }  // namespace fermata::preload
 
 using namespace fermata::preload;
@@ -86,17 +95,20 @@ extern "C" {
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   if (Begun* const b = persistent_in(request); b != nullptr) return wait_persistent(b, status);
   if (!any_begun() || request == nullptr || wait_for_one(*request)) {
-    const int rc = real.Wait(request, status);
+    const auto waits = [=] { return in_library([=] { return real.Wait(request, status); }); };
+    const int rc = request != nullptr ? complete_one(*request, waits) : waits();
     reap();
     return rc;
   }
-  return poll([=](int* flag) { return real.Test(request, flag, status); });
+  return poll([=](int* flag) { return test_one(request, flag, status); });
 }
 
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (requests != nullptr && any_persistent_in(count, requests)) return poll_all(count, requests, statuses);
-  if (!any_begun() || requests == nullptr || wait_for_own(count, requests)) {
-    const int rc = real.Waitall(count, requests, statuses);
+  const bool own = !any_begun() || requests == nullptr || wait_for_own(count, requests);
+  // order: relaxed: see Begun's complete()
+  if (own && (requests == nullptr || failures.load(std::memory_order_relaxed) == 0)) {
+    const int rc = in_library([=] { return real.Waitall(count, requests, statuses); });
     reap();
     return rc;
   }
@@ -105,13 +117,13 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   show_to_library(count, requests);
-  if (!any_begun()) return real.Waitany(count, requests, index, status);
+  if (!any_begun()) return in_library([=] { return real.Waitany(count, requests, index, status); });
   return poll([=](int* flag) { return real.Testany(count, requests, index, flag, status); });
 }
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   show_to_library(count, requests);
-  if (!any_begun()) return real.Waitsome(count, requests, done, indices, statuses);
+  if (!any_begun()) return in_library([=] { return real.Waitsome(count, requests, done, indices, statuses); });
   return poll([=](int* flag) {
     const int rc = real.Testsome(count, requests, done, indices, statuses);
     *flag = *done != 0;  // also MPI_UNDEFINED, where none is active
@@ -122,7 +134,7 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (Begun* const b = persistent_in(request); b != nullptr) return test_persistent(b, flag, status);
   progress_once();
-  return real.Test(request, flag, status);
+  return request != nullptr ? test_one(request, flag, status) : real.Test(request, flag, status);
 }
 
 int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
@@ -143,80 +155,42 @@ int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
   return real.Testsome(count, requests, done, indices, statuses);
 }
 
+#ifdef FERMATA_MPI_PERSISTENT
+int MPI_Parrived(MPI_Request request, int partition, int* flag) {
+  progress_once();
+  return real.Parrived(request, partition, flag);
+}
+#endif
+
+#ifdef FERMATA_MPI_41
+int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  show_to_library(count, requests);
+  progress_once();
+  return real.Request_get_status_all(count, requests, flag, statuses);
+}
+
+int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  show_to_library(count, requests);
+  progress_once();
+  return real.Request_get_status_any(count, requests, index, flag, status);
+}
+
+int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  show_to_library(count, requests);
+  progress_once();
+  return real.Request_get_status_some(count, requests, done, indices, statuses);
+}
+#endif
+
+int MPI_Win_test(MPI_Win window, int* flag) {
+  progress_once();
+  return real.Win_test(window, flag);
+}
+
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   show_to_library(1, &request);
   progress_once();
   return real.Request_get_status(request, flag, status);
-}
-
-int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  if (!any_begun()) return real.Send(data, count, type, to, tag, comm);
-  return poll_request([=](MPI_Request* r) { return PMPI_Isend(data, count, type, to, tag, comm, r); }, MPI_STATUS_IGNORE);
-}
-
-int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  if (!any_begun()) return real.Ssend(data, count, type, to, tag, comm);
-  return poll_request([=](MPI_Request* r) { return PMPI_Issend(data, count, type, to, tag, comm, r); }, MPI_STATUS_IGNORE);
-}
-
-int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  if (!any_begun()) return real.Rsend(data, count, type, to, tag, comm);
-  return poll_request([=](MPI_Request* r) { return PMPI_Irsend(data, count, type, to, tag, comm, r); }, MPI_STATUS_IGNORE);
-}
-
-int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!any_begun()) return real.Recv(data, count, type, from, tag, comm, status);
-  return poll_request([=](MPI_Request* r) { return PMPI_Irecv(data, count, type, from, tag, comm, r); }, status);
-}
-
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  if (!any_begun()) return real.Mrecv(data, count, type, message, status);
-  return poll_request([=](MPI_Request* r) { return PMPI_Imrecv(data, count, type, message, r); }, status);
-}
-
-int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!any_begun()) return real.Probe(from, tag, comm, status);
-  return poll([=](int* flag) { return real.Iprobe(from, tag, comm, flag, status); });
-}
-
-int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  if (!any_begun()) return real.Mprobe(from, tag, comm, message, status);
-  return poll([=](int* flag) { return real.Improbe(from, tag, comm, flag, message, status); });
-}
-
-int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  progress_once();
-  return real.Iprobe(from, tag, comm, flag, status);
-}
-
-int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  progress_once();
-  return real.Improbe(from, tag, comm, flag, message, status);
-}
-
-int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int in_count, MPI_Datatype in_type,
-                 int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
-  if (!any_begun()) return real.Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status);
-  MPI_Request receive = MPI_REQUEST_NULL;
-  int rc = PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, &receive);
-  if (rc != MPI_SUCCESS) return rc;
-  rc = poll_request([=](MPI_Request* r) { return PMPI_Isend(out, out_count, out_type, to, out_tag, comm, r); }, MPI_STATUS_IGNORE);
-  const int got = poll([&](int* flag) { return real.Test(&receive, flag, status); });
-  return rc != MPI_SUCCESS ? rc : got;
-}
-
-int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from, int in_tag, MPI_Comm comm,
-                         MPI_Status* status) {
-  int bytes = 0;
-  if (!any_begun() || PMPI_Pack_size(count, type, comm, &bytes) != MPI_SUCCESS)
-    return real.Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status);
-  void* const packed = malloc(static_cast<std::size_t>(bytes) + 1);
-  int length = 0;
-  if (packed == nullptr) return MPI_ERR_NO_MEM;
-  int rc = PMPI_Pack(data, count, type, packed, bytes, &length, comm);
-  if (rc == MPI_SUCCESS) rc = MPI_Sendrecv(packed, length, MPI_PACKED, to, out_tag, data, count, type, from, in_tag, comm, status);
-  free(packed);
-  return rc;
 }
 
 }  // extern "C"

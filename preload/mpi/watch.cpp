@@ -50,7 +50,7 @@ const char* why_left(const State* s, Kind kind) {
 
 const char* why_left_begun(const State* s, Kind kind) {
   const bool blocking_only = s != nullptr && s->serves(kind) && !s->begins(kind);
-  return blocking_only ? "over several hosts it needs MPI_THREAD_MULTIPLE" : why_left(s, kind);
+  return blocking_only ? s->begun_reason : why_left(s, kind);
 }
 
 }  // namespace fermata::preload

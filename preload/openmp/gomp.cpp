@@ -8,58 +8,60 @@
 #include <stdint.h>
 
 #include "noted.hpp"
-#include "real.hpp"
 
 namespace fermata::preload {
 namespace {
 
-using Body = void(void*);
-
-Real<void()> barrier("GOMP_barrier");
-Real<void()> loop_end("GOMP_loop_end");
-Real<void()> loop_end_nowait("GOMP_loop_end_nowait");
-Real<void()> sections_end("GOMP_sections_end");
-Real<void()> sections_end_nowait("GOMP_sections_end_nowait");
-
-Known known;  // whose the entry points are
+using namespace gomp;
 
 struct Noted {
   Body* body;
   void* data;
+  const RunTime* run_time;
   Region region;
 };
 
-template <RunTime library>
 void trampoline(void* argument) {
   auto& noted = *static_cast<Noted*>(argument);
-  const Stay stay(library, {&noted.region, static_cast<std::uint32_t>(ask(library).thread_num()), ask(library).level()});
+  const Stay stay(&noted.region, static_cast<std::uint32_t>(noted.run_time->thread_num()), noted.run_time->level());
   noted.body(noted.data);
 }
 
-// Calls run(body, data) for a region: with a trampoline, or plainly.
-template <class Run>
-void in_region(Body* body, void* data, Run&& run) {
-  const Found found = disabled() ? Found::kNone : known.get([] { return barrier.find(); });
-  if (found != Found::kLibgomp && found != Found::kLibomp) return run(body, data);
-  Noted noted{body, data, {}};
-  run(found == Found::kLibgomp ? trampoline<RunTime::kLibgomp> : trampoline<RunTime::kLibomp>, &noted);
+// A region: with a trampoline, or passed on. The object that has it has its function, too; the return address need not be in it.
+template <class Function, class... Rest>
+inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... rest) {
+  const Caller caller = caller_of(Family::kGomp, reinterpret_cast<const void*>(body));
+  Function* const real = caller.run_time != nullptr ? caller.run_time->find(entry) : nullptr;
+  if (real == nullptr) [[unlikely]] {
+    say_none(entry.name);
+    return body(data);
+  }
+  if (!caller.run_time->planned) [[unlikely]] return real(body, data, rest...);
+  Noted noted{body, data, caller.run_time, {}};
+  begin(noted.region, caller);
+  real(trampoline, &noted, rest...);
   end(noted.region);
 }
 
-Place place_in_gomp() {
-  return known.now() == Found::kLibomp ? place_in<RunTime::kLibomp>() : place_in<RunTime::kLibgomp>();
-}
+template <int entry>
+struct GompBarrier {
+  static constexpr Family kFamily = Family::kGomp;
+  static const void* object(const void* site) { return site; }
+  void operator()(const RunTime& run_time) const {
+    if (run_time.functions[entry] != nullptr) run_time.functions[entry]();
+  }
+};
 
-void at_gomp_barrier(const void* site) {
-  at_barrier(place_in_gomp(), site, [] { barrier.get()(); });
-}
+inline void at_gomp_barrier(Place place, const void* site) { at_barrier(place, site, GompBarrier<kBarrier.index>()); }
 
 // A construct's end: its form without a barrier and a planned one, or the run-time's.
-void at_end(Real<void()>& real, Real<void()>& nowait, const void* site) {
-  const Place place = place_in_gomp();
-  if (!place.planned || nowait.find() == nullptr) return at_barrier({place.region, 0, false}, site, [&] { real.get()(); });
-  nowait.get()();
-  at_gomp_barrier(site);
+template <int entry>
+inline void at_end(Entry<void()> nowait, const void* site) {
+  const Place place = place_in(Family::kGomp, site);
+  void (*const without)() = place.planned ? place.region->run_time->find(nowait) : nullptr;
+  if (without == nullptr) return at_barrier({place.region, place.rank, false}, site, GompBarrier<entry>());
+  without();
+  at_gomp_barrier(place, site);
 }
 
 }  // namespace
@@ -70,106 +72,83 @@ using namespace fermata::preload;
 // ---- Barriers
 
 FERMATA_EXPORT void GOMP_barrier() {
-  at_gomp_barrier(__builtin_return_address(0));
+  const void* site = __builtin_return_address(0);
+  at_gomp_barrier(place_in(Family::kGomp, site), site);
 }
 
 FERMATA_EXPORT void GOMP_loop_end() {
-  at_end(loop_end, loop_end_nowait, __builtin_return_address(0));
+  at_end<kLoopEnd.index>(kLoopEndNowait, __builtin_return_address(0));
 }
 
 FERMATA_EXPORT void GOMP_sections_end() {
-  at_end(sections_end, sections_end_nowait, __builtin_return_address(0));
+  at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0));
 }
 
 // ---- Regions. What GCC passes behind the function and its data goes on unchanged.
 
-namespace {
-using Plain = void(Body*, void*, unsigned, unsigned);
-using Sections = void(Body*, void*, unsigned, unsigned, unsigned);
-using Loop = void(Body*, void*, unsigned, long, long, long, unsigned);
-using ChunkedLoop = void(Body*, void*, unsigned, long, long, long, long, unsigned);
-
-Real<Plain> parallel("GOMP_parallel");
-Real<Sections> parallel_sections("GOMP_parallel_sections");
-Real<ChunkedLoop> loop_static("GOMP_parallel_loop_static");
-Real<ChunkedLoop> loop_dynamic("GOMP_parallel_loop_dynamic");
-Real<ChunkedLoop> loop_guided("GOMP_parallel_loop_guided");
-Real<ChunkedLoop> loop_nonmonotonic_dynamic("GOMP_parallel_loop_nonmonotonic_dynamic");
-Real<ChunkedLoop> loop_nonmonotonic_guided("GOMP_parallel_loop_nonmonotonic_guided");
-Real<Loop> loop_runtime("GOMP_parallel_loop_runtime");
-Real<Loop> loop_nonmonotonic_runtime("GOMP_parallel_loop_nonmonotonic_runtime");
-Real<Loop> loop_maybe_nonmonotonic_runtime("GOMP_parallel_loop_maybe_nonmonotonic_runtime");
-
-template <class Function, class... Rest>
-void wrap(Real<Function>& real, Body* body, void* data, Rest... rest) {
-  Function* function = real.get();
-  in_region(body, data, [=](Body* b, void* d) { function(b, d, rest...); });
-}
-}  // namespace
-
 FERMATA_EXPORT void GOMP_parallel(Body* body, void* data, unsigned threads, unsigned flags) {
-  wrap(parallel, body, data, threads, flags);
+  in_region(kParallel, body, data, threads, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, unsigned count, unsigned flags) {
-  wrap(parallel_sections, body, data, threads, count, flags);
+  in_region(kParallelSections, body, data, threads, count, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_static(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
                                               unsigned flags) {
-  wrap(loop_static, body, data, threads, start, end, step, chunk, flags);
+  in_region(kLoopStatic, body, data, threads, start, end, step, chunk, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
                                                unsigned flags) {
-  wrap(loop_dynamic, body, data, threads, start, end, step, chunk, flags);
+  in_region(kLoopDynamic, body, data, threads, start, end, step, chunk, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_guided(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
                                               unsigned flags) {
-  wrap(loop_guided, body, data, threads, start, end, step, chunk, flags);
+  in_region(kLoopGuided, body, data, threads, start, end, step, chunk, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step,
                                                             long chunk, unsigned flags) {
-  wrap(loop_nonmonotonic_dynamic, body, data, threads, start, end, step, chunk, flags);
+  in_region(kLoopNonmonotonicDynamic, body, data, threads, start, end, step, chunk, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* data, unsigned threads, long start, long end, long step,
                                                            long chunk, unsigned flags) {
-  wrap(loop_nonmonotonic_guided, body, data, threads, start, end, step, chunk, flags);
+  in_region(kLoopNonmonotonicGuided, body, data, threads, start, end, step, chunk, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
                                                unsigned flags) {
-  wrap(loop_runtime, body, data, threads, start, end, step, flags);
+  in_region(kLoopRuntime, body, data, threads, start, end, step, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
                                                             unsigned flags) {
-  wrap(loop_nonmonotonic_runtime, body, data, threads, start, end, step, flags);
+  in_region(kLoopNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
 FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end,
                                                                   long step, unsigned flags) {
-  wrap(loop_maybe_nonmonotonic_runtime, body, data, threads, start, end, step, flags);
+  in_region(kLoopMaybeNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
 // ---- For <fermata/openmp.hpp>: 1 if done, 0 where the region's barriers are the run-time's. libomp: the caller's regions are
 // libomp's, by its own entry points.
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
-  const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
-  if (!place.planned) return 0;
   const void* site = __builtin_return_address(0);
-  if (is_timed(place, site)) [[unlikely]] return in_planned_timed(place, site, [=] { return meet(place); }) ? 1 : 0;
-  return meet(place) ? 1 : 0;
+  const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
+  if (!place.planned) return 0;
+  const bool met = is_timed(place, site) ? in_planned_timed(place, site, [=] { return meet(place); }) : meet(place);
+  return met && !has_tasks(*place.region, place.rank) ? 1 : 0;
 }
 
 FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  const Place place = libomp != 0 ? place_in<RunTime::kLibomp>() : place_in_gomp();
-  if (!place.planned) return 0;
   const void* site = __builtin_return_address(0);
+  const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
+  if (!place.planned) return 0;
   if (is_timed(place, site)) [[unlikely]]
     return in_planned_timed(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
   return allreduce(place, data, bytes, fold, context) ? 1 : 0;

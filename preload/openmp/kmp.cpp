@@ -12,17 +12,9 @@
 #include <utility>
 
 #include "noted.hpp"
-#include "real.hpp"
 
 namespace fermata::preload {
 namespace {
-
-using Microtask = void();  // in truth of (std::int32_t* thread, std::int32_t* rank, and as many pointers as there are arguments)
-
-Real<void(void*, std::int32_t)> barrier("__kmpc_barrier");
-Real<void(void*, std::int32_t, Microtask*, ...)> fork_call("__kmpc_fork_call");
-
-Known known;
 
 // As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and up to N arguments, the
 // rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the caller removes what it passed, so that
@@ -38,20 +30,48 @@ void run(Microtask* task, std::int32_t* thread, std::int32_t* rank, auto... argu
 template <std::size_t... I>
 void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* region, std::intptr_t level, Argument<I>... arguments) {
   if (region == nullptr) return run(task, thread, rank, arguments...);
-  const Stay stay(RunTime::kLibomp, {region, static_cast<std::uint32_t>(*rank), static_cast<int>(level)});
+  const Stay stay(region, static_cast<std::uint32_t>(*rank), static_cast<int>(level));
   run(task, thread, rank, arguments...);
 }
 
+constexpr std::int32_t kMostArguments = 1024;
+
+// clang's calls say where they are in the source, in an object of the calling library's.
+const void* object_of(const void* location, const void* site) { return location != nullptr ? location : site; }
+
 template <std::size_t... I>
-void fork(void* location, std::int32_t count, Microtask* task, va_list& list, std::index_sequence<I...>) {
+void fork(const Caller& caller, void* location, std::int32_t count, Microtask* task, va_list& list, std::index_sequence<I...>) {
   void* arguments[sizeof...(I)] = {};
   for (std::int32_t i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
+  auto* const real = caller.run_time != nullptr ? caller.run_time->find(kmp::kForkCall) : nullptr;
+  if (real == nullptr) {
+    say_none(kmp::kForkCall.name);
+    std::int32_t thread = 0, rank = 0;
+    return run(task, &thread, &rank, arguments[I]...);
+  }
   Region region;
-  const bool noted = !disabled() && known.get([] { return fork_call.get(); }) == Found::kLibomp;
-  const std::intptr_t level = noted ? ask(RunTime::kLibomp).level() + 1 : 0;
-  fork_call.get()(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,
-                  noted ? &region : nullptr, level, arguments[I]...);
+  const bool noted = caller.run_time->planned;
+  if (noted) begin(region, caller);
+  const std::intptr_t level = noted ? region.level() + 1 : 0;
+  real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task, noted ? &region : nullptr,
+       level, arguments[I]...);
   if (noted) end(region);
+}
+
+struct KmpBarrier {
+  static constexpr Family kFamily = Family::kKmp;
+  void* location;
+  std::int32_t thread;
+  const void* object(const void* site) const { return object_of(location, site); }
+  void operator()(const RunTime& run_time) const {
+    if (auto* real = run_time.find(kmp::kBarrier); real != nullptr) real(location, thread);
+  }
+};
+
+// Their arguments take up to 8 KiB of stack, in a frame that others don't have.
+[[gnu::noinline]] void fork_many(const Caller& caller, void* location, std::int32_t count, Microtask* task, va_list& list) {
+  if (count <= 64) return fork(caller, location, count, task, list, std::make_index_sequence<64>());
+  fork(caller, location, count, task, list, std::make_index_sequence<kMostArguments>());
 }
 
 }  // namespace
@@ -59,23 +79,127 @@ void fork(void* location, std::int32_t count, Microtask* task, va_list& list, st
 
 using namespace fermata::preload;
 
-FERMATA_EXPORT void __kmpc_fork_call(void* location, std::int32_t count, Microtask* task, ...) {
+// Some calls are passed on as they are: with FERMATA_DISABLE, with a tool that sees the caller and its frames, or with more arguments than
+// fork() takes. That is a jump, which no function with variable arguments can do in C++. On processors without one here such a tool
+// sees this library as the caller.
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FERMATA_FORK __attribute__((visibility("hidden"))) void fermata_openmp_fork
+extern "C" {
+FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...);
+
+// Where to jump to; null: to fermata_openmp_fork.
+__attribute__((visibility("hidden"), used)) void* fermata_openmp_pass(const void* location, std::int32_t count, const void* site) {
+  const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
+  if (run_time == nullptr || (run_time->planned && count <= kMostArguments)) return nullptr;
+  return reinterpret_cast<void*>(run_time->find(kmp::kForkCall));
+}
+}
+#else
+#define FERMATA_FORK __attribute__((visibility("default"))) void __kmpc_fork_call
+#endif
+
+#if defined(__x86_64__)
+asm(R"(
+  .text
+  .globl __kmpc_fork_call
+  .type __kmpc_fork_call, @function
+__kmpc_fork_call:
+  .cfi_startproc
+  endbr64
+  cmpb $0, fermata_openmp_all_planned(%rip)
+  je 1f
+  cmpl $1024, %esi
+  jle fermata_openmp_fork
+1:
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %rax
+  .cfi_adjust_cfa_offset 56
+  movq 56(%rsp), %rdx
+  call fermata_openmp_pass
+  movq %rax, %r11
+  popq %rax
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  .cfi_adjust_cfa_offset -56
+  testq %r11, %r11
+  jz fermata_openmp_fork
+  jmp *%r11
+  .cfi_endproc
+  .size __kmpc_fork_call, .-__kmpc_fork_call
+)");
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .globl __kmpc_fork_call
+  .type __kmpc_fork_call, %function
+__kmpc_fork_call:
+  .cfi_startproc
+  hint #34
+  adrp x16, fermata_openmp_all_planned
+  ldrb w16, [x16, #:lo12:fermata_openmp_all_planned]
+  cbz w16, 1f
+  cmp w1, #1024
+  b.le 2f
+1:
+  stp x29, x30, [sp, #-80]!
+  .cfi_def_cfa_offset 80
+  .cfi_offset 29, -80
+  .cfi_offset 30, -72
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  mov x2, x30
+  bl fermata_openmp_pass
+  mov x16, x0
+  ldp x0, x1, [sp, #16]
+  ldp x2, x3, [sp, #32]
+  ldp x4, x5, [sp, #48]
+  ldp x6, x7, [sp, #64]
+  ldp x29, x30, [sp], #80
+  .cfi_restore 29
+  .cfi_restore 30
+  .cfi_def_cfa_offset 0
+  cbz x16, 2f
+  br x16
+2:
+  b fermata_openmp_fork
+  .cfi_endproc
+  .size __kmpc_fork_call, .-__kmpc_fork_call
+)");
+#endif
+
+extern "C" FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...) {
+  const Caller caller = caller_of(Family::kKmp, object_of(location, __builtin_return_address(0)));
+#if !defined(__x86_64__) && !defined(__aarch64__)
+  if (count > kMostArguments && caller.run_time != nullptr) {
+    auto* const real = reinterpret_cast<void (*)(...)>(caller.run_time->find(kmp::kForkCall));
+    __builtin_apply(real, __builtin_apply_args(), (static_cast<std::size_t>(count) + 16) * sizeof(void*));
+    return;
+  }
+#endif
   va_list list;
   va_start(list, task);
   if (count <= 2) {
-    fork(location, count, task, list, std::make_index_sequence<2>());
+    fork(caller, location, count, task, list, std::make_index_sequence<2>());
   } else if (count <= 12) {
-    fork(location, count, task, list, std::make_index_sequence<12>());
-  } else if (count <= 64) {
-    fork(location, count, task, list, std::make_index_sequence<64>());
-  } else if (count <= 1024) {
-    fork(location, count, task, list, std::make_index_sequence<1024>());
+    fork(caller, location, count, task, list, std::make_index_sequence<12>());
   } else {
-    no_such_function("__kmpc_fork_call with more than 1024 arguments");
+    fork_many(caller, location, count, task, list);
   }
   va_end(list);
 }
 
 FERMATA_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
-  at_barrier(place_in<RunTime::kLibomp>(), __builtin_return_address(0), [=] { barrier.get()(location, thread); });
+  const void* site = __builtin_return_address(0);
+  at_barrier(place_in(Family::kKmp, object_of(location, site)), site, KmpBarrier{location, thread});
 }

@@ -6,87 +6,71 @@
 #define FERMATA_PRELOAD_OPENMP_NOTED_HPP
 
 #include "region.hpp"
+#include "run_time.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
-
-enum class RunTime : int { kLibgomp = 0, kLibomp = 1 };
-
-// A run-time library's answers about the calling thread.
-struct Questions {
-  int (*level)();
-  int (*thread_num)();
-  int (*num_threads)();
-  int (*cancellation)();
-};
-
-// Written before a thread can be in a noted region of that library.
-extern Questions questions[2];
-inline const Questions& ask(RunTime library) { return questions[static_cast<int>(library)]; }
-
-// Which library `function` is from, once its questions are known. kNone: it doesn't have them all. kUnknown:
-// not for this once.
-enum class Found : int { kUnknown, kLibgomp, kLibomp, kNone };
-Found find_library(const void* function);
-
-// The same, looked up until it is known. function(): some function of the library's.
-class Known {
- public:
-  template <class Function>
-  Found get(Function&& function) {
-    Found found = found_.load(std::memory_order_acquire);  // order: acquire, as kMovedRead: sees its questions. Pairs with the store below
-    if (found != Found::kUnknown) [[likely]] return found;
-    found = find_library(reinterpret_cast<const void*>(function()));
-    // order: release, as kMove: hands them on. Pairs with the load above
-    if (found != Found::kUnknown) found_.store(found, std::memory_order_release);
-    return found;
-  }
-  // order: relaxed: who is in a noted region knows its library; anybody else's place is none, whichever it is
-  Found now() const { return found_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<Found> found_{Found::kUnknown};
-};
 
 // A null region: in none that is noted.
 struct Here {
   Region* region;
   std::uint32_t rank;
   int level;
+  const Here* outer;  // the region around it, perhaps another run-time library's
 };
-extern __thread Here here[2] __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread Here here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // While it lives the calling thread is there. Regions nest.
 class Stay {
  public:
-  Stay(RunTime library, Here now) : here_(here[static_cast<int>(library)]), before_(here_) {
-    here_ = now;
+  Stay(Region* region, std::uint32_t rank, int level) : before_(here) {
+    here = {region, rank, level, &before_};
     count_anew();
   }
   ~Stay() {
-    here_ = before_;
+    here = before_;
     count_anew();
   }
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
 
  private:
-  Here& here_;
   const Here before_;
 };
 
-template <RunTime library>
-inline Facts facts() {
-  return {static_cast<std::uint32_t>(ask(library).num_threads()), ask(library).cancellation() != 0};
+inline Facts facts(const RunTime& run_time) {
+  return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0};
 }
 
-template <RunTime library>
-inline Place place_in() {
-  const Here& now = here[static_cast<int>(library)];
-  if (now.region == nullptr || ask(library).level() != now.level) [[unlikely]]
-    return {};
-  return {now.region, now.rank, team_of(*now.region, facts<library>) != nullptr};
+// A region that `caller`, of a run-time library whose regions may be planned, is about to enter.
+inline void begin(Region& region, const Caller& caller) {
+  region.run_time = caller.run_time;
+  region.level = caller.run_time->level;
+  region.low = caller.low;
+  region.span = caller.span;
 }
+
+// Its thread's place there, if nothing is between.
+inline Place place_at(const Here at) {
+  if (at.region->level() != at.level) [[unlikely]] return {};
+  const bool planned = team_of(*at.region, [&] { return facts(*at.region->run_time); }) != nullptr;
+  return {at.region, at.rank, planned && !has_tasks(*at.region, at.rank)};
+}
+
+// For a call of another object than the one that entered the innermost region.
+Place place_elsewhere(Family family, const void* object);
+
+// Of the region that a call belongs to; `object` is an address in the object that calls (caller_of()).
+inline Place place_in(Family family, const void* object) {
+  const Here now = here;
+  if (now.region == nullptr) return {};
+  if (reinterpret_cast<std::uintptr_t>(object) - now.region->low >= now.region->span) [[unlikely]]
+    return place_elsewhere(family, object);
+  return place_at(now);
+}
+
+// The calling thread makes a task of this run-time library.
+void note_task(const RunTime& run_time);
 
 }  // namespace fermata::preload
 #endif

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "real.hpp"
+#include "run_time.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -40,6 +40,9 @@ const char* text_of(Fallback kind) {
     case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
     case Fallback::kSize: return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
     case Fallback::kUnnoted: return "a barrier outside of the regions that are watched, or in one that was entered in another way";
+    case Fallback::kObserved:
+      return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay its own";
+    case Fallback::kLateTasks: return "tasks were made in a region with planned barriers: the rest of its barriers stay the run-time's";
   }
   return "";
 }
@@ -64,7 +67,10 @@ void say_fallback(Fallback kind, const char* detail) {
   if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);  // order: see above
 }
 
-void say_always(const char* text, const char* detail) { say(text, detail); }
+void say_once(const char* text, const char* detail) {
+  static std::atomic<bool> done{false};
+  if (!done.exchange(true, std::memory_order_relaxed)) say(text, detail);  // order: relaxed: one thread of several says it
+}
 
 void count_region(bool planned, std::uint64_t episodes) {
   if (!talkative) return;

@@ -8,14 +8,14 @@
 
 namespace fermata::preload {
 
-enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kBroken, kSize, kUnnoted };
+enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kBroken, kSize, kUnnoted, kObserved, kLateTasks };
 
 void be_verbose();  // else the others do nothing
 bool verbose();
 void say_loaded(bool disabled);
 const char* text_of(Fallback kind);
 void say_fallback(Fallback kind, const char* detail = "");
-void say_always(const char* text, const char* detail);
+void say_once(const char* text, const char* detail);  // once in a process, whether verbose or not
 
 // A region has ended: its team's size if its barriers were planned (else 0), and how many it had.
 void count_region(bool planned, std::uint64_t episodes);

@@ -6,7 +6,7 @@
 
 #include "imports.hpp"
 #include "notice.hpp"
-#include "real.hpp"
+#include "run_time.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -127,13 +127,37 @@ void failed_to_meet(Place place) {
   say_fallback(Fallback::kBroken);
 }
 
+namespace {
+
+// How many barriers and reductions of the region this thread has been in, where they are planned.
+std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
+  return decision > kDeciding ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before : 0;
+}
+
+}  // namespace
+
+void note_task(Region& region, std::uint32_t rank) {
+  if (region.decision.load(std::memory_order_relaxed) == kReal) return;  // order: relaxed: a hint
+  if (region.tasked.load(std::memory_order_relaxed) != 0) return;        // order: relaxed: it only ever goes from 0 to one value
+  std::uint64_t none = 0;
+  // order: relaxed: the barriers order it
+  region.tasked.compare_exchange_strong(none, 1 + barriers_so_far(region, rank), std::memory_order_relaxed);
+}
+
+bool left_for_tasks(const Region& region, std::uint32_t rank) {
+  return region.tasked.load(std::memory_order_relaxed) - 1 < barriers_so_far(region, rank);  // order: relaxed: the barriers order it
+}
+
 Fallback why_left(Place place) {
+  if (place.region != nullptr && has_tasks(*place.region, place.rank)) return Fallback::kLateTasks;
   if (place.planned) return Fallback::kBroken;
   return place.region != nullptr ? place.region->why : Fallback::kUnnoted;
 }
 
 void end(Region& region) {
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
+  if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);  // order: relaxed: all its threads have left
   if (decision <= kReal) return count_region(false, 0);
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
   count_region(true, fermata_ranked_calls(team, 0) - region.before);

@@ -16,14 +16,22 @@ namespace fermata::preload {
 
 inline constexpr std::size_t kLine = 64;
 
+struct RunTime;
+
 struct alignas(kLine) Region {
+  // The first line: all its threads read it at each barrier.
   std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; kDeciding; else a fermata_ranked*
+  int (*level)() = nullptr;                  // the run-time library's
+  std::uintptr_t low = 0, span = 0;          // addresses of the object that entered it: its calls are this region's run-time library's
+  std::atomic<std::uint64_t> tasked{0};      // 1 + barriers of the region before its first task; 0: none was made
+  const RunTime* run_time = nullptr;
   std::atomic<bool> failed{false};
   Fallback why = Fallback::kSize;            // of kReal; this and the size are written by whoever decides
   std::uint32_t size = 0;                    // of the team
+  // The second one.
+  alignas(kLine) stats::Arrivals arrivals = {};
   std::uint64_t serial = 0;                  // with statistics: no other region's; never 0
   std::uint64_t before = 0;                  // the team's calls when the region began
-  alignas(kLine) stats::Arrivals arrivals = {};  // on a line of its own: all read the first one at each barrier
 };
 
 // What a decision needs of the run-time.
@@ -61,7 +69,18 @@ static_assert(sizeof(Place) == 16);
 
 void failed_to_meet(Place place);
 
-// True if the barrier has been done.
+// This thread makes a task, or has made one: the region's next barrier and all after it are the run-time library's, which run it. Must be
+// called before the task exists.
+void note_task(Region& region, std::uint32_t rank);
+
+// Were tasks made before the last barrier that this thread was in? All threads get the same answer: whoever made one says so before
+// it comes to the next barrier, and says how many barriers came before.
+bool left_for_tasks(const Region& region, std::uint32_t rank);
+inline bool has_tasks(const Region& region, std::uint32_t rank) {
+  return region.tasked.load(std::memory_order_relaxed) != 0 && left_for_tasks(region, rank);  // order: relaxed: the barriers order it
+}
+
+// True if the barrier has been done; tasks that were made before it may still have to be run, by the run-time library's barrier.
 inline bool meet(Place place) {
   if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]] return true;
   failed_to_meet(place);

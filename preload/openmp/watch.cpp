@@ -1,20 +1,13 @@
 #include "watch.hpp"
 
 #include "notice.hpp"
-#include "real.hpp"
 
 namespace fermata::preload {
 namespace {
 
-Real<int()> num_threads("omp_get_num_threads");
-Real<int()> thread_num("omp_get_thread_num");
-
-std::uint32_t size_of_team() {
-  int (*const ask)() = num_threads.find();
-  return ask != nullptr ? static_cast<std::uint32_t>(ask()) : 0;
+stats::Meeting left(const RunTime& run_time, Place place, const void* site) {
+  return {nullptr, site, static_cast<std::uint32_t>(run_time.num_threads()), text_of(why_left(place))};
 }
-
-stats::Meeting left(Place place, const void* site) { return {nullptr, site, size_of_team(), text_of(why_left(place))}; }
 
 }  // namespace
 
@@ -38,10 +31,8 @@ stats::Wait planned_wait(Place place, const void* site) {
   return wait;
 }
 
-LeftWait::LeftWait(Place place, const void* site) : wait_(left(place, site)) {
-  int (*const ask)() = thread_num.find();
-  counts_ = ask != nullptr && ask() == 0;
-}
+LeftWait::LeftWait(const RunTime& run_time, Place place, const void* site)
+    : wait_(left(run_time, place, site)), counts_(run_time.thread_num() == 0) {}
 
 LeftWait::~LeftWait() { wait_.end_untold(counts_); }
 

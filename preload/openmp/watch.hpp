@@ -4,6 +4,7 @@
 
 #include "preload/common/stats.hpp"
 #include "region.hpp"
+#include "run_time.hpp"
 
 namespace fermata::preload {
 
@@ -36,7 +37,7 @@ stats::Wait planned_wait(Place place, const void* site);
 // The run-time's, observed from construction to its end.
 class LeftWait {
  public:
-  LeftWait(Place place, const void* site);
+  LeftWait(const RunTime& run_time, Place place, const void* site);
   ~LeftWait();
   LeftWait(const LeftWait&) = delete;
   LeftWait& operator=(const LeftWait&) = delete;
@@ -70,16 +71,29 @@ template <class Meet>
 // been.
 inline bool is_timed(Place place, const void* site) { return watched && !count_untimed(place, site); }
 
+// In what follows `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an address in the object that
+// calls it (caller_of()), and Real::kFamily is its family.
+
+template <class Real>
+[[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Place place, const void* site, Real real) {
+  const LeftWait observed(run_time, place, site);
+  real(run_time);
+}
+
+// Where nothing is watched the run-time library's barrier is reached by jumps alone: an OMPT tool sees the return address. So nothing
+// here may need the stack afterwards, and all arguments are in registers.
 template <class Real>
 [[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
-  if (!watched) return real();
-  const LeftWait observed(place, site);
-  real();
+  const RunTime* run_time = place.region != nullptr ? place.region->run_time : caller_of(Real::kFamily, real.object(site)).run_time;
+  if (run_time == nullptr) return;  // no region is ever of more than one thread
+  if (watched && run_time->planned) return at_barrier_watched(*run_time, place, site, real);
+  real(*run_time);
 }
 
 template <class Real>
 [[gnu::noinline]] void at_barrier_timed(Place place, const void* site, Real real) {
-  if (!in_planned_timed(place, site, [place] { return meet(place); })) at_barrier_left(place, site, real);
+  if (!in_planned_timed(place, site, [place] { return meet(place); }) || has_tasks(*place.region, place.rank))
+    at_barrier_left(place, site, real);
 }
 
 // What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for others stands between one
@@ -88,7 +102,7 @@ template <class Real>
 inline void at_barrier(Place place, const void* site, Real real) {
   if (!place.planned) [[unlikely]] return at_barrier_left(place, site, real);
   if (is_timed(place, site)) [[unlikely]] return at_barrier_timed(place, site, real);
-  if (!meet(place)) [[unlikely]] at_barrier_left(place, site, real);
+  if (!meet(place) || has_tasks(*place.region, place.rank)) [[unlikely]] at_barrier_left(place, site, real);
 }
 
 }  // namespace fermata::preload

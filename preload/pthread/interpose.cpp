@@ -5,7 +5,8 @@
 // in its own bytes (tag.hpp). Everything that is not certainly ours goes to the C library: other process-shared barriers, copies,
 // barriers that are older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
 //
-// Nothing is done at load but to read four environment variables: most processes under a preload never see a barrier.
+// At load it reads four environment variables and looks up three functions, and no more: most processes under a preload never see a
+// barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -26,24 +27,31 @@ namespace {
 constexpr unsigned kMostCount = 1u << 30;  // what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
 
 Table table;
-Real real;              // written by start, once
-bool ours = false;      // likewise: may barriers be bound?
-Fallback none_is_ours;  // likewise: why not
+Real real;                          // written at load, or by an earlier constructor's barrier
+std::atomic<bool> resolved{false};  // it is
+bool ours = false;                  // may barriers be bound? Written by start, once
+Fallback none_is_ours = Fallback::kForeign;  // why not; likewise
 bool disabled = false;        // written at load
 bool all_preloaded = false;  // likewise: all processes that share a barrier
 std::atomic<bool> watched{false};  // likewise: are statistics wanted?
 stats::Arrivals* arrivals = nullptr;  // likewise: of each of the table's entries; null without statistics
 
-pthread_once_t started = PTHREAD_ONCE_INIT;
+pthread_once_t found = PTHREAD_ONCE_INIT, started = PTHREAD_ONCE_INIT;
+
+void find() {
+  real = find_real();
+  resolved.store(true, std::memory_order_release);  // order: release, as kMove; pairs with the load in wait_foreign
+}
 
 void start() {
-  real = find_real();
-  if (disabled) return;
+  pthread_once(&found, find);
+  if (environment_says("FERMATA_DISABLE")) return;
   none_is_ours = !layout_is_known(real) ? Fallback::kLayout : Fallback::kMemory;
   ours = none_is_ours != Fallback::kLayout && table.open();
   if (!ours) say_fallback(none_is_ours);
 }
 
+// For whoever makes or destroys a barrier.
 const Real& the_real() {
   pthread_once(&started, start);
   return real;
@@ -59,6 +67,7 @@ bool watch() {
 }
 
 __attribute__((constructor)) void loaded() {
+  pthread_once(&found, find);  // not in a wait: another thread's wait may be under the loader's lock
   disabled = environment_says("FERMATA_DISABLE");
   all_preloaded = environment_says("FERMATA_PSHARED");
   if (!disabled) watched.store(watch(), std::memory_order_relaxed);  // order: relaxed: before the program has threads
@@ -132,14 +141,15 @@ int wait_shared(fermata_anonymous_shared* barrier, const void* site) {
 }
 
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
-  const Real& functions = the_real();
-  if (disabled) return functions.wait(barrier);
+  // order: acquire, as kMovedRead: sees the functions. Pairs with the store in find()
+  if (!resolved.load(std::memory_order_acquire)) return EINVAL;  // nobody has made a barrier, and this library isn't even loaded yet
+  if (disabled) return real.wait(barrier);
   const Fallback kind = ours ? why_left(barrier) : none_is_ours;
   say_fallback(kind);
   // order: relaxed: written at load
-  if (!watched.load(std::memory_order_relaxed)) return functions.wait(barrier);
+  if (!watched.load(std::memory_order_relaxed)) return real.wait(barrier);
   stats::Wait wait({barrier, site, ours ? glibc_count(barrier) : 0, text_of(kind)});
-  const int status = functions.wait(barrier);
+  const int status = real.wait(barrier);
   wait.end_untold(status == PTHREAD_BARRIER_SERIAL_THREAD);
   return status;
 }

@@ -35,6 +35,7 @@ std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
 
 Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   const int saved = errno;  // what is asked of the system on the way may not exist
+  settle();
   std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count, count <= kFanIn ? 1 : domains());
   if (leaves == 1 && !shape.completion) leaves = 0;
   std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));

@@ -17,7 +17,8 @@ constexpr std::int64_t kFirstLookNs = 1'000'000;  // after the first; the time b
 constexpr std::int64_t kLastLookNs = 1'000'000'000;
 constexpr std::int32_t kCpus = 4096;
 
-std::atomic<std::uint32_t> g_wait{0};       // 1 + WaitKind; 0: not asked yet
+std::atomic<WaitKind> g_wait{WaitKind::kAuto};
+std::atomic<std::int64_t> g_stall_ns{0};
 std::atomic<std::uint32_t> g_cpus{0};       // 0: not asked yet
 std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may have; 0: not asked since the last look
 std::atomic<std::int64_t> g_looked{0};      // when, as os::now_ns()
@@ -30,7 +31,7 @@ struct Localities {
 std::atomic<Localities*> g_localities{nullptr};
 
 WaitKind read_wait_kind() {
-  const char* text = getenv("FERMATA_WAIT");
+  const char* text = secure_getenv("FERMATA_WAIT");
   const char* const names[] = {"auto", "spin", "yield", "park"};
   for (int i = 0; text != nullptr && i < 4; ++i)
     if (strcmp(text, names[i]) == 0) return static_cast<WaitKind>(i);
@@ -47,16 +48,26 @@ Localities* localities() {
   return moved_to<RealAtomics>(g_localities);
 }
 
+void read_environment() {
+  g_wait.store(read_wait_kind(), std::memory_order_relaxed);      // order: relaxed, both: see settle()
+  g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
+}
+
+// Also at load: a barrier between processes may have been made elsewhere, and its first wait here does not read the environment, which
+// another thread may change.
+__attribute__((constructor)) void at_load() { read_environment(); }
+
 }  // namespace
 
-WaitKind wait_kind() {
-  std::uint32_t kind = g_wait.load(std::memory_order_relaxed);  // order: relaxed: every thread would find the same
-  if (kind == 0) {
-    kind = static_cast<std::uint32_t>(read_wait_kind()) + 1;
-    g_wait.store(kind, std::memory_order_relaxed);  // order: see above
-  }
-  return static_cast<WaitKind>(kind - 1);
+void settle() {
+  static constinit std::atomic<bool> settled{false};
+  // order: relaxed, both: every thread would find the same
+  if (settled.load(std::memory_order_relaxed) || settled.exchange(true, std::memory_order_relaxed)) return;
+  read_environment();
 }
+
+WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }        // order: relaxed: see settle()
+std::int64_t stall_ns() { return g_stall_ns.load(std::memory_order_relaxed); }  // order: see above
 
 std::uint32_t usable_cpus() {
   std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
@@ -97,7 +108,7 @@ std::uint32_t domains() {
 }
 
 std::uint32_t current_domain() {
-  const Localities* known = localities();
+  const Localities* known = moved_to<RealAtomics>(g_localities);  // whoever made the barrier asked for them
   const std::int32_t cpu = os::current_cpu();
   return known != nullptr && cpu < kCpus ? known->of[cpu] : 0;
 }

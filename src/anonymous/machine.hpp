@@ -8,8 +8,10 @@
 
 namespace fermata::anonymous {
 
-// FERMATA_WAIT, as of the first call.
+// FERMATA_WAIT and FERMATA_STALL_SECONDS, as of this process's first barrier, or as of load where it has made none.
 WaitKind wait_kind();
+std::int64_t stall_ns();
+void settle();  // by whoever makes a barrier
 
 // CPUs that this process' threads can use at a time: their affinity and the cgroup's quota; at least 1. As of the last look.
 std::uint32_t usable_cpus();
@@ -19,7 +21,7 @@ std::uint32_t cpus_of_processes();
 // the others, which may not have been there. For who waits anyway: a look reads files.
 void look_again(std::int64_t now_ns);
 
-// Localities, as of the first call; domain < domains.
+// Localities, as of the first call of domains(); domain < domains. Until then everything is in one.
 std::uint32_t domains();
 std::uint32_t current_domain();
 

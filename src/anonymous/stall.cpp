@@ -4,11 +4,13 @@
 
 #include <atomic>
 
+#include "anonymous/machine.hpp"
 #include "os/os.hpp"
 
 namespace fermata::anonymous {
 namespace {
 
+constexpr std::int64_t kAgainNs = 1'000'000'000;
 constexpr int kPlaces = 1024;  // more threads than that wait unnamed
 
 struct Place {
@@ -16,15 +18,6 @@ struct Place {
   std::atomic<std::uint32_t> thread;
 };
 constinit Place g_places[kPlaces] = {};
-
-std::int64_t limit_ns() {
-  static constinit std::atomic<std::int64_t> known{-1};
-  std::int64_t ns = known.load(std::memory_order_relaxed);  // order: relaxed: every thread would find the same
-  if (ns >= 0) return ns;
-  ns = os::stall_ns();
-  known.store(ns, std::memory_order_relaxed);  // order: see above
-  return ns;
-}
 
 int take_place(const void* barrier) {
   for (int i = 0; i < kPlaces; ++i) {
@@ -40,7 +33,7 @@ int take_place(const void* barrier) {
 }  // namespace
 
 Stall::Stall(const void* barrier, std::uint64_t token, Standing (*standing)(const void*, std::uint64_t))
-    : barrier_(barrier), token_(token), standing_(standing), limit_ns_(limit_ns()) {
+    : barrier_(barrier), token_(token), standing_(standing), limit_ns_(stall_ns()) {
   if (limit_ns_ != 0) place_ = take_place(barrier);
 }
 
@@ -49,15 +42,15 @@ Stall::~Stall() {
 }
 
 void Stall::report(std::int64_t waited_ns) {
-  limit_ns_ = 0;
   const os::ErrnoKept kept;
   const Standing standing = standing_(barrier_, token_);
   if (standing.missing == 0) return;  // it has just ended
-  char text[2048];
+  char text[1024];  // a thread's stack may be small
+  const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
   int at = snprintf(text, sizeof text,
-                    "fermata: thread %u has waited %.1f s at barrier %p of %u: %u have arrived, %u are missing; in it wait threads",
-                    os::thread_id(), static_cast<double>(waited_ns) * 1e-9, standing.name, standing.count,
-                    standing.count - standing.missing, standing.missing);
+                    "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are missing; in it wait threads",
+                    os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count, standing.count - standing.missing,
+                    standing.missing);
   for (const Place& place : g_places) {
     // order: relaxed, both: text
     if (place.barrier.load(std::memory_order_relaxed) != barrier_ || at > static_cast<int>(sizeof text) - 20) continue;
@@ -65,7 +58,8 @@ void Stall::report(std::int64_t waited_ns) {
     at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %u", thread);
   }
   text[at++] = '\n';
-  os::write_stderr(text, static_cast<std::size_t>(at));
+  // Where nothing can be said now, it is tried again in a while.
+  limit_ns_ = os::write_stderr(text, static_cast<std::size_t>(at)) ? 0 : waited_ns + kAgainNs;
 }
 
 }  // namespace fermata::anonymous

@@ -33,7 +33,7 @@ class Stall {
   const void* barrier_;
   std::uint64_t token_;
   Standing (*standing_)(const void*, std::uint64_t);
-  std::int64_t limit_ns_;  // 0: nothing is wanted, or it has been said
+  std::int64_t limit_ns_;  // 0: nothing is wanted, or it has been said; later than it was: nobody could be told yet
   int place_ = -1;         // among those who wait
 };
 

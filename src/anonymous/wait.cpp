@@ -7,16 +7,18 @@ namespace {
 
 constexpr std::int64_t kParkNs = 50'000'000;  // the longest park: what a lost wake-up would cost
 
-// What a thread has learned about waiting in the barrier where it waited last: anonymous members have no other place for it.
+// What a thread has learned about waiting in the barrier where it waited last (t_spins names it): anonymous members have no other place
+// for it.
 struct Learned {
-  const void* barrier = nullptr;
+  AutoWait policy;
   std::uint32_t generation = 0;
   std::uint32_t cpus = 0;
   std::uint32_t count = 0;
-  AutoWait policy;
 };
-constinit thread_local Learned t_learned;
-constinit thread_local Pace t_pace;  // where the barrier has none: members find out about co-tenants one by one
+// Not looked up by a function of the loader, which may allocate.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Learned t_learned;
+// Where the barrier has none: members find out about co-tenants one by one.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Pace t_pace;
 
 // More members than CPUs: so many yields in one wait, then sleep. A yield that comes back in vain ran somebody who is here already; the
 // scheduler may go on choosing among those while others have not arrived. To park costs no fence here, as it does in a team. Two cores, us
@@ -69,7 +71,7 @@ void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
   look_again(os::now_ns());
   const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
-  if (mine.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus || mine.count != wait.count) {
+  if (t_spins.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus || mine.count != wait.count) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
       pace = &t_pace;
@@ -77,7 +79,7 @@ void wait_as_learned(const LongWait& wait) {
       excuse(*pace, 0);
     }
     const bool crowded = wait.count > cpus;
-    mine = {wait.barrier, wait.generation, cpus, wait.count, AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace)};
+    mine = {AutoWait(crowded, (wait.count + cpus - 1) / cpus, pace), wait.generation, cpus, wait.count};
   }
   wait_with(mine.policy, wait, wait.count > cpus ? kCrowdedYields : UINT32_MAX);
   t_spins = {wait.barrier, mine.policy.spins()};

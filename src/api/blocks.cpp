@@ -138,7 +138,8 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
       c.traits = traits_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
     }
     // Where an operator associates, every order in which the ranks stay gives the same bits.
-    if (o.ordered == FERMATA_LEFT_TO_RIGHT && !c.traits.associative)
+    const bool in_one_order = o.ordered == FERMATA_LEFT_TO_RIGHT || member->member->team().layout().reproducible != 0;
+    if (in_one_order && !c.traits.associative)
       c.traits = {.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
   }
   const bool root = !has_root(c.kind) || static_cast<std::uint32_t>(o.root) == rank;
@@ -263,9 +264,11 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
 
 // Unpacked for each choice anew: of a thousand members it is 32 MB, too much for each of them to keep.
 bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
-  const exec::TeamHeader& header = team.header();
-  if (header.model_bytes == 0) return false;
-  if (!unpack(std::span(team.base() + header.model, header.model_bytes), static_cast<std::int32_t>(team.members()), out)) return false;
+  const exec::TeamLayout& layout = team.layout();
+  if (layout.model_bytes == 0) return false;
+  const std::byte* const model = team.base() + layout.model;
+  const std::vector<std::byte> packed(model, model + layout.model_bytes);  // others may write where it lies
+  if (!unpack(packed, static_cast<std::int32_t>(team.members()), out)) return false;
   for (std::uint32_t r = 0; team.is_over_hosts() && r < team.members(); ++r)
     out->model.hosts.push_back(static_cast<std::int32_t>(team.host_of(r)));
   return true;
@@ -336,6 +339,7 @@ void fill(fermata_request& r) {
   call.direct_from = kDirectFrom;
   const exec::Team& team = r.member->member->team();
   call.team = &team;
+  call.bounded = c.hidden && r.member->member->is_bounded();
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();

@@ -76,7 +76,7 @@ struct Chain {
 
 // What a member keeps for its operations on blocks.
 struct Blocks {
-  explicit Blocks(const exec::Team& team) : heap(team.base(), team.header().heap, team.header().heap_bytes) {}
+  explicit Blocks(const exec::Team& team) : heap(team.base(), team.layout().heap, team.layout().heap_bytes) {}
   // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent, left to right.
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
@@ -117,6 +117,8 @@ int check_request(const fermata_request* request);
 int execute(fermata_member* member, const fermata_operation& operation);
 int execute(fermata_member* member, const Plain& plain);
 fermata_operation operation_of(const Plain& plain);
+// A call that has returned kRetracted, once more.
+int call_with_their_length(fermata_member* member, const fermata_operation& operation);
 // The last call again, with the same arguments, needs no preparation. (Compared before anything of it is stored: a wide load of
 // what was just stored in parts would wait.)
 inline int call(fermata_member* member, const Plain& plain) {

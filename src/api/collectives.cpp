@@ -40,7 +40,14 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 }
 
 // More than rides on a line, or arguments that make no sense: operations on blocks find out which.
-[[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) { return api::call(member, plain); }
+[[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) {
+  const int status = api::call(member, plain);
+  return status == static_cast<int>(Status::kRetracted) ? api::call_with_their_length(member, api::operation_of(plain)) : status;
+}
+// A call on lines that has not come to its end.
+[[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
+  return status == Status::kRetracted ? api::call_with_their_length(member, api::operation_of(plain)) : failed(member, status);
+}
 
 // Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.
 struct Limits {
@@ -168,7 +175,9 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   if (bare && count != 0) [[unlikely]] return nowhere();
   const auto n = static_cast<std::uint32_t>(count);
   const auto to = static_cast<std::uint32_t>(root);
-  return answer_and_review(member, member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to));
+  const Status status = member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to);
+  if (status != Status::kOk) [[unlikely]] return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
+  return answer_and_review(member, status);
 }
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
@@ -178,7 +187,10 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   const auto from = static_cast<std::uint32_t>(root);
-  return answer_and_review(member, member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from));
+  const Status status = member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from);
+  if (status != Status::kOk) [[unlikely]]
+    return settled(member, status, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
+  return answer_and_review(member, status);
 }
 
 }  // extern "C"

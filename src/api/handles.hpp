@@ -105,6 +105,7 @@ struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
   bool tagged = false;
+  bool reproducible = false;        // as FERMATA_REPRODUCIBLE says, of a sub-team as its parent
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   std::vector<std::int32_t> cpus;
@@ -121,17 +122,21 @@ struct TeamRequest {
 };
 // Checks a configuration. Not FERMATA_OK: it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
+// What a plan for that kind is made by where the same bits are wanted in every run: one algorithm for each kind that folds, whose tree
+// depends on the number of members alone. Empty: what is fastest.
+std::string fixed_algorithm(const PlanKey& key);
 // Plans for ranks on these hosts: the cache's, else by what was measured there, else estimated ones.
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
-  HostPlans(std::vector<std::int32_t> hosts, Profile profile);
+  HostPlans(const TeamRequest& request, Profile profile);
   Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
   const Profile& profile() const { return profile_; }
 
  private:
   std::vector<std::int32_t> hosts_;
+  bool reproducible_;
   Topology topology_;
   Profile profile_;
 };
@@ -142,6 +147,7 @@ struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
   std::vector<std::byte> blocks;   // what operations on blocks are chosen by, as plan/block_model.hpp packs it
   std::vector<std::byte> refresh;  // what refreshes begin with (api/refresh.hpp); empty: none come
+  bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
 // Likewise, for a team within another: looked for once for members, tags and CPUs, by any process of those that lie there.

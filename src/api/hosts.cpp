@@ -52,7 +52,7 @@ PlanKey placed(PlanKey key, const Topology& topology, const std::vector<std::int
 
 }  // namespace
 
-HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts) {
+HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts), reproducible_(request.reproducible) {
   const Allocation team = {request.hosts, request.names, request.pinned};
   topology_ = topology_of(team);
   profile_ = profile_of(team, topology_);
@@ -63,13 +63,15 @@ HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts) {
   if (auto again = profile_from_json(to_json(profile_))) profile_ = std::move(*again);
 }
 
-HostPlans::HostPlans(std::vector<std::int32_t> hosts, Profile profile)
-    : hosts_(std::move(hosts)), topology_(profile.topology), profile_(std::move(profile)) {}
+HostPlans::HostPlans(const TeamRequest& request, Profile profile)
+    : hosts_(request.hosts), reproducible_(request.reproducible), topology_(profile.topology), profile_(std::move(profile)) {}
 
 Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   PlanOptions options;
   options.key = placed(wanted, topology_, hosts_);
-  if (auto cached = load_plan(options.key)) return cached;
+  if (reproducible_) options.algorithm = fixed_algorithm(wanted);
+  if (options.algorithm.empty())
+    if (auto cached = load_plan(options.key)) return cached;
   return make_plan(topology_, profile_, options, nullptr);
 }
 
@@ -86,6 +88,7 @@ namespace {
 // What goes from the host that has planned to the others: this, the programs, what blocks are chosen by, and what refreshes begin with.
 struct PlansHeader {
   std::array<std::uint64_t, exec::kPlanSlots + 2> lengths;  // of each part
+  std::uint64_t reproducible;                               // 1: the members are to fold in fixed orders, whatever their environment says
   std::uint64_t rest;                                       // hash of what isn't programs, which have their own
 };
 
@@ -102,8 +105,10 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
   const auto* bytes = static_cast<const std::byte*>(request.programs);
   if (request.programs_bytes < sizeof header) return bad;
   std::memcpy(&header, bytes, sizeof header);
+  if (header.reproducible > 1) return bad;
   std::size_t at = sizeof header;
   TeamPlans plans;
+  plans.reproducible = header.reproducible == 1;
   for (std::size_t i = 0; i < header.lengths.size(); ++i) {
     const std::uint64_t length = header.lengths[i];
     if (length > request.programs_bytes - at) return bad;
@@ -135,6 +140,7 @@ std::vector<std::byte> packed(const TeamPlans& plans) {
   for (const std::vector<std::byte>& program : plans.programs) add(program);
   add(plans.blocks);
   add(plans.refresh);
+  header.reproducible = plans.reproducible ? 1 : 0;
   header.rest = hash_of_rest(plans.blocks, plans.refresh);
   std::memcpy(out.data(), &header, sizeof header);
   return out;
@@ -218,9 +224,9 @@ int fermata_team_connect(fermata_team* team, const fermata_port* port) {
 int fermata_team_hash(const fermata_team* team, uint64_t* hash) {
   if (hash == nullptr) return null_handle();
   if (const int bad = fermata_team_size(team); bad < 0) return bad;
-  const exec::TeamHeader& header = team->team->header();
-  const auto* model = reinterpret_cast<const char*>(team->team->base() + header.model);
-  *hash = exec::with_plan(header.hash, hash_of({model, header.model_bytes}));
+  const exec::TeamLayout& layout = team->team->layout();
+  const auto* model = reinterpret_cast<const char*>(team->team->base() + layout.model);
+  *hash = exec::with_plan(layout.hash, hash_of({model, layout.model_bytes}));
   return FERMATA_OK;
 }
 

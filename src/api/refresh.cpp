@@ -24,6 +24,7 @@ constexpr std::uint64_t kProbes = 2;              // from each host to each othe
 constexpr std::int64_t kProbeNs = 20'000'000;     // that they are waited for at most
 constexpr double kUnknownChangeNs = 20'000'000;   // to other plans, before there was one
 constexpr std::size_t kMostText = 16384;
+constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes, by far
 constexpr int kOnLine = 7;  // int64 of a line
 
 // What all members tell rank 0, which gets the least of each: minus a number for a team's branch that this process has not seen; -1: has
@@ -52,8 +53,11 @@ struct Decision {
   std::uint64_t bytes = 0;   // of its programs; 0: no change
 };
 
-const RefreshStart& start_of(const exec::Team& made) {
-  return *reinterpret_cast<const RefreshStart*>(made.base() + made.header().refresh);
+// A copy: others may write where it lies.
+RefreshStart start_of(const exec::Team& made) {
+  RefreshStart start{};
+  if (made.layout().refresh_bytes >= sizeof start) std::memcpy(&start, made.base() + made.layout().refresh, sizeof start);
+  return start;
 }
 
 }  // namespace
@@ -95,15 +99,18 @@ class Refresher {
 Status Refresher::prepare(const fermata_member* member) {
   if (refresh_) return Status::kOk;
   const exec::Team& made = *member->origin->team;
-  const char* text = reinterpret_cast<const char*>(&start_of(made) + 1);
-  auto profile = profile_from_json({text, made.header().refresh_bytes - sizeof(RefreshStart)});
+  if (made.layout().refresh_bytes < sizeof(RefreshStart)) return Status::kParse;
+  const auto* const bytes = reinterpret_cast<const char*>(made.base() + made.layout().refresh);
+  const std::string text(bytes + sizeof(RefreshStart), made.layout().refresh_bytes - sizeof(RefreshStart));
+  auto profile = profile_from_json(text);
   if (!profile) return Status::kParse;
   const std::int64_t began = os::now_ns();
   const Gathering all = everybody(member);
-  const HostPlans plans(all.request.hosts, *profile);
+  const HostPlans plans(all.request, *profile);
   std::vector<std::optional<Plan>> running(exec::kPlanSlots);
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
     const auto slot = static_cast<exec::PlanSlot>(i);
+    if (!fixed_algorithm(wanted_plan(slot, all.request)).empty() && all.request.reproducible) continue;
     auto plan = plans.plan(wanted_plan(slot, all.request));
     const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
     const ProgramHeader* const runs = made.program(slot);
@@ -151,12 +158,13 @@ Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
       out.programs.push_back(std::move(*program));
       continue;
     }
-    const ProgramHeader* const runs = member->member->team().program(static_cast<exec::PlanSlot>(i));
-    const auto* const bytes = reinterpret_cast<const std::byte*>(runs);
-    out.programs.emplace_back(bytes, bytes + runs->bytes);
+    const exec::Team& team = member->member->team();
+    const auto slot = static_cast<exec::PlanSlot>(i);
+    out.programs.emplace_back(team.blob(slot), team.blob(slot) + team.program(slot)->bytes);
   }
   const TeamRequest request = everybody(member).request;
-  out.blocks = HostPlans(request.hosts, refresh_->profile()).block_knowledge(request);
+  out.reproducible = request.reproducible;
+  out.blocks = HostPlans(request, refresh_->profile()).block_knowledge(request);
   return packed(out);
 }
 
@@ -271,6 +279,8 @@ void follow(const fermata_member* member) {
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
+  if (decision.bytes > kMostPrograms) return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
+                                                  static_cast<unsigned long long>(decision.bytes));
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();
   if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
@@ -290,6 +300,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   if (own == FERMATA_OK) own = fermata_team_hash(handle, &hash);
   std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
   const int rc = fermata_allreduce(member, all, all, 3, FERMATA_INT64, FERMATA_MIN);
+  team.hand_off(member->member->rank(), nullptr);  // all have it
   *done = rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
   if (*done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);
@@ -362,7 +373,7 @@ std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& 
 void ask_for_refreshes(double configured, TeamRequest& request) {
   request.refresh_seconds = configured;
   request.refresh_keeps = false;
-  const char* text = std::getenv("FERMATA_REFRESH");
+  const char* text = secure_getenv("FERMATA_REFRESH");
   if (text == nullptr) return;
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);

@@ -39,7 +39,8 @@ extern "C" {
 
 int fermata_execute(fermata_member* member, const fermata_operation* operation) {
   if (member == nullptr || operation == nullptr) return null_handle();
-  return guarded([&] { return execute(member, *operation); });
+  const int status = guarded([&] { return execute(member, *operation); });
+  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, *operation) : status;
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {

@@ -1,6 +1,7 @@
 #include "api/slots.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "api/blocks.hpp"
 #include "os/os.hpp"
@@ -15,7 +16,7 @@ using exec::Channel;
 constexpr std::size_t kFew = 16;
 constexpr std::int64_t kMostLateNs = 500'000'000;
 constexpr std::uint32_t kPiecesOfUse = 40;  // 2 to the power of it: more than any request has
-constexpr std::size_t kShare = 4;  // no operation's pieces need be so long that it takes more than this part of the heap
+constexpr std::size_t kShare = 4;           // no operation's pieces need be so long that it takes more than this part of the heap
 
 std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
@@ -51,7 +52,7 @@ Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
 std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings, std::uint64_t spare) {
   std::uint64_t lines = exec::kLeastRingLines;
   const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
-  while (2 * lines <= team.header().ring_lines) {
+  while (2 * lines <= team.layout().ring_lines) {
     const Shape longer = with_lines(2 * lines, in_quarter, irregular);
     if (longer.in_quarter > exec::kMostInQuarter || longer.bytes(rings) > least + spare) break;
     lines *= 2;
@@ -159,8 +160,8 @@ PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t 
     return taken.part;
   }
   const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine);
-  if (whole > team.header().heap_bytes - used_) return {};
-  taken_.push_back({{team.header().heap + used_, 1}, rings});
+  if (whole > team.layout().heap_bytes - used_) return {};
+  taken_.push_back({{team.layout().heap + used_, 1}, rings});
   used_ += whole;
   return taken_.back().part;
 }
@@ -200,16 +201,29 @@ PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std
 
 }  // namespace
 
+namespace {
+
+// What rank 0 tells of rings: others may have written it.
+bool lie_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t lines, std::size_t in_quarter, bool irregular, std::size_t rings) {
+  const exec::TeamLayout& layout = team.layout();
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines) return false;
+  const std::uint64_t bytes = head_of(team) + with_lines(lines, in_quarter, irregular).bytes(rings);
+  const std::uint64_t end = layout.heap + layout.heap_bytes;
+  return at >= layout.heap && at % kMaxLine == 0 && at <= end && bytes <= end - at;
+}
+
+}  // namespace
+
 int take_slots(fermata_request& r) {
   fermata_member* member = r.member;
   exec::Member& m = *member->member;
   const Status ready = m.prepares(r.core.call);
   if (ready != Status::kOk) return answer(member, ready);
-  const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().header().heap_bytes);
+  const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().layout().heap_bytes);
   const std::size_t rings = r.program->edges.size();
   const bool irregular = r.checked.irregular;
   // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
-  std::uint64_t (&told)[4] = member->blocks->told;
+  std::uint64_t(&told)[4] = member->blocks->told;
   told[0] = 0;
   told[1] = in_quarter;
   told[2] = 0;
@@ -237,8 +251,9 @@ int take_slots(fermata_request& r) {
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
   if (told[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
+  if (told[1] != in_quarter || !lie_in_heap(m.team(), told[0], told[3], in_quarter, irregular, rings))
+    return fail(Status::kMismatch, "the members prepare different operations");
   r.slots.hold(m.team(), told[0], told[2]);
-  if (told[1] != in_quarter) return fail(Status::kMismatch, "the members prepare different operations");
   const std::uint64_t before = told[2] << kPiecesOfUse;
   Channel::End fresh;
   fresh.next = before + 1;

@@ -35,12 +35,10 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
 }  // namespace
 
 void announce(const fermata_member* member, std::uint64_t scratch) {
-  static std::atomic<std::uint64_t> meetings{0};
   const exec::Member& m = *member->member;
   exec::StatusLine& line = m.team().status(m.rank());
-  line.scratch.store(scratch, std::memory_order_relaxed);  // order: relaxed: the barrier orders it
-  // order: relaxed: a number, and no more; the barrier orders the store
-  line.meeting.store(meetings.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  line.scratch.store(scratch, std::memory_order_relaxed);              // order: relaxed: the barrier orders it
+  line.meeting.store(os::random_number(), std::memory_order_relaxed);  // order: relaxed: the barrier orders it
 }
 
 namespace {
@@ -59,21 +57,23 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
   return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
 }
 
+int overwritten() { return fail(Status::kBroken, "what this member said of the split was overwritten by another one"); }
+
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   std::uint32_t at = 0;
   while (at < parts.size() && parts[at].rank != rank) ++at;
   return at;
 }
 
-// The leader makes the team and passes its segment's descriptor, through an abstract socket whose name nobody else has, to the first
-// member of each other process.
+// The leader makes the team and passes its segment's descriptor, through an abstract socket, to the first member of each other process.
+// The socket's name is random, and only members can read it.
 int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_t mine, fermata_team** team) {
   const exec::Team& parent = member->member->team();
-  const auto [home, process] = home_of(parent, g.here[0].rank);
+  // order: relaxed: after the barrier
+  const std::uint64_t meeting = parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed);
   char name[80];
-  std::snprintf(name, sizeof name, "split.%u.%llx.%llu", process, static_cast<unsigned long long>(home),
-                static_cast<unsigned long long>(
-                    parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed)));  // order: relaxed: after the barrier
+  std::snprintf(name, sizeof name, "split.%016llx.%016llx", static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
+                static_cast<unsigned long long>(meeting));
   constexpr int kSeconds = 30;
   if (mine != 0) return attach(name, kSeconds * std::int64_t{1'000'000'000}, g.request.wait, g.request.stall_ns, team);
   const int made = make_team(g.request, team);
@@ -96,38 +96,37 @@ int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
 
 }  // namespace
 
-// The first member of each process publishes the handle in its status line, and the others of that process take a reference of it. Not
-// for their own sake with the lock: race detectors don't see what the barrier orders by way of other processes.
+// The first member of each process leaves the handle for the others of that process, who take a reference of it. Not for their own sake
+// with the lock: race detectors don't see what the barrier orders by way of other processes.
 int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   exec::Member& m = *member->member;
   std::uint32_t first = 0;
-  while (!m.is_beside(g.here[first].rank)) ++first;
   const std::uint32_t mine = find(g.here, m.rank());
-  auto& handoff = m.team().status(g.here[first].rank).handoff;
+  while (first < mine && !m.is_beside(g.here[first].rank)) ++first;
+  if (mine == g.here.size()) return overwritten();
+  const std::uint32_t maker = g.here[first].rank;
   fermata_team* got = nullptr;
   int rc = FERMATA_OK;
   if (mine == first) {
     rc = make_or_fetch(member, g, mine, &got);
     if (rc == FERMATA_OK) rc = graft(m.team(), g, got);
-    const os::ProcessLock lock;
-    // order: relaxed: the barrier that follows orders it; 1 says that it failed
-    handoff.store(rc == FERMATA_OK ? reinterpret_cast<std::uint64_t>(got) : 1, std::memory_order_relaxed);
+    const Status handed = m.team().hand_off(maker, rc == FERMATA_OK ? got->team : nullptr);
+    if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");
   }
   const int met = fermata_barrier(member);
-  if (met != FERMATA_OK) return met;
-  const os::ProcessLock lock;
-  const std::uint64_t offered = handoff.load(std::memory_order_relaxed);  // order: relaxed: after the barrier
-  const std::uint32_t maker = g.here[first].rank;
-  if (offered == 1) return rc != FERMATA_OK ? rc : fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
+  if (met != FERMATA_OK || (mine == first && rc != FERMATA_OK)) {
+    fermata_team_destroy(got);
+    return met != FERMATA_OK ? met : rc;
+  }
   if (mine == first) {
     *team = got;
     return FERMATA_OK;
   }
-  const auto* original = reinterpret_cast<const fermata_team*>(offered);
+  exec::Team* const made = m.team().take_handoff(maker);
+  if (made == nullptr) return fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
   auto copy = std::make_unique<fermata_team>();
-  copy->team = original->team;
-  copy->cpus = original->cpus;
-  copy->team->retain();
+  copy->team = made;
+  read_planned_cpus(*copy);
   *team = copy.release();
   return FERMATA_OK;
 }
@@ -138,7 +137,8 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
   TeamRequest request;
   request.members = static_cast<std::int32_t>(members);
   request.engine = parent.shared() ? Engine::kProcesses : Engine::kThreads;
-  request.tagged = parent.header().tagged != 0;
+  request.tagged = parent.layout().tagged != 0;
+  request.reproducible = parent.layout().reproducible != 0;
   request.wait = parent.wait();
   request.stall_ns = parent.stall_ns();
   return request;
@@ -169,6 +169,7 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
     number = std::max(number, static_cast<std::uint32_t>(all[2 * r + 1]));
   }
   std::sort(g.parts.begin(), g.parts.end(), before);
+  if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
   if (number >> (32 - kBranchRankBits) != 0) return fail(Status::kUnsupported, "the team was split too many times");
   parent.trunk().see_branch(number);
   g.branch = branch_of(parent, number, g.parts[0].rank);
@@ -216,6 +217,7 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   int rc = parent.port() != nullptr ? gather(member, colour, key, g) : fermata_barrier(member);
   if (rc != FERMATA_OK) return rc;
   if (parent.port() == nullptr) g.here = g.parts = parts_of(parent, colour);
+  if (find(g.parts, m.rank()) == g.parts.size()) return overwritten();
   fermata_member* made = nullptr;
   g.mine = find(g.parts, m.rank());
   fermata_team* team = nullptr;
@@ -234,6 +236,7 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
     if (shared != FERMATA_OK) fermata_team_destroy(team);
   }
   rc = conclude(member, g, shared, made != nullptr ? team : nullptr);
+  parent.hand_off(m.rank(), nullptr);  // all have it
   if (rc != FERMATA_OK || shared != FERMATA_OK) {
     fermata_member_leave(made);
     return rc != FERMATA_OK ? rc : shared;
@@ -314,6 +317,7 @@ int review(fermata_member* member) {
   fermata_team* made = nullptr;
   rc = share(member, all, &made);
   if (rc == FERMATA_OK) rc = fermata_barrier(member);
+  team.hand_off(m.rank(), nullptr);  // all have it
   if (rc == FERMATA_OK) rc = move_to(member, made);
   fermata_team_destroy(made);
   member->planned_for = cpus;

@@ -1,12 +1,22 @@
 // Status texts and the per-thread detail.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "api/handles.hpp"
 
 namespace {
 
-thread_local char t_detail[512];
+// In memory of its own: static memory for it would come out of every thread's stack.
+struct Detail {
+  static constexpr std::size_t kCapacity = 512;
+  char* text = nullptr;
+  ~Detail() {
+    std::free(text);
+    text = nullptr;
+  }
+};
+thread_local Detail t_detail;
 
 static_assert(static_cast<int>(fermata::Status::kPending) == FERMATA_PENDING);
 static_assert(static_cast<int>(fermata::Status::kArgument) == FERMATA_ERR_ARGUMENT);
@@ -23,6 +33,7 @@ static_assert(static_cast<int>(fermata::Status::kBusy) == FERMATA_ERR_BUSY);
 static_assert(static_cast<int>(fermata::Status::kInterrupted) == FERMATA_ERR_INTERRUPTED);
 static_assert(static_cast<int>(fermata::Status::kVerify) == FERMATA_ERR_VERIFY);
 static_assert(static_cast<int>(fermata::Status::kNotFound) == FERMATA_ERR_NOT_FOUND);
+static_assert(static_cast<int>(fermata::Status::kTruncated) == FERMATA_ERR_TRUNCATED);
 static_assert(static_cast<int>(fermata::Kind::kAllreduce) == FERMATA_ALLREDUCE);
 static_assert(static_cast<int>(fermata::Type::kInt16Int) == FERMATA_INT16_INT);
 static_assert(static_cast<int>(fermata::Op::kMaxloc) == FERMATA_MAXLOC);
@@ -37,7 +48,8 @@ namespace fermata::api {
 int fail(Status status, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(t_detail, sizeof t_detail, format, arguments);
+  if (t_detail.text == nullptr) t_detail.text = static_cast<char*>(std::malloc(Detail::kCapacity));
+  if (t_detail.text != nullptr) std::vsnprintf(t_detail.text, Detail::kCapacity, format, arguments);
   va_end(arguments);
   return static_cast<int>(status);
 }
@@ -55,6 +67,7 @@ int member_status(const fermata_member* member, Status status) {
     case Status::kUnsupported:
       return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
     case Status::kArgument: return fail(status, "no operation of rank %u is outstanding", member->member->rank());
+    case Status::kTruncated: return fail(status, "rank %u was sent more than it has room for", member->member->rank());
     case Status::kInterrupted: return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
     default: return fail(status, "%s", member->member->detail());
   }
@@ -82,11 +95,12 @@ const char* fermata_status_string(int status) {
     case FERMATA_ERR_INTERRUPTED: return "the idle hook asked to stop; the operation is still outstanding";
     case FERMATA_ERR_VERIFY: return "a schedule or plan failed its proof";
     case FERMATA_ERR_NOT_FOUND: return "not found";
+    case FERMATA_ERR_TRUNCATED: return "more came than there is room for";
     default: return "unknown status";
   }
 }
 
-const char* fermata_error_detail(void) { return t_detail; }
+const char* fermata_error_detail(void) { return t_detail.text != nullptr ? t_detail.text : ""; }
 
 const char* fermata_version(void) {
 #define FERMATA_TEXT_(x) #x

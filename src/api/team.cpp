@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "exec/report.hpp"
 #include "os/os.hpp"
 #include "plan/block_model.hpp"
 #include "plan/block_plan.hpp"
@@ -32,7 +33,7 @@ std::int64_t stall_ns(double configured) {
 
 // The environment wins, so that a user can try a policy on a program that chose another.
 WaitKind wait_kind(int configured) {
-  const char* text = std::getenv("FERMATA_WAIT");
+  const char* text = secure_getenv("FERMATA_WAIT");
   if (text != nullptr) {
     const char* const names[] = {"auto", "spin", "yield", "park"};
     for (int i = 0; i < 4; ++i)
@@ -73,7 +74,7 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, const Hos
   if (!machine) return machine.error();
   key.fingerprint = fingerprint(**machine);
   key.cpus = request.cpus;
-  const auto plan = plan_for(key, **machine, nullptr, "", "");
+  const auto plan = plan_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "", "");
   if (!plan) return plan.error();
   return compile(*plan);
 }
@@ -102,11 +103,17 @@ PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
   return key;
 }
 
+std::string fixed_algorithm(const PlanKey& key) {
+  if (key.members == 1 || !folds(key.kind)) return "";
+  return key.kind == Kind::kReduce ? "binomial" : "extended_butterfly";
+}
+
 Result<TeamPlans> plans_for(const TeamRequest& request) {
   if (request.programs != nullptr) return plans_from(request);
   std::optional<HostPlans> over_hosts;
   if (!request.hosts.empty()) over_hosts.emplace(request);
   TeamPlans plans;
+  plans.reproducible = request.reproducible;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
     auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
     if (!program) return program.error();
@@ -128,6 +135,7 @@ int make_team(const TeamRequest& request, fermata_team** out) {
   options.within = request.within;
   const auto plans = request.within != nullptr ? plans_within(request) : plans_for(request);
   if (!plans) return fail(plans.error());
+  options.reproducible = plans->reproducible;
   for (std::size_t i = 0; i < exec::kPlanSlots; ++i) options.programs[i] = plans->programs[i].data();
   options.refresh = plans->refresh.data();
   options.refresh_bytes = plans->refresh.size();
@@ -147,16 +155,22 @@ int make_team(const TeamRequest& request, fermata_team** out) {
 }
 
 void read_planned_cpus(fermata_team& handle) {
+  constexpr std::uint32_t kMostCpu = 65536;
   const exec::Team& team = *handle.team;
-  const bool planned = team.status(0).planned_cpu != 0;
-  for (std::uint32_t r = 0; planned && r < team.members(); ++r)
-    handle.cpus.push_back(static_cast<std::int32_t>(team.status(r).planned_cpu) - 1);
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    const std::uint32_t planned = team.status(r).planned_cpu;
+    if (planned == 0 || planned > kMostCpu) return handle.cpus.clear();  // none, or overwritten
+    handle.cpus.push_back(static_cast<std::int32_t>(planned) - 1);
+  }
 }
 
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out) {
   std::int32_t fd = -1;
-  Status status = os::receive_fd(name, within_ns, &fd);
-  if (status != Status::kOk) return fail(status, "no team was offered as '%s' in %.1f s", name, static_cast<double>(within_ns) * 1e-9);
+  const char* why = "";
+  Status status = os::receive_fd(name, within_ns, &fd, &why);
+  if (status == Status::kTimeout)
+    return fail(status, "no team was offered as '%s' in %.1f s: %s", name, static_cast<double>(within_ns) * 1e-9, why);
+  if (status != Status::kOk) return fail(status, "the team '%s' cannot be attached to: %s", name, why);
   auto handle = std::make_unique<fermata_team>();
   const char* detail = "";
   status = exec::Team::attach(fd, wait, stall_ns, &handle->team, &detail);
@@ -233,6 +247,7 @@ int request_of(const fermata_team_config& config, TeamRequest& out) {
   out.members = config.members;
   out.engine = static_cast<Engine>(config.engine);
   out.tagged = config.tagged != 0;
+  out.reproducible = os::wants_reproducible();
   out.wait = wait_kind(config.wait);
   out.stall_ns = stall_ns(config.stall_seconds);
   ask_for_refreshes(config.refresh_seconds, out);
@@ -337,6 +352,12 @@ int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
   if (member == nullptr) return null_handle();
   if (std::isnan(seconds)) return fail(Status::kArgument, "seconds is not a number");
   member->member->set_idle_sleep(to_ns(seconds));
+  return FERMATA_OK;
+}
+
+int fermata_member_set_bounded(fermata_member* member, int on) {
+  if (member == nullptr) return null_handle();
+  member->member->set_bounded(on != 0);
   return FERMATA_OK;
 }
 

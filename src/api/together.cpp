@@ -206,7 +206,8 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
 int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
-  return on_line(member, plain, &status) ? status : call(member, plain);
+  if (!on_line(member, plain, &status)) status = call(member, plain);
+  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, operation_of(plain)) : status;
 }
 
 // Not inlined: the shortest path makes no frame for it.

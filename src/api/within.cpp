@@ -10,7 +10,7 @@ namespace fermata::api {
 namespace {
 
 std::uint64_t key_of(const TeamRequest& request) {
-  std::vector<std::int32_t> words = {request.members, request.tagged ? 1 : 0};
+  std::vector<std::int32_t> words = {request.members, request.tagged ? 1 : 0, request.reproducible ? 1 : 0};
   words.insert(words.end(), request.cpus.begin(), request.cpus.end());
   const std::uint64_t hash = hash_of({reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]});
   return hash != 0 ? hash : 1;

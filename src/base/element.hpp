@@ -1,7 +1,7 @@
 // The element types as C++ types, and one operator on two elements: what every fold computes, on a line or in a kernel.
 //
 // Each operator gives the same bits whichever of its operands is on the left, so that members whose plans fold in mirrored order
-// agree (but for the payload of a NaN that a sum or product of floats or doubles gives, which the processor chooses).
+// agree. Processors give one operand's NaN of two, and compilers swap the operands of a sum, so which NaN comes out is decided here.
 #ifndef FERMATA_BASE_ELEMENT_HPP
 #define FERMATA_BASE_ELEMENT_HPP
 
@@ -94,10 +94,32 @@ constexpr T narrow(float f) {
   }
 }
 
+template <class T>
+using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+// The NaN of a sum or product: of the operands' NaNs, made quiet, the one whose bits are the larger unsigned number. Where neither is
+// one (infinity - infinity, 0 * infinity) it is the positive quiet one without payload, which is the least: so neither the order nor the
+// grouping of the operands matters.
+template <class T>
+[[gnu::cold, gnu::noinline]] constexpr T nan_of(T a, T b) {
+  using Bits = FloatBits<T>;
+  constexpr Bits kLeast = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  const Bits x = a != a ? std::bit_cast<Bits>(a) | kLeast : kLeast;
+  const Bits y = b != b ? std::bit_cast<Bits>(b) | kLeast : kLeast;
+  return std::bit_cast<T>(x < y ? y : x);
+}
+
+// The sum or product as the processor gives it: apply() but for NaNs.
+template <Op O, class T>
+constexpr T arithmetic(T a, T b) {
+  static_assert(std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd));
+  return O == Op::kSum ? a + b : a * b;
+}
+
 // IEEE 754-2019's minimum and maximum: -0 before +0, and a NaN wins.
 template <Op O, class T>
 constexpr T floating_extreme(T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  using Bits = FloatBits<T>;
   if (a < b) return O == Op::kMin ? a : b;
   if (b < a) return O == Op::kMin ? b : a;
   if (!(a == b)) return std::numeric_limits<T>::quiet_NaN();
@@ -106,14 +128,26 @@ constexpr T floating_extreme(T a, T b) {
   return std::bit_cast<T>(O == Op::kMin ? x | y : x & y);
 }
 
-// Does b come before a? A NaN comes before every number; of equals, the lower index.
+// Of two values that compare equal, or two NaNs, with one index: which one is taken, so that all members take the same.
+template <class V>
+constexpr bool has_lower_bits(V b, V a) {
+  if constexpr (std::is_floating_point_v<V>) {
+    using Bits = std::make_signed_t<FloatBits<V>>;
+    return std::bit_cast<Bits>(b) < std::bit_cast<Bits>(a);
+  } else {
+    return false;
+  }
+}
+
+// Does b come before a? A NaN comes before every number; of equals, the lower index; of those, the one with the lower bits.
 template <Op O, class P>
 constexpr bool precedes(const P& b, const P& a) {
   const bool nan_a = a.value != a.value;
   const bool nan_b = b.value != b.value;
   const bool before = O == Op::kMinloc ? b.value < a.value : a.value < b.value;
   const bool equal = (a.value == b.value) || (nan_a && nan_b);
-  return before || (nan_b && !nan_a) || (equal && b.index < a.index);
+  const bool lower = b.index < a.index || (b.index == a.index && has_lower_bits(b.value, a.value));
+  return before || (nan_b && !nan_a) || (equal && lower);
 }
 
 // Wrap-around for signed sums and products is the two's complement one, computed unsigned: no undefined behaviour.
@@ -129,7 +163,9 @@ constexpr T apply(T a, T b) {
       const auto y = static_cast<std::uint64_t>(b);
       return static_cast<T>(O == Op::kSum ? x + y : x * y);
     } else {
-      return O == Op::kSum ? a + b : a * b;
+      const T result = arithmetic<O>(a, b);
+      if (result != result) [[unlikely]] return nan_of(a, b);
+      return result;
     }
   } else if constexpr (O == Op::kMin || O == Op::kMax) {
     if constexpr (std::is_floating_point_v<T>) return floating_extreme<O>(a, b);

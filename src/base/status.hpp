@@ -23,6 +23,8 @@ enum class Status : std::int32_t {
   kInterrupted = -12,  // the idle hook asked to stop waiting
   kVerify = -13,       // a schedule or plan failed its proof
   kNotFound = -14,     // no such file, plan, profile or algorithm
+  kTruncated = -15,    // more has come than there is room for: the rest was dropped
+  kRetracted = 2,      // within the library: the call was taken back, to be made again with the length that the others gave
 };
 
 }  // namespace fermata

@@ -25,7 +25,7 @@ Status Team::connect(const net::Port& port, const char** detail) {
   if (!is_over_hosts()) return Status::kArgument;
   *detail = "this process has connected its port before";
   if (port_.write != nullptr) return Status::kBusy;
-  if (header().refresh_bytes != 0 && arrivals_ == nullptr) {
+  if (layout_.refresh_bytes != 0 && arrivals_ == nullptr) {
     std::uint32_t last = 0;
     for (std::uint32_t r = 0; r < members_; ++r) last = hosts()[r] > last ? hosts()[r] : last;
     arrivals_ = Arrivals::make(last + 1);
@@ -125,7 +125,7 @@ void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* blo
   const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
   if (line.words > net::kLineWords || rank >= members_ || line.offset % 8 != 0) return;
   const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
-    return at >= header().window && length <= segment_.bytes && at <= segment_.bytes - length;
+    return at >= layout_.window && length <= segment_.bytes && at <= segment_.bytes - length;
   };
   if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes))) return;
   auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_.base + line.offset);
@@ -167,7 +167,7 @@ void Team::tell_abroad() {
   // order: relaxed: who comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach what = breach();
-  for (std::uint32_t r = 0; r < members_; ++r) tell(r, header().window, std::uint64_t{what.culprit} << 8 | what.cause);
+  for (std::uint32_t r = 0; r < members_; ++r) tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
 }
 
 // If it is on another host.

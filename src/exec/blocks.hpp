@@ -48,7 +48,6 @@ struct Channel {
     std::uint64_t place = 0;  // bytes of the buffer handed out so far, lap after lap
     std::uint64_t last_in[kRingQuarters] = {};  // the sender's: piece that was last written into each quarter
     bool refused = false;  // the receiver can't read this process's memory
-    Where other = Where::kUnknown;
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
@@ -106,10 +105,11 @@ struct BlockCall {
   BlockFold fold = nullptr;
   void* context = nullptr;
   std::uint64_t tag = 0;       // of this call; 63 bits
-  std::size_t direct_from = 0; // bytes from which pieces go by address to members of this process
-  Sizes lent[2];               // likewise to those of others: base/sizes.hpp
+  std::size_t direct_from = 0; // bytes from which pieces go by address: in a team of threads all,
+  Sizes lent[2];               // in one of processes these: base/sizes.hpp
   const Team* team = nullptr;  // null: none; the members are driven by hand, in one process
   os::Lender home;             // this one; {} in a team of threads
+  bool bounded = false;        // a block has its sender's length, and its receiver drops what it has no room for
   std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused
 };
 
@@ -121,7 +121,8 @@ class BlockOperation {
     std::byte* to = nullptr;
     std::byte* ring = nullptr;
     Channel::End* end = nullptr;
-    std::size_t elements = 0;
+    std::size_t elements = 0;       // as many as travel
+    std::size_t room = 0;           // as many as this member's arguments say: what a receive may write
     std::size_t done = 0;           // elements
     std::uint64_t announced = 0;    // a direct send: the piece that carries the address; 0: not sent yet
     std::uint32_t after = 0;        // 1 + the transfer before it on its edge in this stage; 0: none
@@ -158,6 +159,8 @@ class BlockOperation {
   Status status() const { return status_; }
   const BlockCall& call() const { return call_; }
   void set_tag(std::uint64_t tag) { call_.tag = tag; }
+  bool truncated() const { return truncated_; }  // dropped something
+  bool untouched() const;                        // nothing was sent yet, nor taken
   bool works_with(std::uint32_t rank) const;
   // Does a transfer with `rank` need something of it that is not there? What has come from a member that left will do, even if it can't
   // be taken yet.
@@ -186,7 +189,10 @@ class BlockOperation {
   bool any_open(Predicate&& holds) const;
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
-  bool goes_direct(const BlockTransfer& transfer, const Work& w) const;
+  // All members, so that an address means the same to each, and nobody else writes where it stands. Those of a team of processes read even
+  // their own process's memory by the kernel: another member may have written the address.
+  bool one_process() const { return call_.home.word == 0; }
+  bool goes_direct(const Work& w) const;
   bool was_refused(Work& w) const;
   enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: the peer may go on
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
@@ -201,6 +207,8 @@ class BlockOperation {
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
+  bool takes_length_of(Work& w, std::uint64_t tag) const;
+  std::size_t kept(const Work& w, std::size_t elements);
   void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
   void spend(std::size_t bytes) { left_ -= bytes < left_ ? bytes : left_; }
 
@@ -215,6 +223,7 @@ class BlockOperation {
   std::uint32_t foreigner_ = 0;
   std::size_t left_ = 0;  // bytes that this advance() may still move
   bool moved_ = false;
+  bool truncated_ = false;
 };
 
 template <class Bell>

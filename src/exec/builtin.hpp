@@ -1,6 +1,6 @@
 // Built-in programs: what runs where no planner is and none has left a plan behind. Placement-free, and byte for byte what the
-// planner's compiler makes of the same algorithm in the same layout, which is their proof: it compiles nothing unproved, and
-// tests/unit/ranked compares the two.
+// planner's compiler makes of the same algorithm in the same layout (tests/unit/ranked compares the two). Like every program they are
+// proved when a team is created.
 #ifndef FERMATA_EXEC_BUILTIN_HPP
 #define FERMATA_EXEC_BUILTIN_HPP
 

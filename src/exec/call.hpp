@@ -36,6 +36,14 @@ struct Call {
             static_cast<std::uint32_t>(v >> 14 & 0xfff), v >> kBytesAt, (v >> 26 & 1) != 0, (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
+  // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
+  static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
+    const Call call = unpack(a);
+    const bool broadcasts = call.kind == Kind::kBroadcast;
+    const bool rooted = broadcasts || call.kind == Kind::kScatter || call.kind == Kind::kGather || call.kind == Kind::kReduce;
+    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
+    return rooted && !call.irregular && a != b && ((a ^ b) & ~type & ((std::uint64_t{1} << kBytesAt) - 1)) == 0;
+  }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
 
@@ -47,6 +55,8 @@ class History {
     const std::uint64_t mixed = (digest_ ^ call) * kOdd;
     digest_ = mixed << 29 | mixed >> 35;
   }
+  // The last one that was added was not made after all.
+  void remove(std::uint64_t call) { digest_ = (digest_ << 35 | digest_ >> 29) * kInverse ^ call; }
   // Of a call that comes behind these. That of a barrier costs nothing.
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
   static constexpr std::uint64_t own_tag(std::uint64_t call) { return call * kOdd >> (64 - Header::kTagBits); }
@@ -54,6 +64,12 @@ class History {
 
  private:
   static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
+  static constexpr std::uint64_t kInverse = [] {  // of kOdd, modulo 2^64: each step doubles the bits that are right, from 3
+    std::uint64_t x = kOdd;
+    for (int i = 0; i < 5; ++i) x *= 2 - kOdd * x;
+    return x;
+  }();
+  static_assert(kOdd * kInverse == 1);
   std::uint64_t digest_ = 0;
 };
 

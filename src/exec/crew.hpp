@@ -52,7 +52,7 @@ class Crew {
   void lock();
   void unlock() { turn_.give(Turn<RealAtomics>::kFree); }
 
-  [[gnu::tls_model("initial-exec")]] static thread_local char thread_;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local char thread_;
 
   Turn<RealAtomics> turn_;
   std::uint32_t generation_ = 0;  // a forked child finds the crews of its parent's threads, maybe locked

@@ -239,6 +239,7 @@ class Cursor {
   void set_pauses(std::uint32_t pauses) { pauses_ = pauses; }
   // The step that this cursor waits at, for parking and reports.
   const Step& at() const { return *step_; }
+  bool is_at_start() const { return step_ == program_; }  // nothing was sent, and nothing taken
   std::uint64_t episode() const { return episode_; }
   Status status() const { return status_; }
 

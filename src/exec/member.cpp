@@ -23,8 +23,24 @@ void publish_affinity(TeamHeader& header) {
 // Of two members: each sends, and folds what has come. The same at both.
 bool is_exchange(const Team& team) {
   for (const std::uint32_t rank : {0u, 1u}) {
-    const Step* steps = team.steps(PlanSlot::kAllreduce8, rank);
-    if (!goes_in_rounds<Load::kOneWord>(steps) || steps[2].code != Code::kEnd) return false;
+    Step steps[3];
+    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps)) return false;
+  }
+  return true;
+}
+
+// Each program begins on a line of its own: short ones lie on one.
+std::uint32_t on_lines(std::uint32_t steps) { return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step))); }
+
+// Of all programs that a member runs without a root, or for root 0. False: one of them is none.
+bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots], std::size_t* all) {
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const auto slot = static_cast<PlanSlot>(i);
+    counts[i] = 0;
+    if (team.program(slot) == nullptr) continue;
+    counts[i] = team.copy_steps(slot, rank, nullptr, 0);
+    if (counts[i] == 0) return false;
+    *all += on_lines(counts[i]);
   }
   return true;
 }
@@ -59,13 +75,15 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kArgument;
   }
   TeamHeader& header = team->header();
-  std::uint64_t hash = header.members;
+  const TeamLayout& layout = team->layout();
+  std::uint64_t hash = layout.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
-    if (p == nullptr) continue;
-    hash = with_plan(hash, program_hash(*p));
+    const auto slot = static_cast<PlanSlot>(i);
+    if (team->program(slot) != nullptr) hash = with_plan(hash, program_hash(team->blob(slot), team->program(slot)->bytes));
   }
-  if (hash != header.hash) {
+  std::uint32_t counts[kPlanSlots];
+  std::size_t all_steps = 0;
+  if (hash != layout.hash || !count_steps(*team, rank, counts, &all_steps)) {
     *detail = "this member sees other plans than the team was made with";
     return Status::kMismatch;
   }
@@ -91,8 +109,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
     if (p != nullptr) episodes += p->regions;
   }
-  const std::size_t ends = header.rings != 0 ? Channel::ends_of(header.members) * sizeof(Channel::End) : 0;
-  const std::size_t bytes = round_up(sizeof(Member) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
+  const std::size_t ends = layout.rings != 0 ? Channel::ends_of(layout.members) * sizeof(Channel::End) : 0;
+  const std::size_t steps_at = round_up(sizeof(Member), kMaxLine);
+  const std::size_t bytes = round_up(steps_at + all_steps * sizeof(Step) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
   void* memory = aligned_alloc(kMaxLine, bytes);
   if (memory == nullptr) {
     if (team->shared()) team->disclaim(rank);
@@ -112,7 +131,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   if (team->shared()) m->home_ = os::lend();
   status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() hands it over
   status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: likewise
-  m->tagged_ = header.tagged != 0;
+  m->tagged_ = layout.tagged != 0;
   m->barrier_carries_ = m->tagged_;
   m->memory_.doors = team->doors();
   m->memory_.fence = &header.full_fence;
@@ -120,25 +139,39 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->memory_.team = team;
   m->over_hosts_ = team->is_over_hosts();
   m->attends_ = team->port() != nullptr;
-  auto* next = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + sizeof(Member));
+  auto* steps = reinterpret_cast<Step*>(static_cast<std::byte*>(memory) + steps_at);
+  auto* next = reinterpret_cast<std::uint64_t*>(steps + all_steps);
+  bool whole = true;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    const ProgramHeader* p = team->program(static_cast<PlanSlot>(i));
-    if (p == nullptr) continue;
     const auto slot = static_cast<PlanSlot>(i);
-    m->bound_[i] = {team->steps(slot, rank), team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
+    const ProgramHeader* p = team->program(slot);
+    if (p == nullptr) continue;
+    whole = whole && team->copy_steps(slot, rank, steps, counts[i]) == counts[i];
+    m->bound_[i] = {steps, team->region(slot, 0), p->regions == 1 ? 0 : p->region_bytes, next};
+    steps += on_lines(counts[i]);
     next += p->regions;
   }
-  if (header.rings != 0) {
+  if (!whole) {
+    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
+    if (team->shared()) team->disclaim(rank);
+    m->~Member();
+    free(m);
+    team->release();
+    *detail = "this member sees other plans than the team was made with";
+    return Status::kMismatch;
+  }
+  if (layout.rings != 0) {
     auto* first = reinterpret_cast<Channel::End*>(next);
-    for (std::size_t i = 0; i < Channel::ends_of(header.members); ++i) new (first + i) Channel::End;
-    m->channel_ = {team->base() + header.rings, header.ring_lines, header.in_quarter, header.members, first};
+    for (std::size_t i = 0; i < Channel::ends_of(layout.members); ++i) new (first + i) Channel::End;
+    m->channel_ = {team->base() + layout.rings, layout.ring_lines, layout.in_quarter, layout.members, first};
   }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
-  m->swaps_ = header.members == 2 && word.steps != nullptr && is_exchange(*team);
+  m->swaps_ = layout.members == 2 && word.steps != nullptr && is_exchange(*team);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr && has_words(*team->program(PlanSlot::kBarrier));
+  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
+                          has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
   *out = m;
   return Status::kOk;
 }
@@ -157,9 +190,35 @@ void Member::leave() {
     broken_ = Status::kBroken;  // callbacks start nothing any more
     fail_requests(broken_);
   }
+  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i) free(of_roots_[i]);
+  free(of_roots_);
   this->~Member();
   free(this);
   team->release();
+}
+
+const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
+  const std::uint32_t members = team_->members();
+  const ProgramHeader& program = *team_->program(slot);
+  const bool own = program.roots != 1;  // each root has a set of programs
+  const std::uint32_t index = own ? root * members + rank_ : memory_.swapped(rank_);
+  if (own) memory_.root = 0;
+  if (index == rank_) return bound_[static_cast<std::uint32_t>(slot)].steps;
+  if (of_roots_ == nullptr) of_roots_ = static_cast<Step**>(calloc(std::size_t{kPlanSlots} * members, sizeof *of_roots_));
+  if (of_roots_ == nullptr) return nullptr;
+  Step*& kept = of_roots_[static_cast<std::size_t>(slot) * members + root];
+  if (kept != nullptr) [[likely]] return kept;
+  const std::uint32_t count = team_->copy_steps(slot, index, nullptr, 0);
+  auto* const steps = count != 0 ? static_cast<Step*>(aligned_alloc(sizeof(Step), count * sizeof(Step))) : nullptr;
+  if (steps == nullptr) return nullptr;
+  if (team_->copy_steps(slot, index, steps, count) == count) return kept = steps;
+  free(steps);
+  return nullptr;
+}
+
+Status Member::refuse_root() {
+  snprintf(detail_, sizeof detail_, "there is no memory for this root's plan, or another member has written over it");
+  return give_up(break_team(Status::kBroken, rank_));
 }
 
 Status Member::refusal() const {
@@ -176,7 +235,11 @@ void Member::take(const Taken& taken) {
 }
 
 Status Member::finish() {
-  if (cursor_.status() != Status::kOk) return met_another_call(memory_.swapped(cursor_.at().peer));
+  if (cursor_.status() != Status::kOk) {
+    const Status settled = settle_met_length(cursor_.is_at_start() && !departs_);
+    if (settled == Status::kRetracted) return retract_line();
+    return settled != Status::kOk ? give_up(settled) : met_another_call(memory_.swapped(cursor_.at().peer));
+  }
   take(taken_);
   taken_.out = nullptr;
   over();
@@ -241,6 +304,7 @@ void Member::inherit(const Member& other) {
   hook_ = other.hook_;
   hook_context_ = other.hook_context_;
   idle_sleep_ns_ = other.idle_sleep_ns_;
+  bounded_ = other.bounded_;
 }
 
 void Member::keep_openings_in(Openings* place) {
@@ -281,16 +345,25 @@ Status Member::arrive_with(const Call& call, const void* in, void* out) {
 Status Member::test() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  if (!outstanding()) return Status::kOk;
-  if (team_->port() != nullptr) team_->attend_port();
-  if (interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
-  return advance(0) ? Status::kOk : Status::kPending;
+  const bool waits = outstanding();
+  if (waits && team_->port() != nullptr) team_->attend_port();
+  if (waits && interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
+  if (waits && advance(0)) return Status::kOk;
+  // Whoever only tests would never see it otherwise.
+  const Status broken = broken_status();
+  if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;
+  gate_ = 0;
+  return give_up(broken);
 }
 
 Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
-  return outstanding() && interrupted_ == nullptr ? run() : Status::kArgument;
+  if (!outstanding() || interrupted_ != nullptr) return Status::kArgument;
+  departs_ = true;
+  const Status status = run();
+  departs_ = false;
+  return status;
 }
 
 Status Member::resume() {

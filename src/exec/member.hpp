@@ -165,6 +165,9 @@ class Member {
   bool review_due() const { return sequence_ >= review_at_; }
   // Episodes of a plan so far, with every root.
   std::uint64_t uses(PlanSlot slot) const;
+  void set_bounded(bool on) { bounded_ = on; }
+  bool is_bounded() const { return bounded_; }
+  std::uint64_t their_bytes() const { return their_bytes_; }  // of a block in a call that was retracted
   // Takes over what the user set on another member.
   void inherit(const Member& other);
   Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
@@ -174,7 +177,7 @@ class Member {
  private:
   // Where one plan of the team is, for this rank.
   struct Bound {
-    const Step* steps = nullptr;        // null: the team has no such plan
+    const Step* steps = nullptr;        // in this member's memory; null: the team has no such plan
     std::byte* region = nullptr;        // of root 0
     std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
     std::uint64_t* episodes = nullptr;  // one per region
@@ -191,9 +194,9 @@ class Member {
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = plan.steps;
-    if (root != 0) {
-      if (over_hosts_) [[unlikely]] steps = steps_of_root(slot, root);
-      else steps = team_->steps(slot, memory_.swapped(rank_));
+    if (root != 0 && (over_hosts_ || rank_ == 0 || rank_ == root)) {
+      steps = steps_of_root(slot, root);
+      if (steps == nullptr) [[unlikely]] return refuse_root();
     }
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
@@ -219,11 +222,10 @@ class Member {
     openings_->swap.forget();
   }
   [[gnu::noinline, gnu::cold]] void turn_spacing();
-  // Over several hosts each root has its own programs.
-  [[gnu::noinline, gnu::cold]] const Step* steps_of_root(PlanSlot slot, std::uint32_t root) {
-    memory_.root = 0;
-    return team_->steps(slot, rank_, root);
-  }
+  // Another program than its own for root 0: that of the rank that it has exchanged with the root, or, over several hosts, its own for
+  // this root. Null: there is no memory, or what lies in the segment is none.
+  const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
+  [[gnu::cold]] Status refuse_root();
   Status refusal() const;
 
   static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
@@ -323,6 +325,9 @@ class Member {
   Status look_for_requests(std::int64_t waited_ns);
   Status look_now_and_then();
   bool differs_from(std::uint32_t rank);
+  void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
+  bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
+  Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
   Status met_another_call(std::uint32_t rank);
   // For a scope: this thread alone works on this member's requests. In a callback it does already.
   class Hold {
@@ -368,7 +373,7 @@ class Member {
   void take_back();
   void ring(std::uint32_t rank) { fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls); }
   Status broken_status();
-  void report_stall(std::int64_t waited_ns);
+  bool report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);
   Status start_barrier_with(std::uint64_t folded);
 
@@ -402,6 +407,7 @@ class Member {
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
+  Step** of_roots_ = nullptr;       // of each plan and root; null: not used yet
   bool tagged_ = false;             // this team's barrier carries tags
   bool over_hosts_ = false;
   bool attends_ = false;            // a port, in every turn of requests
@@ -428,7 +434,8 @@ class Member {
   std::int64_t next_look_ns_ = 0;
 
   Taken taken_;  // where results go when the operation is over
-  bool tag_check_ = false;
+  bool tag_check_ = false, bounded_ = false, departs_ = false;  // (from a split-phase call)
+  std::uint64_t their_bytes_ = 0;
 
   AutoWait auto_;
   std::uint32_t joined_seen_ = 0;  // members that auto_ was made for
@@ -438,12 +445,6 @@ class Member {
   std::int64_t idle_sleep_ns_ = 0;  // 0: as long as may be
   char detail_[240] = {};
 };
-
-// Writes one line per member into text; returns the length needed.
-std::size_t report(const Team& team, char* text, std::size_t capacity);
-
-// The library's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
-void describe(const Call& call, char* text, std::size_t capacity);
 
 }  // namespace fermata::exec
 #endif

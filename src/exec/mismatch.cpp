@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "exec/member.hpp"
+#include "exec/report.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -11,6 +12,67 @@ namespace {
 constexpr std::int64_t kSayNs = 40'000'000;
 
 }  // namespace
+
+void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs) {
+  char my_text[96];
+  char their_text[96];
+  describe(Call::unpack(mine), my_text, sizeof my_text);
+  describe(Call::unpack(theirs), their_text, sizeof their_text);
+  snprintf(detail_, sizeof detail_, "call %llu: rank %u called %s, rank %u %s", static_cast<unsigned long long>(number), rank_, my_text,
+           rank, their_text);
+}
+
+// The present call may have another length at those from whom this member gets its data: one has them, or all others give them. kRetracted:
+// it is to be made again with theirs. kOk: nothing speaks for that, or not yet. May it be taken back? Else that breaks the team.
+Status Member::settle_length(bool retractable) {
+  std::uint64_t mine;
+  if (!bounded_ || over_hosts_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
+  const Call call = Call::unpack(mine);
+  const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
+  if (inward != (call.root == rank_)) return Status::kOk;
+  const std::uint32_t end = inward ? team_->members() : call.root + 1;
+  std::uint64_t agreed = mine;
+  bool any = false;
+  for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
+    std::uint64_t theirs;
+    if (r == rank_) continue;
+    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) return Status::kOk;
+    if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
+    if (!any) agreed = theirs;
+    any = true;
+    if (agreed == theirs && (agreed == mine || retractable)) continue;
+    name_difference(sequence_, mine, r, theirs);
+    return break_team(Status::kMismatch, r);
+  }
+  if (agreed == mine) return Status::kOk;
+  their_bytes_ = Call::unpack(agreed).bytes;
+  return Status::kRetracted;
+}
+
+// A signal goes out before its call is said: for those who have met a tag of another call.
+Status Member::settle_met_length(bool retractable) {
+  const std::int64_t end = os::now_ns() + kSayNs;
+  Status settled = settle_length(retractable);
+  for (; bounded_ && !over_hosts_ && settled == Status::kOk && os::now_ns() < end; settled = settle_length(retractable)) os::yield();
+  return settled;
+}
+
+// The present call on lines, of which nothing was sent nor taken.
+Status Member::retract_line() {
+  for (const Bound& plan : bound_)
+    if (plan.steps != nullptr && plan.region + memory_.root * plan.region_bytes == memory_.region) --plan.episodes[memory_.root];
+  taken_ = {};
+  return retract();
+}
+
+Status Member::retract() {
+  std::uint64_t mine = 0;
+  recall<RealAtomics>(*status_, sequence_, mine);
+  history_.remove(mine);
+  --sequence_;
+  gate_ = generation_;
+  return Status::kRetracted;
+}
 
 // The first call of those both still know that differs: text for the error.
 bool Member::differs_from(std::uint32_t rank) {
@@ -21,12 +83,8 @@ bool Member::differs_from(std::uint32_t rank) {
     std::uint64_t mine;
     std::uint64_t theirs;
     if (!recall<RealAtomics>(*status_, n, mine) || !recall<RealAtomics>(line, n, theirs) || mine == theirs) continue;
-    char my_text[96];
-    char their_text[96];
-    describe(Call::unpack(mine), my_text, sizeof my_text);
-    describe(Call::unpack(theirs), their_text, sizeof their_text);
-    snprintf(detail_, sizeof detail_, "call %llu: rank %u called %s, rank %u %s", static_cast<unsigned long long>(n), rank_, my_text, rank,
-             their_text);
+    if (bounded_ && !over_hosts_ && Call::only_lengths_differ(mine, theirs)) continue;  // settle_length()
+    name_difference(n, mine, rank, theirs);
     return true;
   }
   return false;

@@ -9,8 +9,17 @@ namespace fermata::exec {
 // Room that is not used because the file may not grow is lost: there will be none later either.
 Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
   // order: relaxed: each has its own part
-  *offset = own_bytes_ + table_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  const std::uint64_t taken = table_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of a file, and more than there is
+  if (taken > kMost || bytes > kMost || (taken & 4095) != 0) return Status::kMemory;
+  *offset = own_bytes_ + taken;
   return os::extend(fd_, *offset + bytes);
+}
+
+// Offsets and lengths in the table are what its members say. The file is sealed against shrinking, so what lies in it stays.
+bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t length = os::length_of(fd_);
+  return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length && bytes <= length - offset;
 }
 
 // With its turn: one of these bytes, else one that was never taken, else any, which then moves to where there is room for it.
@@ -29,14 +38,16 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   Place* const place = free_place(bytes);
   if (place == nullptr) return Status::kMemory;
   Status status = Status::kOk;
-  if (place->bytes != bytes) {
+  *offset = place->offset;
+  const bool again = place->bytes == bytes && lies_there(*offset, bytes);
+  if (!again) {
     place->bytes = 0;
-    status = extend(bytes, &place->offset);
-    if (status == Status::kOk) place->bytes = bytes;
+    status = extend(bytes, offset);
   }
-  if (status == Status::kOk) status = os::take_memory(fd_, place->offset, front < bytes ? front : bytes);
+  if (status == Status::kOk) status = os::take_memory(fd_, *offset, front < bytes ? front : bytes);
+  if (status == Status::kOk || again) place->offset = *offset, place->bytes = bytes;
   if (status != Status::kOk) {
-    if (place->bytes != 0) os::give_memory(fd_, place->offset, place->bytes);
+    if (again) os::give_memory(fd_, *offset, bytes);
     place->turn.give(Turn<RealAtomics>::kFree);
     return status;
   }
@@ -44,7 +55,6 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   const std::uint32_t times = place->times.load(std::memory_order_relaxed) + 1;
   place->times.store(times, std::memory_order_relaxed);  // order: likewise
   *number = std::uint64_t{times} << 32 | static_cast<std::uint64_t>(place - table_.places);
-  *offset = place->offset;
   // order: release, as kMove: who holds it sees what it is. Pairs with hold().
   RealAtomics::store_release<Site::kMove>(place->users, std::uint32_t{1});
   return Status::kOk;
@@ -60,27 +70,28 @@ bool Places::hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* by
     if (RealAtomics::compare_exchange_acquire<Site::kMovedRead>(place.users, users, users + 1)) break;
   }
   // order: relaxed: behind the exchange, and it stays as long as there are users
-  if (place.times.load(std::memory_order_relaxed) != number >> 32) {
-    drop(number);
-    return false;
-  }
+  const bool same = place.times.load(std::memory_order_relaxed) == number >> 32;
   *offset = place.offset;
   *bytes = place.bytes;
-  return true;
+  if (same && lies_there(*offset, *bytes)) return true;
+  drop(number, *offset, same ? 0 : *bytes);
+  return false;
 }
 
-void Places::drop(std::uint64_t number) {
+void Places::drop(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes) {
   Place& place = at(number);
   if (!drop_reference<RealAtomics>(place.users)) return;
-  os::give_memory(fd_, place.offset, place.bytes);
+  if (lies_there(offset, bytes)) os::give_memory(fd_, offset, bytes);
   place.turn.give(Turn<RealAtomics>::kFree);
 }
 
 std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity) const {
   for (const Kept& kept : table_.kept) {
     if (moved_to<RealAtomics>(kept.key) != key) continue;  // the release is keep()'s
-    if (bytes != nullptr && kept.bytes <= capacity && !os::read_at(fd_, kept.offset, bytes, kept.bytes)) return 0;
-    return kept.bytes;
+    const std::uint64_t length = kept.bytes, offset = kept.offset;
+    if (length > PlaceTable::kMostKept || !lies_there(offset, length)) return 0;
+    if (bytes != nullptr && length <= capacity && !os::read_at(fd_, offset, bytes, length)) return 0;
+    return length;
   }
   return 0;
 }

@@ -49,7 +49,7 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
       work_[t].end = channel->end(program.edges[x.edge], x.edge, is_receive(x.code));
       work_[t].away = call.team != nullptr && call.team->is_away(x.peer);
     }
-    work_[t].elements = x.code == BlockCode::kSend ? from.elements : to.elements;
+    work_[t].elements = work_[t].room = x.code == BlockCode::kSend ? from.elements : to.elements;
   }
   for (std::uint32_t s = 0; s < program.stage_count; ++s) relate(program.stages[s]);
   restart();
@@ -114,8 +114,10 @@ void BlockOperation::restart() {
   for (std::uint32_t t = 0; t < program_->transfer_count; ++t) {
     work_[t].done = 0;
     work_[t].announced = 0;
+    work_[t].elements = work_[t].room;
   }
   stage_ = 0;
+  truncated_ = false;
   status_ = Status::kOk;
 }
 

@@ -88,14 +88,20 @@ static_assert(std::is_trivially_copyable_v<ProgramHeader> && std::has_unique_obj
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
 
-// FNV-1a over a compiled blob behind its hash field; what the compiler writes there.
+// FNV-1a over a compiled blob behind its hash field; what the compiler writes there. The second one reads no length from the blob, which
+// may lie where others write.
 std::uint64_t program_hash(const ProgramHeader& program);
-// A blob that may come from a file: every offset, count and index within bounds, every jump forwards. False: refuse it.
-bool program_is_sound(const void* blob, std::size_t available_bytes);
+std::uint64_t program_hash(const void* blob, std::uint32_t bytes);
+// A blob that may come from a file, or lie where others write: every offset, count and index within bounds, every jump forwards. False:
+// refuse it. `header` becomes the header as it was checked.
+bool program_is_sound(const void* blob, std::size_t available_bytes, ProgramHeader* header = nullptr);
+// One member's steps, of a blob with that header, copied out and checked again: whoever writes to the blob changes nothing of what runs.
+// index: of its programs. Returns how many there are, 0 if they are not sound; to: null, or has room for as many as were returned before.
+std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to, std::uint32_t room);
 // Of a sound one: some of its signals are adds to words, or flips, which carry nothing.
-bool has_words(const ProgramHeader& program);
+bool has_words(const void* blob, const ProgramHeader& header);
 // Of a sound one: some go to other hosts.
-bool leaves_host(const ProgramHeader& program);
+bool leaves_host(const void* blob, const ProgramHeader& header);
 
 }  // namespace fermata
 #endif

@@ -108,7 +108,7 @@ Status ProgressThread::set(int on) {
 void ProgressThread::wake() {
   const std::uint32_t mode = mode_.load(std::memory_order_relaxed);  // order: see requests_began()
   if (mode == kAsEnvironmentSays) {
-    const char* const wanted = getenv("FERMATA_PROGRESS_THREAD");
+    const char* const wanted = secure_getenv("FERMATA_PROGRESS_THREAD");
     if (wanted != nullptr && strcmp(wanted, "1") == 0) set(1);
     else RealAtomics::compare_exchange_relaxed(mode_, kAsEnvironmentSays, kOff);  // order: relaxed: see set()
     return;

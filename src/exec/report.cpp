@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "exec/member.hpp"
+#include "exec/report.hpp"
 
 namespace fermata::exec {
 
@@ -69,11 +70,12 @@ std::size_t report(const Team& team, char* text, std::size_t capacity) {
   return at + 1;
 }
 
-void Member::report_stall(std::int64_t waited_ns) {
+bool Member::report_stall(std::int64_t waited_ns) {
   constexpr std::size_t kLine = 256;
   char text[4096];
-  auto at = static_cast<std::size_t>(snprintf(text, sizeof text, "fermata: rank %u has waited %.1f s in call %llu for:\n", rank_,
-                                              static_cast<double>(waited_ns) * 1e-9, static_cast<unsigned long long>(sequence_)));
+  const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
+  auto at = static_cast<std::size_t>(snprintf(text, sizeof text, "fermata: rank %u has waited %llu.%llu s in call %llu for:\n", rank_,
+                                              tenths / 10, tenths % 10, static_cast<unsigned long long>(sequence_)));
   std::uint32_t missing = 0;
   std::uint32_t left_out = 0;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -90,7 +92,7 @@ void Member::report_stall(std::int64_t waited_ns) {
   const std::size_t room = sizeof text - at;
   if (missing == 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  nobody: all members are in this call\n"));
   if (left_out != 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  and %u more\n", left_out));
-  os::write_stderr(text, at);
+  return os::write_stderr(text, at);
 }
 
 }  // namespace fermata::exec

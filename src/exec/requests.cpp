@@ -52,7 +52,7 @@ bool Member::begin_now(BlockRequest* r) {
   if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare)) return false;
   progressing_ = true;
   const Status status = outcome(*r);
-  if (r->ordered && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
+  if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
   end_request(r, status);
   progressing_ = false;
   return true;
@@ -66,7 +66,11 @@ bool Member::advance_request(BlockRequest* r, std::size_t most) {
 // How a request that is over has ended. What went wrong has broken the team, or does.
 Status Member::outcome(const BlockRequest& r) {
   const Status own = r.operation.status();
-  if (own == Status::kOk) return own;
+  if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
+  if (own == Status::kMismatch && &r == call_ && (ordered_.first == nullptr || is_only_call())) {
+    const Status settled = settle_met_length(r.operation.untouched());
+    if (settled == Status::kRetracted) return retract();
+  }
   const Status status = own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = broken_status();
   gate_ = 0;
   take_back();
@@ -98,7 +102,7 @@ bool Member::progress(std::size_t most, std::int64_t until) {
     if (!over) break;
     ordered_.pop();
     const Status status = outcome(*r);
-    if (ordered_.first == nullptr && broken_ == Status::kOk) say_over<RealAtomics>(*status_, sequence_);
+    if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
     end_request(r, status);
     moved = true;
   }
@@ -252,13 +256,13 @@ Status Member::team_status() {
 }
 
 // The team is broken, and requests are about to end: what they lent is their owner's again, so nobody may be reading it. Members of
-// other processes read by the kernel, which knows what is there.
+// a team of processes read by the kernel, which knows what is there.
 void Member::take_back() {
-  if (taken_back_) return;
+  if (taken_back_ || team_->shared()) return;
   taken_back_ = true;
   withdraw<RealAtomics>();
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
-    if (r == rank_ || team_->where_is(r, home()) == Where::kElsewhere) continue;
+    if (r == rank_) continue;
     while (still_reads<RealAtomics>(team_->status(r).reading)) os::yield();  // for the time of a copy
   }
 }

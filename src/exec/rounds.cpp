@@ -2,6 +2,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/element.hpp"
 #include "exec/member.hpp"
 
 namespace fermata::exec {
@@ -133,7 +134,7 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
   if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
   return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
-    return std::bit_cast<std::uint64_t>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
+    return std::bit_cast<std::uint64_t>(apply<Op::kSum>(std::bit_cast<double>(left), std::bit_cast<double>(right)));
   });
 }
 

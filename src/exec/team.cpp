@@ -4,30 +4,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bit>
-
 #include "exec/blocks.hpp"
+#include "exec/proof/proof.hpp"
+#include "exec/segment_layout.hpp"
 #include "sync/status_line.hpp"
 
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-constexpr std::uint32_t kTeamVersion = 5;
-
-std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
-std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
-std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
-
-const ProgramHeader& blob(const void* p) { return *static_cast<const ProgramHeader*>(p); }
+const ProgramHeader& header_of(const void* p) { return *static_cast<const ProgramHeader*>(p); }
 
 // Where each plan's blob and regions go. Regions start on a page of their own: they are what members write.
-std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
+std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   std::size_t at = plans_offset(options.members);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     header.plans[i].program = at;
-    at += round_up(blob(options.programs[i]).bytes, kMaxLine);
+    at += round_up(header_of(options.programs[i]).bytes, kMaxLine);
   }
   header.model = options.model_bytes != 0 ? at : 0;
   at += round_up(options.model_bytes, 8);
@@ -45,33 +38,23 @@ std::size_t lay_out(const TeamOptions& options, TeamHeader& header) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;
     header.plans[i].regions = at;
-    const ProgramHeader& program = blob(options.programs[i]);
+    const ProgramHeader& program = header_of(options.programs[i]);
     at += std::size_t{program.region_bytes} * program.regions;
   }
   return round_up(at, 4096);
 }
 
-// Rings for all pairs, then the heap: address space. As many lines, and behind them bytes, as keep the rings within kRingSpace: a
-// quarter of it for lines.
-constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
-constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
-constexpr std::uint32_t kMostBlockMembers = 1024;
+// Whoever made a program, none runs that is not proved here.
+constexpr std::size_t kMostProof = std::size_t{2} << 30;  // of memory, while it lasts
+Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const char** detail) {
+  const Proof proof = prove_program(program, {.hosts = hosts, .most_bytes = kMostProof});
+  if (proof) return Status::kOk;
+  *detail = proof.flaw;
+  return Status::kVerify;
+}
+
 // Of a team within another, so that its making fails, and no member of it, where memory has run out.
 constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
-
-std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamHeader& header) {
-  const std::uint64_t pairs = std::uint64_t{header.members} * header.members;
-  const std::uint64_t fits = kRingSpace / pairs;
-  header.ring_lines = most_lines;
-  while (header.ring_lines > kLeastRingLines && header.ring_lines * kRingLine > fits / 4) header.ring_lines /= 2;
-  const std::uint64_t lines = header.ring_lines * kRingLine;
-  const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
-  header.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
-  header.rings = at;
-  header.heap = at + round_up(pairs * Channel::ring_bytes(header.ring_lines, header.in_quarter), 4096);
-  header.heap_bytes = kHeapSpace;
-  return header.heap + header.heap_bytes;
-}
 
 // More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
 // than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
@@ -96,21 +79,14 @@ StatusLine* Team::statuses() const { return reinterpret_cast<StatusLine*>(segmen
 DoorLine* Team::doors() const { return reinterpret_cast<DoorLine*>(segment_.base + doors_offset(members_)); }
 
 const ProgramHeader* Team::program(PlanSlot slot) const {
-  const PlanEntry& entry = header().plans[static_cast<int>(slot)];
-  return entry.program == 0 ? nullptr : reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
-}
-
-const Step* Team::steps_at(PlanSlot slot, std::uint32_t index) const {
-  const ProgramHeader* p = program(slot);
-  const auto* base = reinterpret_cast<const std::byte*>(p);
-  const auto* programs = reinterpret_cast<const MemberProgram*>(base + p->programs_offset);
-  return reinterpret_cast<const Step*>(base + p->steps_offset) + programs[index].first;
+  const auto i = static_cast<int>(slot);
+  return layout_.plans[i].program == 0 ? nullptr : &programs_[i];
 }
 
 std::byte* Team::region(PlanSlot slot, std::uint32_t root) const {
-  const ProgramHeader* p = program(slot);
-  const std::uint64_t index = p->regions == 1 ? 0 : root;
-  return segment_.base + header().plans[static_cast<int>(slot)].regions + index * p->region_bytes;
+  const ProgramHeader& p = programs_[static_cast<int>(slot)];
+  const std::uint64_t index = p.regions == 1 ? 0 : root;
+  return segment_.base + layout_.plans[static_cast<int>(slot)].regions + index * p.region_bytes;
 }
 
 Where Team::where_is(std::uint32_t rank, const os::Lender& process) const {
@@ -164,18 +140,26 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   for (const void* program : options.programs) {
     if (program == nullptr) continue;
-    if (!program_is_sound(program, blob(program).bytes) || blob(program).members != options.members ||
-        (options.hosts == nullptr && leaves_host(blob(program)))) {
+    if (!program_is_sound(program, header_of(program).bytes) || header_of(program).members != options.members ||
+        (options.hosts == nullptr && leaves_host(program, header_of(program)))) {
       *detail = "a compiled plan is malformed, or for another number of members or of hosts";
       return Status::kArgument;
     }
+    if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk) return proved;
   }
   os::install_fork_hook();
-  TeamHeader laid = {};
+  TeamLayout laid;
+  laid.magic = kTeamMagic;
+  laid.version = kTeamVersion;
   laid.members = options.members;
+  laid.shared = options.shared;
+  laid.tagged = options.tagged;
+  laid.reproducible = options.reproducible;
+  laid.model_bytes = options.model_bytes;
+  laid.refresh_bytes = options.refresh_bytes;
   std::size_t bytes = lay_out(options, laid);
   const std::size_t front = bytes < kMostFront ? bytes : kMostFront;
-  laid.usable_cpus = options.within != nullptr ? options.within->header().usable_cpus : cpus_for_members();
+  laid.usable_cpus = options.within != nullptr ? options.within->layout_.usable_cpus : cpus_for_members();
   const double per_cpu = options.members / laid.usable_cpus;
   if (options.blocks && options.members <= kMostBlockMembers)
     bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);  // alike on all hosts
@@ -190,30 +174,12 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
                                                   : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
     *detail = options.within != nullptr ? "the team that it is to lie within has no place left, or there is no memory"
-              : options.shared          ? "memfd_create, ftruncate or mmap failed"
+              : options.shared && status == Status::kMemory ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
+              : options.shared          ? "memfd_create or ftruncate failed"
                                         : "mmap failed";
     return status;
   }
   auto* header = reinterpret_cast<TeamHeader*>(segment.base);
-  header->magic = kTeamMagic;
-  header->version = kTeamVersion;
-  header->members = options.members;
-  header->shared = options.shared;
-  header->tagged = options.tagged;
-  header->bytes = bytes;
-  header->rings = laid.rings;
-  header->ring_lines = laid.ring_lines;
-  header->in_quarter = laid.in_quarter;
-  header->heap = laid.heap;
-  header->heap_bytes = laid.heap_bytes;
-  header->model = laid.model;
-  header->model_bytes = options.model_bytes;
-  header->refresh = laid.refresh;
-  header->refresh_bytes = options.refresh_bytes;
-  header->hosts = laid.hosts;
-  header->window = laid.window;
-  header->usable_cpus = laid.usable_cpus;
-  header->places = laid.places;
   if (options.hosts != nullptr) {
     auto* hosts = reinterpret_cast<std::uint32_t*>(segment.base + laid.hosts);
     memcpy(hosts, options.hosts, options.members * sizeof *hosts);
@@ -228,23 +194,31 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   // order: nobody else has the segment yet
   header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
   excuse(header->pace, 0);
-  std::uint64_t hash = options.members;
+  laid.bytes = bytes;
+  laid.hash = options.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
-    header->plans[i] = laid.plans[i];
     if (options.programs[i] == nullptr) continue;
-    memcpy(segment.base + laid.plans[i].program, options.programs[i], blob(options.programs[i]).bytes);
-    hash = with_plan(hash, blob(options.programs[i]).hash);
+    memcpy(segment.base + laid.plans[i].program, options.programs[i], header_of(options.programs[i]).bytes);
+    laid.hash = with_plan(laid.hash, header_of(options.programs[i]).hash);
   }
-  header->hash = hash;
+  header->layout = laid;
   Team* team = adopt(segment, options.wait, options.stall_ns);
-  if (team == nullptr) {
+  auto* hosts = options.hosts != nullptr ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t))) : nullptr;
+  if (team == nullptr || (options.hosts != nullptr && hosts == nullptr)) {
+    free(hosts);
+    free(team);
     os::unmap(&segment);
-    if (options.within != nullptr) options.within->ground().places().drop(lot.place);
+    if (options.within != nullptr) options.within->ground().places().drop(lot.place, lot.offset, bytes);
     *detail = "malloc failed";
     return Status::kMemory;
   }
   team->members_ = options.members;
   team->shared_ = options.shared;
+  team->layout_ = laid;
+  team->hosts_ = hosts;
+  if (hosts != nullptr) memcpy(hosts, segment.base + laid.hosts, (options.members + 1) * sizeof *hosts);
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i)
+    if (options.programs[i] != nullptr) team->programs_[i] = header_of(options.programs[i]);
   if (options.within != nullptr) {
     team->settle_in(options.within->ground(), lot);
   } else if (options.shared) {
@@ -252,43 +226,6 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     team->list();
   }
   *out = team;
-  return Status::kOk;
-}
-
-Status Team::check_segment(const char** detail) const {
-  const TeamHeader& h = header();
-  *detail = "the offered segment is not a team's, or from another version of the library";
-  if (segment_.bytes < sizeof(TeamHeader) || h.magic != kTeamMagic || h.version != kTeamVersion) return Status::kMismatch;
-  if (h.bytes != segment_.bytes || h.members < 1 || h.members > kMaxMembers) return Status::kMismatch;
-  if (plans_offset(h.members) > segment_.bytes) return Status::kMismatch;
-  std::uint64_t hash = h.members;
-  for (const PlanEntry& entry : h.plans) {
-    if (entry.program == 0) continue;
-    if (entry.program > segment_.bytes - sizeof(ProgramHeader) || entry.regions > segment_.bytes) return Status::kMismatch;
-    const auto* program = reinterpret_cast<const ProgramHeader*>(segment_.base + entry.program);
-    if (!program_is_sound(program, segment_.bytes - entry.program)) return Status::kMismatch;
-    if (h.hosts == 0 && leaves_host(*program)) return Status::kMismatch;
-    if (std::uint64_t{program->region_bytes} * program->regions > segment_.bytes - entry.regions) return Status::kMismatch;
-    hash = with_plan(hash, program_hash(*program));
-  }
-  if (hash != h.hash) return Status::kMismatch;
-  if (h.model > segment_.bytes || h.model_bytes > segment_.bytes - h.model) return Status::kMismatch;
-  if (h.refresh > segment_.bytes || h.refresh_bytes > segment_.bytes - h.refresh) return Status::kMismatch;
-  const bool whole = h.hosts % sizeof(std::uint32_t) == 0 && h.hosts <= segment_.bytes && h.window % 8 == 0 && h.window < segment_.bytes;
-  if (!whole || (h.hosts != 0 && (h.members + 1) * sizeof(std::uint32_t) > segment_.bytes - h.hosts)) return Status::kMismatch;
-  if (h.places != 0 && (h.places % 4096 != 0 || h.places > segment_.bytes ||
-                        segment_.bytes - h.places != round_up(sizeof(PlaceTable), 4096)))
-    return Status::kMismatch;
-  if (h.rings != 0) {
-    TeamHeader blocks = {};
-    blocks.members = h.members;
-    if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
-    if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != (h.places != 0 ? h.places : segment_.bytes) || blocks.ring_lines != h.ring_lines ||
-        blocks.in_quarter != h.in_quarter || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
-      return Status::kMismatch;
-  }
-  *detail = "";
   return Status::kOk;
 }
 
@@ -310,7 +247,7 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     return status;
   }
   // Its file may have places behind it.
-  const std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->bytes;
+  const std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
   if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);
   if (team == nullptr) {
@@ -323,7 +260,6 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     team->release();
     return status;
   }
-  team->members_ = team->header().members;
   team->shared_ = true;
   team->list();
   *out = team;
@@ -348,11 +284,17 @@ void Team::release() {
   Team* const trunk = trunk_;
   Team* const ground = ground_;
   free(trunk_ranks_);
+  free(hosts_);
+  Team** const handoffs = handoffs_;
+  const std::uint32_t members = members_;
   if (trunk == nullptr) free(arrivals_);
   this->~Team();
   free(this);
   if (trunk != nullptr) trunk->release();
   if (ground != nullptr) ground->release();
+  for (std::uint32_t r = 0; handoffs != nullptr && r < members; ++r)
+    if (handoffs[r] != nullptr) handoffs[r]->release();
+  free(handoffs);
 }
 
 void Team::list() {
@@ -372,7 +314,7 @@ void Team::free_segment() {
   close_port();
   if (ground_ != nullptr) {
     os::unmap(&segment_);
-    if (!is_in_child()) ground_->places().drop(place_);
+    if (!is_in_child()) ground_->places().drop(place_, offset_, layout_.bytes);
     return;
   }
   Team** at = &listed_;

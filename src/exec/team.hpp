@@ -59,8 +59,7 @@ enum class Where : std::uint8_t { kUnknown = 0, kHere, kElsewhere };
 struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint64_t> sequence;  // 2 x (number of the call), + 1 once it is over
   std::atomic<std::uint64_t> scratch;   // team_split: colour and key
-  std::atomic<std::uint64_t> handoff;   // team_split: where the new team is
-  std::atomic<std::uint64_t> meeting;   // team_split: a number that no other split in this process has
+  std::atomic<std::uint64_t> meeting;   // team_split: a number that nobody else can guess
   std::atomic<std::uint64_t> home;      // with `process`: whose addresses are its own (os::Lender's word)
   std::atomic<std::uint32_t> state;     // MemberState
   std::atomic<std::uint32_t> process;
@@ -82,15 +81,17 @@ struct PlanEntry {
   std::uint64_t regions = 0;  // offset of region 0
 };
 
-struct alignas(kMaxLine) TeamHeader {
-  std::uint32_t magic;
-  std::uint32_t version;
-  std::uint32_t members;
-  std::uint32_t shared;      // between processes
-  std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell fence in full
-  std::uint32_t tagged;      // the barrier's plan carries tags
-  std::uint64_t bytes;
-  std::uint64_t hash;        // over the plans' hashes
+// What a team's creator lays out, once and for all. Each process works by a copy of its own, which was checked: whoever writes over the
+// one in the segment changes nothing for others.
+struct TeamLayout {
+  std::uint32_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t members = 0;
+  std::uint32_t shared = 0;  // between processes
+  std::uint32_t tagged = 0;  // the barrier's plan carries tags
+  std::uint32_t reproducible = 0;  // folds whose order matters are done in one order, whatever is measured (TeamOptions)
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;    // over the plans' hashes
   PlanEntry plans[kPlanSlots];
   std::uint64_t rings = 0;       // offset of a ring for each pair of members (exec/blocks.hpp); 0: this team moves no blocks
   std::uint64_t ring_lines = 0;  // of each
@@ -105,6 +106,11 @@ struct alignas(kMaxLine) TeamHeader {
   std::uint64_t refresh_bytes = 0;  // 0: its links are not observed
   double usable_cpus = 0;        // by its members at once: the machine's, or the control group's quota if that is less
   std::uint64_t places = 0;      // offset of a PlaceTable, behind all else; 0: no teams lie in its file (threads, and those that lie there)
+};
+
+struct alignas(kMaxLine) TeamHeader {
+  TeamLayout layout;
+  alignas(kMaxLine) std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell fence in full
   alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
   std::atomic<std::uint32_t> joined;                    // members so far
   alignas(kMaxLine) Pace pace;
@@ -117,6 +123,7 @@ struct TeamOptions {
   std::uint32_t members = 1;
   bool shared = false;
   bool tagged = false;
+  bool reproducible = false;  // for members to read: the programs that fold are the fixed ones, and blocks are folded left to right
   bool blocks = false;  // room for operations on blocks: address space, which takes memory only where it is used
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
@@ -156,7 +163,9 @@ class Team {
   void retain();
   void release();  // frees this process's mapping with the last reference
 
+  // What changes; all else is in layout().
   TeamHeader& header() const { return *reinterpret_cast<TeamHeader*>(segment_.base); }
+  const TeamLayout& layout() const { return layout_; }
   StatusLine& status(std::uint32_t rank) const { return statuses()[rank]; }
   Door<RealAtomics>& door(std::uint32_t rank) const { return doors()[rank].door; }
   DoorLine* doors() const;
@@ -186,7 +195,7 @@ class Team {
   const Arrivals* arrivals() const { return arrivals_; }
   // A line to that rank's process that is observed, and no more.
   void probe(std::uint32_t rank) const;
-  bool is_over_hosts() const { return header().hosts != 0; }
+  bool is_over_hosts() const { return layout_.hosts != 0; }
   // It is on another host.
   bool is_away(std::uint32_t rank) const { return is_over_hosts() && hosts()[rank] != host(); }
   std::uint32_t host_of(std::uint32_t rank) const { return is_over_hosts() ? hosts()[rank] : 0; }
@@ -198,11 +207,20 @@ class Team {
   // A member of this host leaves: what it signalled goes out, and then that it will signal nothing more.
   void leave_hosts(std::uint32_t rank);
 
-  // Null if this team has no such plan.
+  // This process's copy of the header; null if this team has no such plan.
   const ProgramHeader* program(PlanSlot slot) const;
-  const Step* steps(PlanSlot slot, std::uint32_t rank) const { return steps_at(slot, rank); }
-  const Step* steps(PlanSlot slot, std::uint32_t rank, std::uint32_t root) const { return steps_at(slot, root * members_ + rank); }
+  // The whole of it in the segment, to be read within the header's bounds.
+  const std::byte* blob(PlanSlot slot) const { return segment_.base + layout_.plans[static_cast<int>(slot)].program; }
+  // As fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
+  std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
+    return fermata::copy_steps(blob(slot), *program(slot), index, to, room);
+  }
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
+
+  // team_split: the new team that this rank has made or fetched, for the other members in its process. Kept with a reference until all
+  // have it, or another is handed off. take_handoff(): with a reference of the caller's, or null.
+  Status hand_off(std::uint32_t rank, Team* made);
+  Team* take_handoff(std::uint32_t rank) const;
 
   // Does this member live in that process, so that addresses mean the same to both? Known once it has joined.
   Where where_is(std::uint32_t rank, const os::Lender& process) const;
@@ -217,7 +235,12 @@ class Team {
   std::uint32_t usable_cpus() const;
 
   static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
-  Breach breach() const { return breach_of<RealAtomics>(header()); }
+  // A word that no member writes is an abort.
+  Breach breach() const {
+    const Breach what = breach_of<RealAtomics>(header());
+    if (what.cause <= static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kNotFound)) && what.culprit <= members_) return what;
+    return {static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
+  }
   // First cause wins; everybody who waits, or parks, is told. True: it was this one. Async-signal-safe.
   bool break_with(Status status, std::uint32_t culprit);
   void wake_everybody();
@@ -225,18 +248,17 @@ class Team {
  private:
   StatusLine* statuses() const;
   // Of each member; behind them, this one.
-  const std::uint32_t* hosts() const { return reinterpret_cast<const std::uint32_t*>(base() + header().hosts); }
-  std::atomic<std::uint64_t>& abroad() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + header().window); }
+  const std::uint32_t* hosts() const { return hosts_; }
+  std::atomic<std::uint64_t>& abroad() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + layout_.window); }
   // Of those elsewhere that have left: 1, for each member here.
   std::uint64_t left_offset(std::uint32_t rank, std::uint32_t viewer) const {
-    return header().window + kMaxLine + (std::uint64_t{viewer} * members_ + rank) * sizeof(std::uint64_t);
+    return layout_.window + kMaxLine + (std::uint64_t{viewer} * members_ + rank) * sizeof(std::uint64_t);
   }
   void tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const;
   void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
   void leave_trunk();
   bool port_says_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0; }
   static void land_here(void* self, const net::Line* line, const net::Block* block);
-  const Step* steps_at(PlanSlot slot, std::uint32_t index) const;
   void close_port();
   void list();
   void keep(std::int32_t fd);
@@ -251,9 +273,16 @@ class Team {
   static Status take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot);
   void settle_in(Team& ground, const Lot& lot);
   static Team* adopt(const os::Segment& segment, WaitKind wait, std::int64_t stall_ns);
-  Status check_segment(const char** detail) const;
+  // The layout, the programs' headers and the hosts become this process's.
+  Status check_segment(const char** detail);
+  Status check_programs();
+  Status check_hosts();
 
   os::Segment segment_;
+  TeamLayout layout_;
+  ProgramHeader programs_[kPlanSlots];
+  std::uint32_t* hosts_ = nullptr;  // null: one
+  Team** handoffs_ = nullptr;       // of each member; null: no split yet
   std::uint32_t members_ = 0;
   bool shared_ = false;
   WaitKind wait_ = WaitKind::kAuto;

@@ -11,6 +11,7 @@ constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other memb
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
 constexpr std::int64_t kWithPortNs = 1'000'000;   // the longest park between two looks at what comes from other hosts
 constexpr std::int64_t kPortNs = 50'000;          // between two such looks by who awaits a member of its own host
+constexpr std::int64_t kSayAgainNs = 1'000'000'000;
 constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
 constexpr std::size_t kBytesPerNs = 4;            // that another member copies at least while nobody disturbs it
 constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
@@ -31,7 +32,7 @@ Status Member::broken_status() {
   const Breach breach = team_->breach();
   const Status status = Team::cause_of(breach);
   if (status == Status::kOk) return status;
-  if (breach.culprit == 0) {
+  if (breach.culprit == 0 || status == Status::kBroken) {
     snprintf(detail_, sizeof detail_, "the team was aborted");
   } else if (status == Status::kMemberLost) {
     name_lost(breach.culprit - 1);
@@ -52,6 +53,10 @@ std::uint32_t Member::awaited_member() const {
 
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
+  if (waited_ns >= 2 * kLookNs) {
+    const Status settled = settle_length(cursor_.is_at_start() && !departs_);
+    if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
+  }
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r, rank_);
@@ -79,6 +84,11 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
 // Any of them may be what holds up the one that is waited for: the channel is shared.
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
+  if (waited_ns >= 2 * kLookNs && is_only_call()) {
+    const Status settled = settle_length(call_->operation.untouched());
+    if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
+    if (settled != Status::kOk) return settled;
+  }
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
       const Status seen = look_for(*r, waited_ns);
@@ -223,10 +233,9 @@ template <class Policy, class What>
 Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t start = os::now_ns();
   const std::int64_t deadline = timeout_ns_ > 0 ? start + timeout_ns_ : INT64_MAX;
-  const std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
+  std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
   const bool port = team_->port() != nullptr;
   const std::int64_t sleep_ns = port && (hook_ == nullptr || idle_sleep_ns_ <= 0) ? kWithPortNs : hook_ != nullptr ? idle_sleep_ns_ : 0;
-  bool reported = false;
   std::int64_t next_look = start + kLookNs;
   std::int64_t next_port = start;
   std::int64_t now = start;
@@ -249,17 +258,16 @@ Status Member::wait_with(Policy& policy, What what) {
     if (broken != Status::kOk) return give_up(broken);
     if (now >= next_look) {
       const Status seen = what.look(view.waited_ns);
-      if (seen != Status::kOk) return give_up(seen);
+      if (seen != Status::kOk) return seen == Status::kRetracted ? seen : give_up(seen);
       next_look = now + kLookNs;
     }
-    if (now >= stall && !reported) {
-      reported = true;
-      report_stall(view.waited_ns);
-    }
+    // Where nothing can be said now, it is tried again in a while.
+    if (now >= stall) stall = report_stall(view.waited_ns) ? INT64_MAX : now + kSayAgainNs;
     if (now >= deadline) {
       const std::uint32_t peer = what.peer();
-      const int at = snprintf(detail_, sizeof detail_, "rank %u has waited %.3f s at stage step for rank or word %u", rank_,
-                              static_cast<double>(view.waited_ns) * 1e-9, peer);
+      const auto ms = static_cast<unsigned long long>(view.waited_ns / 1'000'000);
+      const int at = snprintf(detail_, sizeof detail_, "rank %u has waited %llu.%03llu s at stage step for rank or word %u", rank_,
+                              ms / 1000, ms % 1000, peer);
       if (peer < team_->members() && team_->is_away(peer))
         snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u", team_->host_of(peer));
       return Status::kTimeout;

@@ -1,18 +1,17 @@
 // Teams within another's file: their segments are places there, and so are the bytes that their members lock.
+#include <stdlib.h>
+
 #include "exec/team.hpp"
 
 namespace fermata::exec {
 
-Places Team::places() const {
-  const TeamHeader& h = header();
-  return {*reinterpret_cast<PlaceTable*>(base() + h.places), fd(), h.bytes};
-}
+Places Team::places() const { return {*reinterpret_cast<PlaceTable*>(base() + layout_.places), fd(), layout_.bytes}; }
 
 Status Team::take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot) {
   Status status = ground.places().take(bytes, front, &lot->place, &lot->offset);
   if (status != Status::kOk) return status;
   status = os::map_part(ground.fd(), lot->offset, bytes, &lot->segment);
-  if (status != Status::kOk) ground.places().drop(lot->place);
+  if (status != Status::kOk) ground.places().drop(lot->place, lot->offset, bytes);
   return status;
 }
 
@@ -36,20 +35,43 @@ Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, 
   Team* team = status == Status::kOk ? adopt(lot.segment, wait, stall_ns) : nullptr;
   if (team == nullptr) {
     os::unmap(&lot.segment);
-    ground.places().drop(place);
+    ground.places().drop(place, lot.offset, bytes);
     *detail = status == Status::kOk ? "malloc failed" : "mapping the team's place failed";
     return Status::kMemory;
   }
   team->settle_in(ground, lot);
   team->shared_ = true;
+  team->layout_.bytes = bytes;  // of the place, if it is let go unread
   status = team->check_segment(detail);
   if (status != Status::kOk) {
+    team->layout_.bytes = bytes;
     team->release();
     return status;
   }
-  team->members_ = team->header().members;
   *out = team;
   return Status::kOk;
+}
+
+Status Team::hand_off(std::uint32_t rank, Team* made) {
+  if (made != nullptr) made->retain();
+  Team* before = made;
+  {
+    const os::ProcessLock lock;
+    if (handoffs_ == nullptr && made != nullptr) handoffs_ = static_cast<Team**>(calloc(members_, sizeof *handoffs_));
+    if (handoffs_ != nullptr) {
+      before = handoffs_[rank];
+      handoffs_[rank] = made;
+    }
+  }
+  if (before != nullptr) before->release();
+  return before != made || made == nullptr ? Status::kOk : Status::kMemory;
+}
+
+Team* Team::take_handoff(std::uint32_t rank) const {
+  const os::ProcessLock lock;
+  Team* const made = handoffs_ != nullptr ? handoffs_[rank] : nullptr;
+  if (made != nullptr) made->retain();
+  return made;
 }
 
 // A forked child's handle is its parent's: it counts for itself from when it joins.
@@ -62,14 +84,14 @@ Status Team::claim(std::uint32_t rank, const char** detail) {
   }
   const Status locked = os::lock_byte(fd(), lock_of(rank));
   if (locked == Status::kOk) return locked;
-  if (counts) ground_->places().drop(place_);
+  if (counts) ground_->places().drop(place_, offset_, layout_.bytes);
   *detail = "the record lock of this rank is held by another process";
   return locked;
 }
 
 void Team::disclaim(std::uint32_t rank) {
   os::unlock_byte(fd(), lock_of(rank));
-  if (ground_ != nullptr && is_in_child()) ground_->places().drop(place_);
+  if (ground_ != nullptr && is_in_child()) ground_->places().drop(place_, offset_, layout_.bytes);
 }
 
 }  // namespace fermata::exec

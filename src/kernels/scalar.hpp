@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "base/element.hpp"
 
@@ -25,11 +26,40 @@ inline void fold_elements(void* out, const void* const* inputs, std::size_t k, s
   }
 }
 
+// A sum or product may be a NaN, which apply() chooses. A NaN stays one whatever is added, so it is looked for in results only.
+template <Op O, class T>
+inline constexpr bool kMayBeNaN = std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd);
+
+inline constexpr std::size_t kChunk = 128;  // elements: what is copied stays in the first cache
+
 // The compiler's own vectors, of whatever the code around it is compiled for.
 struct Portable {
   template <Op O, class T>
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
-    fold_elements<O, T>(out, inputs, k, 0, count);
+    if constexpr (kMayBeNaN<O, T>) {
+      for (std::size_t i = 0; i < count; i += kChunk) fold_chunk<O, T>(out, inputs, k, i, count - i < kChunk ? count : i + kChunk);
+    } else {
+      fold_elements<O, T>(out, inputs, k, 0, count);
+    }
+  }
+  // At most kChunk elements: vectors have no branches, so those with a NaN are folded again, one by one.
+  template <Op O, class T>
+  static void fold_chunk(void* out, const void* const* inputs, std::size_t k, std::size_t first, std::size_t end) {
+    T sums[kChunk];
+    const std::size_t n = end - first;
+    const auto load = [=](std::size_t j, std::size_t i) {
+      T value;
+      std::memcpy(&value, static_cast<const unsigned char*>(inputs[j]) + (first + i) * sizeof(T), sizeof(T));
+      return value;
+    };
+    if (k == 1) return fold_elements<O, T>(out, inputs, k, first, end);
+    for (std::size_t i = 0; i < n; ++i) sums[i] = arithmetic<O>(load(0, i), load(1, i));
+    for (std::size_t j = 2; j < k; ++j)
+      for (std::size_t i = 0; i < n; ++i) sums[i] = arithmetic<O>(sums[i], load(j, i));
+    FloatBits<T> nans = 0;
+    for (std::size_t i = 0; i < n; ++i) nans |= FloatBits<T>{sums[i] != sums[i]};
+    if (nans != 0) return fold_elements<O, T>(out, inputs, k, first, end);
+    std::memcpy(static_cast<unsigned char*>(out) + first * sizeof(T), sums, n * sizeof(T));
   }
   template <Op O, Type T>
   static constexpr Fold of() {

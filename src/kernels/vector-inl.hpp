@@ -89,6 +89,13 @@ struct Numbers {
         c = combine<O>(d, c, hn::LoadU(d, from + 2 * n));
         e = combine<O>(d, e, hn::LoadU(d, from + 3 * n));
       }
+      if constexpr (kMayBeNaN<O, T>) {
+        const auto nans = hn::Or(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Or(hn::IsNaN(c), hn::IsNaN(e)));
+        if (HWY_UNLIKELY(k > 1 && !hn::AllFalse(d, nans))) {
+          fold_elements<O, T>(out, inputs, k, i, i + 4 * n);
+          continue;
+        }
+      }
       T* to = element<T>(out, i);
       hn::StoreU(a, d, to);
       hn::StoreU(b, d, to + n);
@@ -98,6 +105,12 @@ struct Numbers {
     for (; i + n <= count; i += n) {  // (2)
       auto a = hn::LoadU(d, element<T>(inputs[0], i));
       for (std::size_t j = 1; j < k; ++j) a = combine<O>(d, a, hn::LoadU(d, element<T>(inputs[j], i)));
+      if constexpr (kMayBeNaN<O, T>) {
+        if (HWY_UNLIKELY(k > 1 && !hn::AllFalse(d, hn::IsNaN(a)))) {
+          fold_elements<O, T>(out, inputs, k, i, i + n);
+          continue;
+        }
+      }
       hn::StoreU(a, d, element<T>(out, i));
     }
     fold_elements<O, T>(out, inputs, k, i, count);  // (3)
@@ -203,7 +216,9 @@ struct Pairs {
       before = hn::Or(before, hn::AndNot(nan_x, nan_y));
       equal = hn::Or(equal, hn::And(nan_x, nan_y));
     }
-    return hn::Or(hn::RebindMask(d, before), hn::And(hn::RebindMask(d, equal), hn::Lt(index(bi), index(ai))));
+    auto lower = hn::Lt(index(bi), index(ai));
+    if constexpr (hwy::IsFloat<Value>()) lower = hn::Or(lower, hn::And(hn::Eq(index(bi), index(ai)), hn::Lt(b, a)));
+    return hn::Or(hn::RebindMask(d, before), hn::And(hn::RebindMask(d, equal), lower));
   }
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
     const hn::ScalableTag<Lane> d;

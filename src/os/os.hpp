@@ -70,6 +70,7 @@ struct FileId {  // the same for all descriptors of one file
   std::uint64_t device = 0, inode = 0;
   bool operator==(const FileId&) const = default;
 };
+std::uint64_t length_of(std::int32_t fd);  // 0 for what is no file
 FileId identify(std::int32_t fd);  // {} for what is no file; no file has that
 
 struct Segment {
@@ -91,9 +92,12 @@ void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes);  /
 bool read_at(std::int32_t fd, std::uint64_t offset, void* out, std::size_t bytes);
 bool write_at(std::int32_t fd, std::uint64_t offset, const void* bytes, std::size_t length);
 
-// ---- Passing a descriptor to unrelated processes of the same user through an abstract unix socket.
+// ---- Passing a descriptor to unrelated processes of the same user through an abstract unix socket. Both sides check that the other one
+// is of this user, and neither waits beyond its time, whatever other users do with such sockets. kBusy: the name is taken.
 Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns);
-Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd);
+Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, const char** why);  // why: static text on error
+// From the kernel's generator, for names that nobody else can guess.
+std::uint64_t random_number();
 
 // ---- Liveness: a POSIX record lock on one byte of the segment's descriptor, dropped by the kernel when the process
 // ends, however it ends, or closes any descriptor of that file. lock_byte: kBusy if another process has it.
@@ -142,9 +146,13 @@ Lender lend();    // this process
 // False: not permitted, or it is gone, or another one; then `mine` holds anything.
 bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);
 
-// ---- Stall reports: after how long a wait FERMATA_STALL_SECONDS wants one (0: none), and its way out: best effort, no formatting.
+// FERMATA_REPRODUCIBLE=1: the same arguments and ranks are to give the same bits in every run.
+bool wants_reproducible();
+
+// ---- Stall reports: after how long a wait FERMATA_STALL_SECONDS wants one (0: none), and their way out: no cancellation point. False:
+// standard error takes nothing now, as a pipe that nobody empties, and the caller goes on waiting.
 std::int64_t stall_ns();
-void write_stderr(const char* text, std::size_t length);
+bool write_stderr(const char* text, std::size_t length);
 
 }  // namespace fermata::os
 #endif

@@ -28,9 +28,7 @@ struct Header {
 };
 static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Costs> && std::is_trivially_copyable_v<KnownChoice>);
 
-Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) {
-  return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)};
-}
+Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) { return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)}; }
 
 using Step = std::array<int, 4>;  // signal, byte copied, byte read directly; and whether it is one's own
 
@@ -43,7 +41,8 @@ struct Classes {
 
 bool classify(const CostModel& m, double ratio, Classes& out) {
   struct Sum {
-    Costs first, beyond;  // of the first pair, and what the others are beyond it: of equal pairs the mean is exact
+    Costs first,
+        beyond;  // of the first pair, and what the others are beyond it: of equal pairs the mean is exact
     double count = 0;
     std::uint8_t number = 0;
   };
@@ -133,6 +132,14 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   const std::byte* at = packed.data() + sizeof h;
   std::memcpy(classes.data(), at, classes.size() * sizeof(Costs));
   at += classes.size() * sizeof(Costs);
+  // Members choose by these, and others may have written over them.
+  const auto is_cost = [](double value) { return std::abs(value) < 1e18; };
+  for (const Costs& c : classes)
+    if (!is_cost(c.o) || !is_cost(c.l) || !is_cost(c.g) || !is_cost(c.direct)) return false;
+  const ByteCosts& b = h.bytes;
+  for (const double value : {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
+                             b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})
+    if (!is_cost(value)) return false;
   out->choices.resize(h.choices);
   if (h.choices != 0) std::memcpy(out->choices.data(), at, h.choices * sizeof(KnownChoice));
   at += h.choices * sizeof(KnownChoice);

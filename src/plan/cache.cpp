@@ -66,8 +66,10 @@ Result<std::string> save_plan(const Plan& plan) {
   // The compiled form first: a reader that finds the readable one finds both.
   const std::string_view bytes(reinterpret_cast<const char*>(program->data()), program->size());
   if (const auto written = write_file_atomically(compiled_path(path), bytes); !written) return written.error();
-  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : ""; !copy.empty())
+  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : ""; !copy.empty()) {
     if (const auto written = write_file_atomically(copy, bytes); !written) return written.error();
+    keep_cache_to_owner();
+  }
   return write_file_atomically(path, to_json(plan));
 }
 

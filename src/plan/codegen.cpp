@@ -104,7 +104,6 @@ class Emitter {
       if (targets.contains(i)) out_ += "    " + label(rank, i) + ":\n";
       statement(step(program, i), rank, i);
     }
-    out_ += "      break;\n";
   }
 
   Step step(const MemberProgram& program, std::uint32_t i) const {
@@ -133,7 +132,7 @@ class Emitter {
     const std::string reg = "r[" + std::to_string(s.reg) + "]", word = std::to_string(s.offset);
     const std::string pad = "      ";
     switch (s.code) {
-      case Code::kEnd: out_ += pad + ";\n"; break;
+      case Code::kEnd: out_ += pad + "break;\n"; break;
       case Code::kSend:
         if (carries()) out_ += pad + "std::memcpy(region + " + slot(s) + " + 8, &" + reg + ", sizeof(T));\n";
         out_ += pad + "post(region, " + slot(s) + ", episode);\n";

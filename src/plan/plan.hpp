@@ -67,7 +67,8 @@ struct Plan {
 };
 
 // Slots and words mapped to addresses, one program per member. Verifies first (schedule, reuse with the layout's slots and
-// credits): an unproved plan is never compiled. Errors: kVerify, kArgument, kUnsupported (beyond the format's limits).
+// credits), and proves the program that comes out (exec/proof/proof.hpp): an unproved plan is never compiled. Errors: kVerify, kArgument,
+// kUnsupported (beyond the format's limits).
 Result<std::vector<std::byte>> compile(const Plan& plan);
 
 // The callback through which the planner reaches execution: period in ns per episode of a compiled program with the

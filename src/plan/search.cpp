@@ -1,4 +1,5 @@
 // make_plan: drafts, scores, proofs, timing, choice.
+#include "plan/reuse.hpp"
 #include "plan/search.hpp"
 
 #include <algorithm>
@@ -70,12 +71,6 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
   // Who waits for a credit on a CPU that it shares gives it away.
   const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
   return std::max(period, (2 * longest + turn) / entry.layout.least_slots()) + each / entry.credit_batch;
-}
-
-std::string overwritten(const Hazard& hazard, const Layouts& layouts) {
-  const std::int32_t slots = layouts.at(static_cast<std::size_t>(hazard.stage)).slots;
-  return "stage " + std::to_string(hazard.stage) + " overwrites a slot before it is read, with " +
-         std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " per edge";
 }
 
 class Search {
@@ -193,7 +188,7 @@ class Search {
     if (hazards->second.empty()) return;
     // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
     if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.least_slots() / 2);
-    else e.refusal = "refused: " + overwritten(hazards->second.front(), e.layout);
+    if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty()) e.refusal = "refused: " + flaw;
   }
 
   // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
@@ -417,11 +412,7 @@ std::string prove(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
   if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
-  if (plan.credit_batch > plan.layout.least_slots()) return "credits are given back later than the slots last";
-  const bool power = std::has_single_bit(static_cast<unsigned>(plan.credit_batch));
-  if (plan.credit_batch > 0) return power ? "" : "credit_batch must be a power of two";
-  const std::vector<Hazard> hazards = reuse_hazards(s, plan.layout, plan.key.payload > 0);
-  return hazards.empty() ? std::string() : overwritten(hazards.front(), plan.layout);
+  return flaw_of_reuse(s, plan.layout, reuse_hazards(s, plan.layout, plan.key.payload > 0), plan.credit_batch);
 }
 
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,

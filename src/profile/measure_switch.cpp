@@ -9,6 +9,7 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kBatches = 101;
+constexpr double kPatience = 3;  // where others take the CPUs: times the budget, after which the batches so far are enough
 
 struct Shared {
   probe::Control control;
@@ -32,6 +33,7 @@ double handover(const probe::Setting& setting, std::uint32_t each, const Wait& w
   probe::SharedMemory memory(sizeof(Shared));
   if (!memory) return 0;
   Shared& s = *memory.at<Shared>(0);
+  const std::int64_t last = os::now_ns() + static_cast<std::int64_t>(kPatience * setting.seconds * 1e9);
   const bool whole = probe::run_members(setting, s.control, [&](int member) {
     std::uint32_t turn = member == 0 ? 0 : 1;
     for (std::int32_t b = 0; b < kBatches; ++b) {
@@ -40,10 +42,14 @@ double handover(const probe::Setting& setting, std::uint32_t each, const Wait& w
         if (!wait(s, turn)) return;
         pass(s, turn + 1);
       }
-      if (member == 0) s.samples[s.batches++] = static_cast<double>(os::now_ns() - start) / (2.0 * each);
+      if (member != 0) continue;
+      const std::int64_t now = os::now_ns();
+      s.samples[s.batches++] = static_cast<double>(now - start) / (2.0 * each);
+      if (now >= last) return s.control.aborted.value.store(1, std::memory_order_relaxed);  // order: none needed; it only ends loops
     }
   });
-  return whole ? median(std::vector<double>(s.samples, s.samples + s.batches)) : 0;
+  const bool enough = s.batches > 0 && (whole || os::now_ns() >= last);
+  return enough ? median(std::vector<double>(s.samples, s.samples + s.batches)) : 0;
 }
 
 }  // namespace

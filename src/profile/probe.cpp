@@ -19,6 +19,8 @@ namespace {
 constexpr std::int32_t kMaxPoints = 40;
 // Many samples, each far shorter than a time slice: a preemption spoils one of them, not the median.
 constexpr std::int32_t kMinRepeats = 5;
+// Where others take the CPUs, a command takes time slices: after so many times its budget a probe makes do with the repeats that it has.
+constexpr double kPatience = 3;
 constexpr std::int32_t kMaxRepeats = 301;
 constexpr std::int32_t kAimedRepeats = 101;
 constexpr double kLongestSample = 100'000;  // ns
@@ -67,16 +69,20 @@ class Leader {
   }
 
   void lead(std::int32_t points, double seconds) {
-    constexpr std::uint32_t kFirst = 32;
+    constexpr std::uint32_t kFirst = 32, kLeast = 16, kLate = 2;  // rounds of a command; kLate: once patience has run out
     std::uint32_t rounds[kMaxPoints];
-    const std::int64_t end = os::now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+    const std::int64_t begin = os::now_ns();
+    const std::int64_t end = begin + static_cast<std::int64_t>(seconds * 1e9);
+    const std::int64_t last = begin + static_cast<std::int64_t>(kPatience * seconds * 1e9);
+    const double share = std::min(seconds * 1e9 / points / kAimedRepeats, kLongestSample);
     for (std::int32_t p = 0; p < points; ++p) {
-      run(p, kFirst);  // pages and caches
-      const double each = run(p, kFirst);
-      const double share = std::min(seconds * 1e9 / points / kAimedRepeats, kLongestSample);
-      rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), 16.0, 50000.0));
+      const bool late = os::now_ns() >= last;
+      if (!late) run(p, kFirst);  // pages and caches
+      const double each = run(p, late ? kLate : kFirst);
+      rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
     }
-    while (s_.repeats < kMaxRepeats && (s_.repeats < kMinRepeats || os::now_ns() < end)) {
+    for (std::int64_t now = begin; s_.repeats < kMaxRepeats; now = os::now_ns()) {
+      if (s_.repeats > 0 && now >= (s_.repeats < kMinRepeats ? last : end)) break;
       for (std::int32_t p = 0; p < points; ++p) {
         const double ns = run(p, rounds[p]);
         if (ns < 0) return;
@@ -185,7 +191,7 @@ std::vector<double> sample(const Setting& setting, std::int32_t points, const Ro
     else
       follow(s, member, role);
   });
-  if (!whole || s.repeats < kMinRepeats) return {};
+  if (!whole || s.repeats == 0) return {};
   std::vector<double> out;
   for (std::int32_t p = 0; p < points; ++p)
     out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));

@@ -102,6 +102,7 @@ struct ProfileOptions {
   bool processes = false;
   bool sample = false;             // a few measured pairs per level, replicated
   double seconds_per_pair = 0.3;   // in all rounds; of each measurement that comes once, too
+  double seconds = 0;              // by the clock: no further round begins that would take longer; 0: all rounds
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 

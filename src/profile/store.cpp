@@ -43,11 +43,18 @@ bool is_word(const std::string& text) {
 }  // namespace
 
 std::string cache_directory() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* cache = secure_getenv("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/fermata";
-  const char* home = std::getenv("HOME");
+  const char* home = secure_getenv("HOME");
   if (home != nullptr && home[0] == '/') return std::string(home) + "/.cache/fermata";
   return {};
+}
+
+void keep_cache_to_owner() {
+  const std::string directory = cache_directory();
+  struct stat found;
+  if (::stat(directory.c_str(), &found) != 0 || found.st_uid != ::geteuid()) return;
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) ::chmod(directory.c_str(), found.st_mode & 0755);
 }
 
 std::string profile_path(const std::string& fingerprint, const std::string& engine) {

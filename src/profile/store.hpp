@@ -13,6 +13,9 @@ namespace fermata {
 // $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither is set to an absolute path. Not
 // created.
 std::string cache_directory();
+// libfermata-rt reads compiled plans there only if nobody else can have written them. A umask may let a group write: this takes that right
+// away, if the folder is this user's.
+void keep_cache_to_owner();
 
 // kNotFound names the path and how to make the file; a file that is there but malformed is kParse.
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);

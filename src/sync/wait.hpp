@@ -115,7 +115,7 @@ struct HostsWait {
 class AutoWait {
  public:
   AutoWait() = default;
-  AutoWait(bool crowded, std::int64_t turns, Pace* pace) : crowded_(crowded), turns_(turns < 1 ? 1 : turns), pace_(pace) {}
+  AutoWait(bool crowded, std::uint32_t turns, Pace* pace) : pace_(pace), turns_(turns < 1 ? 1 : turns), crowded_(crowded) {}
 
   // Behind a yield one look: what it did must not be mistaken for what came while spinning.
   std::uint32_t spins() const { return crowded_ || yielding_ || brief_ || (shared_ && !parting_) ? 0 : kSpins; }
@@ -148,7 +148,8 @@ class AutoWait {
       return;
     }
     const bool helped = view.last_action == WaitAction::kYield;
-    in_row_ = helped ? in_row_ + 1 : 0;
+    if (!helped) in_row_ = 0;
+    else if (in_row_ < kBefore) ++in_row_;
     shared_ = !parting_ && (shared_ || in_row_ >= kBefore);
     parting_ = yielding_ = false;
   }
@@ -158,14 +159,14 @@ class AutoWait {
   static constexpr std::int64_t kSpinNs = 50'000;      // about the price of two futex switches and the wake-up behind them
   static constexpr std::int64_t kYieldNs = 5'000'000;  // yields that never find the signal: somebody is far behind
   static constexpr std::uint32_t kMostYields = 256;    // in one wait: with nobody else to run, 50 us of CPU time for nothing
-  static constexpr std::uint32_t kBefore = 3;          // waits in a row that one yield ended: no coincidence
+  static constexpr std::uint16_t kBefore = 3;          // waits in a row that one yield ended: no coincidence
   static constexpr std::int64_t kPartNs = 8'000'000;   // two ticks of a slow clock
   static constexpr std::uint32_t kFirstPart = 16;      // waits for a member on the same CPU before the first parting
   static constexpr std::uint32_t kNextPart = 1024;     // the balancer takes 5 to 100 ms of burning, and a burn lasts about 3
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
   static constexpr std::uint64_t kNear = 2;            // calls from one wait in vain to the next: no accident
-  static constexpr std::uint32_t kFirstBrief = 16;
-  static constexpr std::uint32_t kMostBrief = 1024;    // 50 us in so many calls
+  static constexpr std::uint16_t kFirstBrief = 16;
+  static constexpr std::uint16_t kMostBrief = 1024;    // 50 us in so many calls
   static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
   static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; the own turns of 12 members to a CPU are not,
   static constexpr std::int64_t kTurnNs = 32'000;      // each of which may take so long
@@ -173,7 +174,7 @@ class AutoWait {
   static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU,
   static constexpr std::int64_t kLostNs = 5'000'000;     // if they take so much: two of 1 ms each, one behind the other, are common
   static constexpr std::int64_t kEvidenceNs = 20'000'000;  // and that much time, before it is said what a call takes while yielding
-  static constexpr std::int64_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
+  static constexpr std::uint32_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 16'384;
   static constexpr std::int64_t kMostParkNs = 500'000'000;  // of calls that are parked: the co-tenant may have gone; and of rest
@@ -196,7 +197,8 @@ class AutoWait {
     if (call == vain_call_) return;
     vain_call_ = call;
     const bool again = call <= brief_until_ + kNear;
-    brief_length_ = !again ? 0 : brief_length_ == 0 ? kFirstBrief : brief_length_ < kMostBrief ? brief_length_ * 4 : kMostBrief;
+    const int longer = brief_length_ == 0 ? kFirstBrief : brief_length_ < kMostBrief ? brief_length_ * 4 : kMostBrief;
+    brief_length_ = static_cast<std::uint16_t>(again ? longer : 0);
     brief_until_ = call + brief_length_;
   }
 
@@ -226,7 +228,8 @@ class AutoWait {
     seen_until_ = until;
     since_ns_ = view.now_ns;
     since_call_ = view.call;
-    cheap_ = window_ns_ = dears_ = 0;
+    cheap_ = dears_ = 0;
+    window_ns_ = 0;
     if (!mine) return;
     pace_->judged.store(until, std::memory_order_relaxed);  // order: relaxed at all: hints
     if (parking >= yielding_ns_) {
@@ -259,13 +262,15 @@ class AutoWait {
     if (begin - window_ns_ > kWindowNs) {
       window_ns_ = begin;
       window_call_ = call;
-      lost_ns_ = dears_ = 0;
+      lost_ns_ = 0;
+      dears_ = 0;
     }
     lost_ns_ += ns;
     const std::int64_t window = now_ns - window_ns_;
     if (++dears_ < 2 || lost_ns_ < kLostNs || window < kEvidenceNs || 4 * lost_ns_ < window) return;
     const std::int64_t yielding = ns_of_call(now_ns, window_ns_, call, window_call_);
-    window_ns_ = dears_ = 0;
+    window_ns_ = 0;
+    dears_ = 0;
     if (now_ns >= pace_->rest_until_ns.load(std::memory_order_relaxed)) park_all(now_ns, call, yielding);  // order: a hint
   }
 
@@ -283,20 +288,12 @@ class AutoWait {
     yielding_ns_ = yielding;
   }
 
-  bool crowded_ = false;
-  bool shared_ = false;     // the awaited member is on this member's CPU
-  bool parting_ = false;    // this wait burns
-  bool brief_ = false;      // this wait, and the looks before the next one, don't spin
-  bool yielding_ = false;   // the last action of this wait was to yield
-  std::int64_t turns_ = 1;  // members per CPU: how many switches a fair yield may take
+  // Ordered by size: a thread has one of these in its static memory, which comes out of its stack.
   Pace* pace_ = nullptr;
   std::int64_t switch_ns_ = 0;  // the cheapest yield seen
-  std::int64_t cheap_ = 0;
   std::uint64_t call_ = 0;      // waited in last
-  std::uint32_t yields_ = 0;    // in that call
   std::int64_t window_ns_ = 0;  // since when dear yields are counted
   std::int64_t lost_ns_ = 0;    // in them
-  std::int64_t dears_ = 0;
   std::uint64_t window_call_ = 0;  // and in which call that was
   std::uint64_t began_until_ = 0;  // of the last parks that it began,
   std::int64_t began_ns_ = 0;      // when,
@@ -305,13 +302,22 @@ class AutoWait {
   std::uint64_t seen_until_ = 0;   // the last parks that this member knows to be over
   std::int64_t since_ns_ = 0;      // when it knew,
   std::uint64_t since_call_ = 0;   // and in which call
+  std::uint64_t vain_call_ = 0;    // spun in vain last
+  std::uint64_t brief_until_ = 0;  // up to this call waits don't spin
+  std::uint32_t turns_ = 1;        // members per CPU: how many switches a fair yield may take
+  std::uint32_t cheap_ = 0;        // yields since the last dear one
+  std::uint32_t dears_ = 0;        // in the window
+  std::uint32_t yields_ = 0;       // in call_
   std::uint32_t shared_waits_ = 0;
   std::uint32_t part_after_ = kFirstPart;
   std::uint32_t parted_ = 0;
-  std::uint64_t vain_call_ = 0;    // spun in vain last
-  std::uint64_t brief_until_ = 0;  // up to this call waits don't spin
-  std::uint32_t brief_length_ = 0;
-  std::uint32_t in_row_ = 0;    // waits that a yield ended
+  std::uint16_t brief_length_ = 0;
+  std::uint16_t in_row_ = 0;  // waits that a yield ended
+  bool crowded_ = false;
+  bool shared_ = false;    // the awaited member is on this member's CPU
+  bool parting_ = false;   // this wait burns
+  bool brief_ = false;     // this wait, and the looks before the next one, don't spin
+  bool yielding_ = false;  // the last action of this wait was to yield
 };
 
 }  // namespace fermata

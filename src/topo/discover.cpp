@@ -1,10 +1,12 @@
 // Topologies from hwloc: this machine, its XML files, its synthetic strings.
 #include <hwloc.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -197,7 +199,24 @@ Tree load_this_machine(Ask ask) {
 
 }  // namespace
 
+namespace {
+
+// hwloc reads files and loads plugins that its variables name, which in a setuid program are its caller's choice.
+bool hwloc_is_steered_by_a_caller() {
+  if (getauxval(AT_SECURE) == 0) return false;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    if (std::strncmp(*variable, "HWLOC_", 6) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
 Result<Topology> discover_topology() {
+  if (hwloc_is_steered_by_a_caller())
+    return Error{Status::kSystem, "this program runs with its file's rights, so hwloc's variables (HWLOC_...) are refused: unset them"};
+  // Where this fails hwloc asks for ever.
+  std::int32_t cpu = 0;
+  if (os::affinity_list(&cpu, 1) == 0) return Error{Status::kSystem, "this process may not ask for its CPUs (sched_getaffinity)"};
   Tree tree = load_this_machine(Ask::kKernel);
   if (!tree || hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_L1CACHE) == 0) tree = load_this_machine(Ask::kCpusToo);
   if (!tree) return Error{Status::kSystem, "hwloc can't read this machine's topology"};

@@ -40,6 +40,16 @@ void note_line(const PlanRequest& request) {
              request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
 }
 
+bool is_measured(const BlockPlan& plan) { return plan.origin == "measured"; }
+
+// Whether the cache has a plan for the same operation that was.
+bool has_measured(const PlanKey& key, const BlockPlan& like) {
+  const auto known = load_block_plans(key);
+  for (const BlockPlan& plan : known ? known->plans : std::vector<BlockPlan>{})
+    if (plan.kind == like.kind && plan.bytes == like.bytes && is_measured(plan)) return true;
+  return false;
+}
+
 void write(const std::string& path, const std::string& text) {
   const auto written = write_file_atomically(path, text);
   if (!written) throw CommandError(written.error().message);
@@ -55,6 +65,10 @@ void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
   fmt::print("{}", explain(plan, request.key));
   if (!how.json.empty()) write(how.json, to_json(file_of(request.key, plan)));
   if (!how.save) return;
+  if (!is_measured(plan) && has_measured(request.key, plan)) {
+    fmt::print("not saved: the saved plan for this size was measured, and this one is an estimate\n");
+    return;
+  }
   const auto path = save_block_plan(request.key, plan);
   if (!path) throw CommandError(path.error().message);
   fmt::print("saved in   {}\n", *path);

@@ -67,6 +67,8 @@ void run_blocks(const Arguments& a, const PlanRequest& request) {
 }
 
 void run(const Arguments& a) {
+  check_output(a.json);
+  check_output(a.emit);
   const PlanRequest request = resolve(a.which);
   if (request.blocks) return run_blocks(a, request);
   PlanOptions options;
@@ -94,6 +96,12 @@ void run(const Arguments& a) {
     if (!written) throw CommandError(written.error().message);
   }
   if (a.no_save) return;
+  const auto known = plan->measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan->key);
+  if (known && known->measured_period_ns > 0) {
+    fmt::print("  not saved: the saved plan ({}) was measured, and this one is an estimate; to replace it, delete {}\n",
+               known->schedule.algorithm, plan_path(plan->key));
+    return;
+  }
   const auto path = save_plan(*plan);
   if (!path) throw CommandError(path.error().message);
   fmt::print("  saved      {}\n", *path);

@@ -75,6 +75,7 @@ Profile measured(const Options& o) {
   options.sample = o.sample;
   const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
   options.seconds_per_pair = o.seconds > 0 ? share_of(o.seconds, o.sample ? 4 : count) : default_share(count);
+  options.seconds = o.seconds;
   auto progress = std::make_shared<Progress>();
   options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
   auto profile = measure_profile(*topology, options);
@@ -105,6 +106,7 @@ Profile loaded(const Options& o) {
 void report(const Options& o, const Profile& profile);
 
 void run(const Options& o) {
+  check_output(o.json_path);
   if (!o.mpi) return report(o, o.file.empty() ? measured(o) : loaded(o));
   const MpiJob mpi;
   const Profile profile = measured_job(o, mpi.job());

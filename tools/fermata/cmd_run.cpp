@@ -1,5 +1,6 @@
 // fermata run: an unmodified program with Fermata's barriers, or exactly as it is where none of them apply.
 #include <fmt/core.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 #include "elf_symbols.hpp"
 #include "profile/statistics.hpp"
 #include "profile/store.hpp"
+#include "run_alone.hpp"
 #include "run_mpi.hpp"
 #include "run_stats.hpp"
 #include "topo/topology.hpp"
@@ -65,15 +67,24 @@ struct Choice {
   std::string why;  // one line for people
 };
 
+// Why no preload reaches this program; empty: one can.
+std::string out_of_reach(const std::string& program) {
+  if (has_foreign_rights(program))
+    return program + " runs with the rights of its file (setuid, setgid or capabilities): the loader ignores preloads there";
+  const auto symbols = elf_symbols(program);
+  if (!symbols || !symbols->dynamic) return program + " is not dynamically linked: preloads cannot reach it";
+  return "";
+}
+
 Choice choose(const Arguments& a) {
   Choice choice;
   std::vector<std::string> wanted;
+  const MpiChoice mpi = choose_mpi(a.command);
+  if (std::string why = why_alone(mpi.program); !why.empty()) return {{}, why};
   if (a.preloads == "auto") {
-    const MpiChoice mpi = choose_mpi(a.command);
     const auto objects = loaded_objects(mpi.program);
     if (!objects) return {{}, objects.error().message};  // whoever executes it says what is wrong
-    const auto program = elf_symbols(objects->front());
-    if (!program || !program->dynamic) return {{}, objects->front() + " is not dynamically linked: preloads cannot reach it"};
+    if (const std::string why = out_of_reach(objects->front()); !why.empty()) return {{}, why};
     if (!mpi.preload.empty()) {
       const bool there = mpi.preload.back() != '5' || !library_of(mpi.preload).empty();
       wanted.push_back(there ? mpi.preload : mpi.preload.substr(0, mpi.preload.size() - 1));
@@ -101,6 +112,15 @@ Choice choose(const Arguments& a) {
       at = comma + 1;
     }
     choice.why = "as asked";
+    const auto objects = loaded_objects(a.command[0]);
+    const std::string why = objects ? out_of_reach(objects->front()) : "";
+    if (!why.empty()) choice.why += "; " + why + ", only programs that it starts";
+  }
+  if (const auto openmp = std::find(wanted.begin(), wanted.end(), "openmp"); openmp != wanted.end()) {
+    if (const std::string why = why_openmp_alone(mpi.program); !why.empty()) {
+      wanted.erase(openmp);
+      choice.why += "; " + why;
+    }
   }
   for (const std::string& name : wanted) {
     const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
@@ -268,7 +288,8 @@ void compare(const Arguments& a, const Choice& choice) {
       break;
     }
   }
-  fmt::print(stderr, "{} pairs: {:.3f} s without, {:.3f} s with; {:.2f}x faster, {:.2f}x the CPU time (medians of paired ratios)\n",
+  fmt::print(stderr,
+             "{} pairs: {:.3f} s without, {:.3f} s with: {:.2f} times as fast, {:.2f} times the CPU time (medians of paired ratios)\n",
              wall.size(), median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
   if (!a.json.empty())
     write_json(a.json, {{"pairs", wall.size()}, {"without_s", without_wall}, {"with_s", with_wall}, {"speedup", median(wall)},
@@ -276,15 +297,19 @@ void compare(const Arguments& a, const Choice& choice) {
   end_like(status);
 }
 
-void report(const Arguments& a, const fs::path& directory) {
+void report(const Arguments& a, const Choice& choice, const fs::path& directory) {
   std::vector<ProcessStats> all;
+  bool reached = false;
   for (const auto& entry : fs::directory_iterator(directory)) {
+    reached = true;
     auto one = read_stats(entry.path().string());
     if (one && (!one->sites.empty() || !one->fell_back.empty())) all.push_back(std::move(*one));
   }
   std::sort(all.begin(), all.end(), [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
   if (a.stats) {
-    if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
+    if (choice.libraries.empty()) fmt::print(stderr, "fermata run: no statistics, since no preload was loaded ({})\n", choice.why);
+    else if (!reached) fmt::print(stderr, "fermata run: no statistics, since no process loaded the preload or had a use for it\n");
+    else if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
     for (const ProcessStats& p : all) fmt::print(stderr, "{}", to_text(p));
   }
   if (!a.trace.empty()) write_json(a.trace, trace_of(all));
@@ -294,7 +319,53 @@ void report(const Arguments& a, const fs::path& directory) {
   write_json(a.json, out);
 }
 
+// The folder that preloads write to, gone when this object is or, should we be killed, when a process that waits for our end notices.
+class StatsFolder {
+ public:
+  StatsFolder() {
+    path_ = (fs::temp_directory_path() / "fermata-run-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) throw CommandError(fmt::format("{}: {}", path_, std::strerror(errno)));
+    if (pipe2(alive_, O_CLOEXEC) == 0) start_cleaner();
+  }
+  ~StatsFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    if (cleaner_ > 0) kill(cleaner_, SIGKILL), waitpid(cleaner_, nullptr, 0);
+  }
+  StatsFolder(const StatsFolder&) = delete;
+  StatsFolder& operator=(const StatsFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  // It reads a pipe whose other end only we have: the end of the file is our end. In a session of its own, so that what ends a whole
+  // process group leaves it, with nothing open that somebody could wait for.
+  void start_cleaner() {
+    cleaner_ = fork();
+    if (cleaner_ != 0) return void(close(alive_[0]));
+    setsid();
+    for (const int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) signal(s, SIG_IGN);
+    const int end = dup2(alive_[0], 3);
+    for (const int fd : {0, 1, 2}) close(fd);
+    close_range(4, ~0u, 0);
+    char none;
+    while (read(end, &none, 1) < 0 && errno == EINTR) {
+    }
+    // Processes of the program may still make files.
+    std::error_code failed;
+    for (int i = 0; i < 100 && (fs::remove_all(path_, failed), fs::exists(path_, failed)); ++i) usleep(10'000);
+    _exit(0);
+  }
+
+  std::string path_;
+  int alive_[2] = {-1, -1};
+  pid_t cleaner_ = -1;
+};
+
 void run(const Arguments& a) {
+  if (a.compare > 0 && (a.stats || !a.trace.empty()))
+    throw CommandError("--compare takes neither --stats nor --trace: their time would be taken for the barriers'");
+  check_output(a.trace);
+  check_output(a.json);
   const Choice choice = choose(a);
   if (!a.quiet) {
     std::string names;
@@ -307,17 +378,12 @@ void run(const Arguments& a) {
     set_environment(a, choice.libraries, "");
     execute(a.command);
   }
-  std::string directory = (fs::temp_directory_path() / "fermata-run-XXXXXX").string();
-  if (mkdtemp(directory.data()) == nullptr) throw CommandError(fmt::format("{}: {}", directory, std::strerror(errno)));
-  const Ended ended = run_child(a, choice.libraries, directory, false);
-  std::error_code ignored;
-  try {
-    report(a, directory);
-  } catch (...) {
-    fs::remove_all(directory, ignored);
-    throw;
+  Ended ended;
+  {
+    const StatsFolder folder;
+    ended = run_child(a, choice.libraries, folder.path(), false);
+    report(a, choice, folder.path());
   }
-  fs::remove_all(directory, ignored);
   end_like(ended.status);
 }
 

@@ -15,6 +15,7 @@
 #include "schedule/knowledge.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
+#include "verify_programs.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  bool all = false;
+  bool all = false, programs = false;
   std::int32_t most = 70;
   std::string json, algorithm, file, kind = "barrier";
   std::int32_t members = 8, root = 0;
@@ -258,6 +259,7 @@ void add_verify(CLI::App& app) {
                    "with --all: every size up to this (spot checks beyond from 70 on)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  command->add_flag("--programs", options->programs, "how long proofs of compiled programs take, for every algorithm, up to 1024 members");
   command->add_option("--json", options->json, "with --all: also write the table to this file");
   command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
   command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
@@ -268,9 +270,10 @@ void add_verify(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")->capture_default_str();
   command->callback([options] {
-    const int ways =
-        (options->all ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
-    if (ways != 1) throw CommandError("verify takes one of --all, --algorithm and --file");
+    const int ways = (options->all ? 1 : 0) + (options->programs ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) +
+                     (options->file.empty() ? 0 : 1);
+    if (ways != 1) throw CommandError("verify takes one of --all, --programs, --algorithm and --file");
+    if (options->programs) return time_program_proofs();
     options->all ? verify_all(*options) : verify_one(*options);
   });
 }

@@ -5,12 +5,16 @@
 
 #include <CLI/CLI.hpp>
 #include <stdexcept>
+#include <string>
 
 namespace fermata::tool {
 
 struct CommandError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Whether a file can be written there, asked before the work whose result it is to hold, which may take hours. Throws CommandError.
+void check_output(const std::string& path);
 
 // Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.
 using AddCommand = void (*)(CLI::App& app);

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,6 +90,28 @@ std::string loader_says(const std::string& path) {
   return text;
 }
 
+// In the symbol tables of one kind.
+std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != kind || header.sh_entsize == 0) continue;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr) continue;
+    const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
+    for (int i = 0; i < symbols; ++i) {
+      GElf_Sym symbol;
+      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      if (address <= symbol.st_value || address - symbol.st_value > symbol.st_size) continue;
+      const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (name == nullptr || *name == '\0') continue;
+      std::ostringstream out;
+      out << name << "+0x" << std::hex << address - symbol.st_value;
+      return out.str();
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<ElfSymbols> elf_symbols(const std::string& path) {
@@ -116,6 +139,14 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
   return out;
 }
 
+bool has_foreign_rights(const std::string& program) {
+  struct stat s;
+  if (stat(program.c_str(), &s) != 0) return false;
+  const bool other_user = (s.st_mode & S_ISUID) != 0 && s.st_uid != getuid();
+  const bool other_group = (s.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && s.st_gid != getgid();
+  return other_user || other_group || (getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
 std::string function_at(const std::string& path, std::uint64_t offset) {
   elf_version(EV_CURRENT);
   const Descriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -132,24 +163,8 @@ std::string function_at(const std::string& path, std::uint64_t offset) {
   }
   if (first == UINT64_MAX) return "";
   const std::uint64_t address = first + offset;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB || header.sh_entsize == 0) continue;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr) continue;
-    const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
-    for (int i = 0; i < symbols; ++i) {
-      GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
-      if (address <= symbol.st_value || address - symbol.st_value > symbol.st_size) continue;
-      const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
-      if (name == nullptr || *name == '\0') continue;
-      std::ostringstream out;
-      out << name << "+0x" << std::hex << address - symbol.st_value;
-      return out.str();
-    }
-  }
-  return "";
+  const std::string name = function_in(elf.get(), SHT_SYMTAB, address);
+  return name.empty() ? function_in(elf.get(), SHT_DYNSYM, address) : name;  // a stripped library has what it exports
 }
 
 Result<std::vector<std::string>> loaded_objects(const std::string& program) {

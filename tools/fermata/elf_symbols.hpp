@@ -20,6 +20,9 @@ struct ElfSymbols {
 // Errors: kNotFound (cannot be opened), kParse (no ELF file, or a broken one).
 Result<ElfSymbols> elf_symbols(const std::string& path);
 
+// The program runs with rights that its caller hasn't: setuid, setgid or file capabilities. The loader then ignores LD_PRELOAD.
+bool has_foreign_rights(const std::string& program);
+
 // The function that holds the instruction before `offset`, counted from where the object is loaded, by the object's full symbol table,
 // and how far behind its begin `offset` is: "meet+0x12". Empty: no such file, it is stripped, or nothing is there.
 std::string function_at(const std::string& path, std::uint64_t offset);

@@ -1,7 +1,9 @@
 // The command-line tool: one subcommand per file, registered in this table.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <exception>
+#include <string>
 
 #include "commands.hpp"
 
@@ -19,6 +21,23 @@ constexpr fermata::tool::AddCommand kCommands[] = {
     fermata::tool::add_run,
 #endif
 };
+
+// The first word that is no option, if it is no command either: CLI11 would say only that a command is required.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] == '-') continue;
+    const auto is_named = [&](const CLI::App* command) { return command->check_name(argv[i]); };
+    const auto commands = app.get_subcommands({});
+    return std::none_of(commands.begin(), commands.end(), is_named) ? argv[i] : "";
+  }
+  return "";
+}
+
+std::string names_of_commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -26,6 +45,14 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   for (const auto add : kCommands) add(app);
+  if (argc == 1) {
+    fmt::print(stderr, "fermata: no command was given; the commands are {} (--help says more)\n", names_of_commands(app));
+    return 1;
+  }
+  if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {
+    fmt::print(stderr, "fermata: '{}' is no command; the commands are {}\n", word, names_of_commands(app));
+    return 1;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

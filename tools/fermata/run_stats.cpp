@@ -55,6 +55,8 @@ std::string duration(double ns) {
   return fmt::format("{:.1f} s", ns * 1e-9);
 }
 
+std::string duration_if(bool known, double ns) { return known ? duration(ns) : "-"; }
+
 // Of all its calls, from those that were looked at.
 std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t calls) {
   if (looked_at == 0) return 0;
@@ -87,11 +89,14 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Plac
     s.calls += r.calls;
     s.episodes += r.episodes;
     s.waited_ns += scaled(r.waited_ns, r.timed, r.calls);
+    s.timed |= r.timed > 0;
     s.longest_ns = std::max(s.longest_ns, r.longest_ns);
     site_late.add(r);
     auto& [t, thread_late] = threads[r.thread];
     t.thread = r.thread;
     t.calls += r.calls;
+    t.timed |= r.timed > 0;
+    t.judged |= r.judged > 0;
     t.last += scaled(r.last, r.judged, r.calls);
     t.waited_ns += scaled(r.waited_ns, r.timed, r.calls);
     thread_late.add(r);
@@ -100,10 +105,12 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Plac
   }
   for (auto& [key, s] : sites) {
     s.first.late_ns = s.second.mean();
+    s.first.late_known = s.second.times > 0;
     out.sites.push_back(std::move(s.first));
   }
   for (auto& [key, t] : threads) {
     t.first.late_ns = t.second.mean();
+    t.first.late_known = t.second.times > 0;
     out.threads.push_back(t.first);
   }
   for (const auto& [reason, episodes] : left) {
@@ -168,8 +175,9 @@ std::string to_text(const ProcessStats& p) {
       const std::string object = s.object != 0 ? fmt::format("{:#x} ", s.object) : "";
       const std::string place = object + (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
       out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
-                         duration(s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
-                         duration(static_cast<double>(s.waited_ns)), duration(static_cast<double>(s.longest_ns)), duration(s.late_ns));
+                         duration_if(s.timed, s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
+                         duration_if(s.timed, static_cast<double>(s.waited_ns)),
+                         duration_if(s.timed, static_cast<double>(s.longest_ns)), duration_if(s.late_known, s.late_ns));
       if (!s.reason.empty()) out += fmt::format("      the run-time's: {}\n", s.reason);
       if (!s.plan.empty()) out += fmt::format("      {}\n", s.plan);
     }
@@ -178,9 +186,10 @@ std::string to_text(const ProcessStats& p) {
     out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", "thread", "calls", "came last", "by", "waited");
     for (const ThreadStats& t : p.threads) {
       if (static_cast<std::size_t>(&t - p.threads.data()) == kThreadsShown) break;
-      out += fmt::format("  {:<12} {:>10} {:>6} {:>3.0f} % {:>10} {:>10}\n", t.thread, t.calls, t.last,
-                         all > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(all) : 0.0, duration(t.late_ns),
-                         duration(static_cast<double>(t.waited_ns)));
+      const double part = all > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(all) : 0.0;
+      const std::string last = t.judged ? fmt::format("{:>6} {:>3.0f} %", t.last, part) : "-";  // MPI ranks don't tell each other
+      out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", t.thread, t.calls, last, duration_if(t.late_known, t.late_ns),
+                         duration_if(t.timed, static_cast<double>(t.waited_ns)));
     }
     if (p.threads.size() > kThreadsShown) out += fmt::format("  and {} threads more (--json has all)\n", p.threads.size() - kThreadsShown);
   }
@@ -189,6 +198,15 @@ std::string to_text(const ProcessStats& p) {
   return out;
 }
 
+namespace {
+
+template <class T>
+nlohmann::ordered_json if_known(bool known, T value) {
+  return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
 nlohmann::ordered_json to_json(const ProcessStats& p) {
   nlohmann::ordered_json out = {{"process", p.process}, {"command", p.command}, {"library", p.library}, {"plan", p.plan},
                                 {"episodes", p.episodes}, {"left", p.left}, {"share_percent", share(p)},
@@ -196,11 +214,12 @@ nlohmann::ordered_json to_json(const ProcessStats& p) {
   out["sites"] = out["threads"] = out["fell_back"] = nlohmann::ordered_json::array();
   for (const SiteStats& s : p.sites)
     out["sites"].push_back({{"object", s.object}, {"place", s.place}, {"members", s.members}, {"calls", s.calls},
-                            {"episodes", s.episodes}, {"waited_ns", s.waited_ns}, {"longest_ns", s.longest_ns}, {"late_ns", s.late_ns},
+                            {"episodes", s.episodes}, {"waited_ns", if_known(s.timed, s.waited_ns)},
+                            {"longest_ns", if_known(s.timed, s.longest_ns)}, {"late_ns", if_known(s.late_known, s.late_ns)},
                             {"plan", s.plan}, {"reason", s.reason}});
   for (const ThreadStats& t : p.threads)
-    out["threads"].push_back({{"thread", t.thread}, {"calls", t.calls}, {"came_last", t.last}, {"waited_ns", t.waited_ns},
-                              {"late_ns", t.late_ns}});
+    out["threads"].push_back({{"thread", t.thread}, {"calls", t.calls}, {"came_last", if_known(t.judged, t.last)},
+                              {"waited_ns", if_known(t.timed, t.waited_ns)}, {"late_ns", if_known(t.late_known, t.late_ns)}});
   for (const auto& [reason, times] : p.fell_back) out["fell_back"].push_back({{"reason", reason}, {"times", times}});
   return out;
 }

@@ -24,6 +24,8 @@ struct SiteStats {
   std::uint64_t calls = 0;      // of all threads
   std::uint64_t episodes = 0;
   double late_ns = 0;           // from the arrival before the last to the last one, on average
+  bool timed = false;           // a call of it was: else neither waits nor lateness are known
+  bool late_known = false;      // and it is known who came last, and when the one before it
   std::uint64_t waited_ns = 0;  // of all threads; an estimate from the timed calls
   std::uint64_t longest_ns = 0;
 };
@@ -32,6 +34,7 @@ struct ThreadStats {
   std::uint32_t thread = 0;
   std::uint64_t calls = 0, last = 0, waited_ns = 0;
   double late_ns = 0;  // how long after all others it came, where it came last; on average
+  bool timed = false, judged = false, late_known = false;  // else waited_ns, last and late_ns are not known
 };
 
 struct Wait {

@@ -1,4 +1,5 @@
 // Anonymous barriers behind the C ABI. No detail strings here: libfermata-rt has none.
+#include "anonymous/machine.hpp"
 #include "anonymous/shared_barrier.hpp"
 #include "fermata/fermata.h"
 
@@ -76,6 +77,7 @@ int fermata_anonymous_meet(fermata_anonymous* barrier) {
 
 int fermata_anonymous_shared_init(fermata_anonymous_shared* barrier, uint32_t count) {
   if (barrier == nullptr || count < 1 || count > kMostArrivals) return FERMATA_ERR_ARGUMENT;
+  fermata::anonymous::settle();
   in(barrier)->open(count);
   return FERMATA_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "exec/builtin.hpp"
 #include "exec/member.hpp"
+#include "exec/proof/proof.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
 
@@ -43,7 +44,7 @@ constexpr std::size_t kPathCapacity = 4096;
 constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};  // of WaitKind
 
 WaitKind wait_kind() {
-  const char* text = getenv("FERMATA_WAIT");
+  const char* text = secure_getenv("FERMATA_WAIT");
   for (int i = 0; text != nullptr && i < 4; ++i)
     if (strcmp(text, kNames[i]) == 0) return static_cast<WaitKind>(i);
   return WaitKind::kAuto;
@@ -61,9 +62,12 @@ bool read_all(int fd, void* to, std::size_t bytes) {
   return true;
 }
 
+// Nobody but this process's user can have written it.
+bool is_own(const struct stat& found) { return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+
 ProgramHeader* read_plan(int fd) {
   struct stat file;
-  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size > kMostPlan) return nullptr;
+  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || !is_own(file) || file.st_size > kMostPlan) return nullptr;
   const auto bytes = static_cast<std::size_t>(file.st_size);
   if (bytes < sizeof(ProgramHeader)) return nullptr;
   auto* blob = static_cast<ProgramHeader*>(malloc(bytes));
@@ -72,18 +76,31 @@ ProgramHeader* read_plan(int fd) {
   return nullptr;
 }
 
-// What `fermata plan` has left for this machine; null if there is none, or anything about it is odd.
+// The file, if its folder is this user's alone. It is opened through the folder that was looked at. Cuts the path in two.
+int open_plan(char* path) {
+  char* const slash = strrchr(path, '/');
+  *slash = 0;
+  const int at = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (at < 0) return -1;
+  struct stat found;
+  const bool own = fstat(at, &found) == 0 && is_own(found);
+  const int fd = own ? openat(at, slash + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+  close(at);
+  return fd;
+}
+
+// What `fermata plan` has left for this machine, proved here; null if there is none, or anything about it is odd.
 ProgramHeader* planned_barrier(std::uint32_t members) {
   char path[kPathCapacity];
   if (!os::barrier_plan_path(members, path, sizeof path)) return nullptr;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open_plan(path);
   if (fd < 0) return nullptr;
   ProgramHeader* plan = read_plan(fd);
   close(fd);
   if (plan == nullptr) return nullptr;
   const bool fits = plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) && plan->payload == 0 &&
                     plan->regions == 1;
-  if (fits) return plan;
+  if (fits && exec::prove_program(*plan)) return plan;
   free(plan);
   return nullptr;
 }

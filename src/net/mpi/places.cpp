@@ -59,13 +59,12 @@ int rank_in(MPI_Comm comm) {
 Places find_places(MPI_Comm comm, Place mine) {
   Places places;
   const int me = rank_in(comm), size = size_of(comm);
-  const char* fake = std::getenv("FERMATA_FAKE_HOSTS");
+  const char* fake = secure_getenv("FERMATA_FAKE_HOSTS");
   int hosts = fake != nullptr ? std::atoi(fake) : 0;
   if (hosts > size) hosts = size;
   const int pretended = hosts > 1 ? static_cast<int>(static_cast<long long>(me) * hosts / size) : 0;
   mine.host = fermata_host_id() + static_cast<std::uint64_t>(pretended);
   mine.pinned = pinned_to();
-  mine.process = getpid();
   char name[65] = {};
   if (gethostname(name, sizeof name - 1) != 0) std::strcpy(name, "host");
   if (hosts > 1) std::snprintf(mine.name, sizeof mine.name, "%s.%d", name, pretended);

@@ -14,12 +14,11 @@ namespace fermata::net {
 struct Place {
   std::uint64_t host = 0;  // fermata_host_id()
   int pinned = -1;
-  int process = 0;
   char name[80] = {};
   // Of a team: what is told of it where that is made (team.cpp).
   int members = 0;  // below 0: a status
   int wait = 0, tagged = 0;
-  std::uint64_t meeting = 0;  // with `process`: a number that no other team has
+  std::uint64_t meeting[2] = {};  // nobody else can guess it
 };
 
 struct Places {

@@ -1,6 +1,9 @@
 // fermata_team_create_mpi. Every step that can fail at one process is agreed on before the next, so that all return the same.
 #include "fermata/mpi.h"
 
+#include <sys/random.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -95,7 +98,8 @@ int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places
   if (status != FERMATA_OK || others == 0) return status;
   const Place& meets = places.said[static_cast<std::size_t>(leader - places.host_of.begin())];
   char name[96];
-  std::snprintf(name, sizeof name, "fermata.mpi.%d.%llx", meets.process, static_cast<unsigned long long>(meets.meeting));
+  std::snprintf(name, sizeof name, "mpi.%016llx%016llx", static_cast<unsigned long long>(meets.meeting[0]),
+                static_cast<unsigned long long>(meets.meeting[1]));
   return leads ? fermata_team_serve(*out, name, others, kSeconds) : fermata_team_attach(name, kSeconds, out);
 }
 
@@ -116,8 +120,10 @@ Place said_of(const fermata_team_config& config) {
   mine.members = config.size == sizeof config && config.members >= 1 ? config.members : FERMATA_ERR_ARGUMENT;
   mine.wait = config.wait;
   mine.tagged = config.tagged != 0 ? 1 : 0;
-  const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  mine.meeting = now << 16 | (teams.fetch_add(1, std::memory_order_relaxed) & 0xffff);  // order: relaxed: a number, and no more
+  mine.meeting[0] = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  // order: relaxed: a number, and no more
+  mine.meeting[1] = teams.fetch_add(1, std::memory_order_relaxed) ^ static_cast<std::uint64_t>(getpid()) << 32;
+  (void)getrandom(mine.meeting, sizeof mine.meeting, GRND_NONBLOCK);  // a sandbox without it keeps what is there
   return mine;
 }
 

@@ -1,31 +1,16 @@
 // The CPU quota of control groups, version 1 and 2, where containers and hybrid mounts put it.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "os/linux/uncancellable.hpp"
+#include "os/linux/raw_file.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
 namespace {
 
-constexpr std::size_t kLine = 1024;  // a longer line is cut, and its parts match nothing; threads with small stacks come here
+constexpr std::size_t kLine = 512;  // a longer line is cut; threads with small stacks come here
 constexpr int kDepth = 64;
 constexpr double kMostCpus = 1e6;
-
-struct File {
-  FILE* stream;
-  explicit File(const char* path) : stream(fopen(path, "re")) {}
-  File(const File&) = delete;
-  ~File() {
-    if (stream != nullptr) fclose(stream);
-  }
-  bool line(char* text) {
-    if (stream == nullptr || fgets(text, kLine, stream) == nullptr) return false;
-    text[strcspn(text, "\n")] = '\0';
-    return true;
-  }
-};
 
 bool has_item(const char* list, const char* item) {
   const std::size_t n = strlen(item);
@@ -79,9 +64,9 @@ bool cgroup_mount(char* line, Mount* out) {
 bool group_path(const char* root, int version, char* path) {
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/cgroup", root);
-  File file(name);
+  RawFile file(name);
   char line[kLine];
-  while (file.line(line)) {
+  while (file.line(line, sizeof line)) {
     char* controllers = strchr(line, ':');
     char* group = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
     if (group == nullptr) continue;
@@ -95,17 +80,25 @@ bool group_path(const char* root, int version, char* path) {
   return false;
 }
 
-// The first word of a file as a positive number; 0: it isn't one ("max"), or there is no such file. `second`: the next word.
+// A number and the blank behind it; 0: there is none ("max", "-1"), or it is beyond all sense. By hand: no locale has a say.
+double number_at(const char*& text) {
+  double value = 0;
+  while (*text >= '0' && *text <= '9') value = value * 10 + (*text++ - '0');
+  if (*text == ' ') ++text;
+  return value < 1e15 ? value : 0;
+}
+
+// The first number of a file; 0: it has none, or there is no such file. `second`: the next one.
 double number_in(const char* directory, const char* file, double* second) {
-  char name[kLine + 32];
+  char name[2 * kLine + 32];
   snprintf(name, sizeof name, "%s/%s", directory, file);
-  File in(name);
-  char line[kLine];
-  if (!in.line(line)) return 0;
-  char* rest = nullptr;
-  const double value = strtod(line, &rest);
-  if (second != nullptr) *second = strtod(rest, nullptr);
-  return rest != line && value > 0 && value < 1e15 ? value : 0;
+  RawFile in(name);
+  char line[64];
+  if (!in.line(line, sizeof line)) return 0;
+  const char* rest = line;
+  const double value = number_at(rest);
+  if (second != nullptr) *second = number_at(rest);
+  return value;
 }
 
 // CPUs that one group's files grant; 0: no limit here, or one beyond all machines.
@@ -129,13 +122,13 @@ const char* below(const char* path, const char* root) {
 }  // namespace
 
 CgroupQuota cgroup_quota(const char* root) {
-  const Uncancellable guard;
+  const ErrnoKept kept;
   CgroupQuota out;
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/mountinfo", root);
-  File mounts(name);
+  RawFile mounts(name);
   char line[kLine];
-  while (mounts.line(line)) {
+  while (mounts.line(line, sizeof line)) {
     Mount mount;
     char path[kLine];
     if (!cgroup_mount(line, &mount) || !group_path(root, mount.version, path) || strstr(path, "/..") != nullptr) continue;

@@ -14,15 +14,14 @@ namespace {
 
 std::atomic<std::uint64_t> proof{0};
 
-// The upper half differs from process to process, the lower one between a process and its forked children.
+// The upper half is random, since process numbers repeat in other namespaces; the lower one differs between a process and its forked
+// children.
 std::uint64_t make_proof() {
-  const std::uint64_t where = reinterpret_cast<std::uintptr_t>(&proof);
-  const std::uint64_t start = static_cast<std::uint64_t>(now_ns()) ^ std::uint64_t{process_id()} << 32 ^ where;
-  return ((start * 0x9e3779b97f4a7c15u | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
+  return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
 }
 
 bool environment_says(const char* value) {
-  const char* text = getenv("FERMATA_CMA");
+  const char* text = secure_getenv("FERMATA_CMA");
   return text != nullptr && strcmp(text, value) == 0;
 }
 

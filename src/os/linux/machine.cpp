@@ -1,5 +1,4 @@
 // This process's CPUs, and what identifies this machine to the run-time library.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/linux/raw_file.hpp"
 #include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
 
@@ -14,6 +14,7 @@ namespace fermata::os {
 namespace {
 
 constexpr std::size_t kMostCpus = 8192;  // of the kernel's own limit
+constexpr std::size_t kWord = 8 * sizeof(unsigned long);
 constexpr int kMostThreads = 4096;       // looked at: a look is a system call
 
 std::uint64_t fnv1a(std::uint64_t hash, const char* text, std::size_t length) {
@@ -46,13 +47,22 @@ std::uint64_t machine_tag() {
   return fnv1a(hash, reinterpret_cast<const char*>(&cpus), sizeof cpus);
 }
 
-std::uint64_t with_file(std::uint64_t hash, const char* path) {
+std::uint64_t with_file(std::uint64_t hash, const char* path, bool* read_it) {
   char text[128];
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return hash;
-  const ssize_t n = read(fd, text, sizeof text);
-  close(fd);
+  const ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+  if (fd >= 0) close(fd);
+  *read_it = n > 0;
   return fnv1a(hash, text, n > 0 ? static_cast<std::size_t>(n) : 0);
+}
+
+// Where nothing names the host each process is one for itself, with the children that it forks from now on.
+std::uint64_t lonely_id() {
+  static std::atomic<std::uint64_t> id{0};
+  std::uint64_t known = 0;
+  const std::uint64_t mine = random_number() | 1;
+  // order: relaxed: a number, and no more; a thread that loses takes the winner's.
+  return id.compare_exchange_strong(known, mine, std::memory_order_relaxed) ? mine : known;
 }
 
 }  // namespace
@@ -60,53 +70,76 @@ std::uint64_t with_file(std::uint64_t hash, const char* path) {
 // The kernel's name for its boot, and by its host name a machine that was restored from another one's image.
 std::uint64_t host_id() {
   const Uncancellable guard;
-  std::uint64_t hash = with_file(14695981039346656037u, "/proc/sys/kernel/random/boot_id");
-  hash = with_file(hash, "/proc/sys/kernel/hostname");
+  bool has_boot = false, has_name = false;
+  std::uint64_t hash = with_file(14695981039346656037u, "/proc/sys/kernel/random/boot_id", &has_boot);
+  hash = with_file(hash, "/proc/sys/kernel/hostname", &has_name);
   char network[64];
   const ssize_t n = readlink("/proc/self/ns/net", network, sizeof network);
-  return fnv1a(hash, network, n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (!has_boot || !has_name || n <= 0) return lonely_id();  // no /proc: others without it may be elsewhere
+  return fnv1a(hash, network, static_cast<std::size_t>(n));
 }
 
-std::int32_t process_cpus(std::int32_t enough) {
-  const Uncancellable guard;
-  const std::int32_t own = affinity_count();
-  if (own >= enough) return own;
-  DIR* threads = opendir("/proc/self/task");
-  if (threads == nullptr) return own;
-  cpu_set_t* all = CPU_ALLOC(kMostCpus);
-  cpu_set_t* one = CPU_ALLOC(kMostCpus);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  std::int32_t count = own;
-  if (all != nullptr && one != nullptr) {
-    CPU_ZERO_S(bytes, all);
-    int looked = 0;
-    for (const dirent* entry = readdir(threads); entry != nullptr && count < enough; entry = readdir(threads)) {
-      const int id = atoi(entry->d_name);
-      if (id <= 0 || ++looked > kMostThreads) continue;
-      CPU_ZERO_S(bytes, one);
-      if (sched_getaffinity(id, bytes, one) != 0) continue;  // it has ended meanwhile
-      CPU_OR_S(bytes, all, all, one);
-      const int found = CPU_COUNT_S(bytes, all);
-      if (found > count) count = found;
+namespace {
+
+// As the kernel writes them. Calls use(thread's number) until it says false.
+template <class Use>
+void each_thread(Use&& use) {
+  struct Entry {
+    std::uint64_t inode;
+    std::int64_t offset;
+    std::uint16_t bytes;
+    std::uint8_t type;
+    char name[1];
+  };
+  const RawFile threads("/proc/self/task", O_RDONLY | O_DIRECTORY);
+  alignas(Entry) char entries[512];
+  for (long length; threads.fd() >= 0 && (length = syscall(SYS_getdents64, threads.fd(), entries, sizeof entries)) > 0;) {
+    for (long at = 0; at < length;) {
+      const auto* entry = reinterpret_cast<const Entry*>(entries + at);
+      const int id = atoi(entry->name);
+      if (id > 0 && !use(id)) return;
+      at += entry->bytes;
     }
   }
-  if (all != nullptr) CPU_FREE(all);
-  if (one != nullptr) CPU_FREE(one);
-  closedir(threads);
+}
+
+}  // namespace
+
+std::int32_t process_cpus(std::int32_t enough) {
+  const ErrnoKept kept;
+  std::int32_t count = affinity_count();
+  if (count >= enough) return count;
+  unsigned long all[kMostCpus / kWord] = {}, one[kMostCpus / kWord];
+  int looked = 0;
+  each_thread([&](int id) {
+    memset(one, 0, sizeof one);
+    // Else it has ended meanwhile.
+    if (sched_getaffinity(id, sizeof one, reinterpret_cast<cpu_set_t*>(one)) == 0) {
+      std::int32_t found = 0;
+      for (std::size_t i = 0; i < kMostCpus / kWord; ++i) found += __builtin_popcountl(all[i] |= one[i]);
+      if (found > count) count = found;
+    }
+    return ++looked < kMostThreads && count < enough;
+  });
   return count;
 }
 
 std::int64_t stall_ns() {
-  const char* text = getenv("FERMATA_STALL_SECONDS");
+  const char* text = secure_getenv("FERMATA_STALL_SECONDS");
   const double seconds = text != nullptr ? strtod(text, nullptr) : 0;
   return seconds > 0 && seconds < 9e9 ? static_cast<std::int64_t>(seconds * 1e9) : 0;
 }
 
+bool wants_reproducible() {
+  const char* text = secure_getenv("FERMATA_REPRODUCIBLE");
+  return text != nullptr && strcmp(text, "1") == 0;
+}
+
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity) {
-  const char* directory = getenv("XDG_CACHE_HOME");
+  const char* directory = secure_getenv("XDG_CACHE_HOME");
   const char* inner = "";
   if (directory == nullptr || directory[0] != '/') {
-    directory = getenv("HOME");
+    directory = secure_getenv("HOME");
     inner = "/.cache";
   }
   if (directory == nullptr || directory[0] != '/') return false;

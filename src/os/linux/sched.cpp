@@ -1,13 +1,20 @@
 // Clock, scheduler and affinity on Linux.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "os/linux/cpu_list.hpp"
+#include "os/linux/raw_file.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -24,49 +31,39 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 
 namespace {
 
-// The kernel refuses sets smaller than its own: grow until it is content.
+// As many CPUs as a kernel may have, since it refuses sets that are smaller than its own; 1 KiB of the stack.
+constexpr std::size_t kMostCpus = 8192;
 struct CpuSet {
-  cpu_set_t* set = nullptr;
-  std::size_t bytes = 0;
-  ~CpuSet() {
-    if (set != nullptr) CPU_FREE(set);
-  }
+  alignas(cpu_set_t) std::byte bits[kMostCpus / 8] = {};
+  cpu_set_t* set() { return reinterpret_cast<cpu_set_t*>(bits); }
 };
 
-bool read_affinity(CpuSet* out) {
-  for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
-    out->set = CPU_ALLOC(static_cast<std::size_t>(cpus));
-    if (out->set == nullptr) return false;
-    out->bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
-    CPU_ZERO_S(out->bytes, out->set);
-    if (sched_getaffinity(0, out->bytes, out->set) == 0) return true;
-    CPU_FREE(out->set);
-    out->set = nullptr;
-    if (errno != EINVAL) return false;
-  }
-  return false;
-}
+bool read_affinity(CpuSet* out) { return sched_getaffinity(0, sizeof out->bits, out->set()) == 0; }
 
 }  // namespace
 
 std::int32_t affinity_count() {
   CpuSet cpus;
   if (!read_affinity(&cpus)) return 1;
-  const int n = CPU_COUNT_S(cpus.bytes, cpus.set);
+  const int n = CPU_COUNT_S(sizeof cpus.bits, cpus.set());
   return n > 0 ? n : 1;
 }
 
 std::int32_t online_cpus() {
-  const long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? static_cast<std::int32_t>(n) : 1;
+  const ErrnoKept kept;
+  RawFile file("/sys/devices/system/cpu/online");
+  char text[1024];
+  std::int32_t n = 0;
+  if (file.line(text, sizeof text)) each_cpu(text, [&n](std::int32_t) { ++n; });
+  return n > 0 ? n : affinity_count();
 }
 
 std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
   CpuSet set;
   if (!read_affinity(&set)) return 0;
   std::int32_t n = 0;
-  for (std::size_t i = 0; i < set.bytes * 8; ++i) {
-    if (!CPU_ISSET_S(i, set.bytes, set.set)) continue;
+  for (std::size_t i = 0; i < kMostCpus; ++i) {
+    if (!CPU_ISSET_S(i, sizeof set.bits, set.set())) continue;
     if (n < capacity) cpus[n] = static_cast<std::int32_t>(i);
     ++n;
   }
@@ -74,14 +71,10 @@ std::int32_t affinity_list(std::int32_t* cpus, std::int32_t capacity) {
 }
 
 Status pin_thread(std::int32_t cpu) {
-  if (cpu < 0 || cpu >= (1 << 20)) return Status::kArgument;
+  if (cpu < 0 || cpu >= static_cast<std::int32_t>(kMostCpus)) return Status::kArgument;
   CpuSet one;
-  one.set = CPU_ALLOC(static_cast<std::size_t>(cpu) + 1);
-  if (one.set == nullptr) return Status::kMemory;
-  one.bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpu) + 1);
-  CPU_ZERO_S(one.bytes, one.set);
-  CPU_SET_S(static_cast<std::size_t>(cpu), one.bytes, one.set);
-  if (sched_setaffinity(0, one.bytes, one.set) == 0) return Status::kOk;
+  CPU_SET_S(static_cast<std::size_t>(cpu), sizeof one.bits, one.set());
+  if (sched_setaffinity(0, sizeof one.bits, one.set()) == 0) return Status::kOk;
   return errno == EINVAL ? Status::kArgument : Status::kSystem;
 }
 
@@ -106,13 +99,36 @@ void install_fork_hook() {
   if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(before_fork, in_parent, in_child);
 }
 
-void write_stderr(const char* text, std::size_t length) {
+namespace {
+
+// Standard error takes some bytes now, and whoever reads it is there.
+bool takes_bytes() {
+  pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+  const timespec now{};
+  return syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
+}
+
+// A pipe that is full takes nothing, where the kernel can tell (6.4 on; before that, another writer may be faster than we are). What
+// cannot tell is no pipe and takes what it has said that it takes.
+long write_now(const char* text, std::size_t length) {
+  const iovec part{const_cast<char*>(text), length};
+  const long n = syscall(SYS_pwritev2, STDERR_FILENO, &part, 1, -1L, -1L, RWF_NOWAIT);
+  if (n >= 0 || (errno == EAGAIN && !takes_bytes())) return n;
+  return syscall(SYS_write, STDERR_FILENO, text, length);
+}
+
+}  // namespace
+
+bool write_stderr(const char* text, std::size_t length) {
+  const ErrnoKept kept;
   while (length > 0) {
-    const ssize_t n = write(STDERR_FILENO, text, length);
-    if (n <= 0) return;
+    if (!takes_bytes()) return false;
+    const long n = write_now(text, length);
+    if (n <= 0) return false;
     text += n;
     length -= static_cast<std::size_t>(n);
   }
+  return true;
 }
 
 }  // namespace fermata::os

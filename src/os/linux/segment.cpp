@@ -1,17 +1,11 @@
-// Segments: private memory, sealed memfds, descriptor passing, record locks.
+// Segments: private memory, sealed memfds, record locks.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <fcntl.h>
-#include <poll.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,11 +21,19 @@ Status create_private(std::size_t bytes, Segment* out) {
   return Status::kOk;
 }
 
+// Beyond RLIMIT_FSIZE growth would be a signal, SIGXFSZ, which ends a program.
+static bool may_be_as_long(std::uint64_t bytes) {
+  rlimit longest{};
+  return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
+}
+
 Status create_shared(const char* name, std::size_t bytes, Segment* out) {
+  if (!may_be_as_long(bytes)) return Status::kMemory;
   const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return Status::kSystem;
-  // A member that shrank the file would kill the others with SIGBUS: seal it before anybody else has it.
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+  // A member that shrank the file would kill the others with SIGBUS, and one that sealed it further would stop its growth: the file is
+  // sealed against both before anybody else has it.
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     close(fd);
     return Status::kSystem;
   }
@@ -44,9 +46,15 @@ FileId identify(std::int32_t fd) {
   return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
 }
 
+std::uint64_t length_of(std::int32_t fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
 Status map_shared(std::int32_t fd, Segment* out) {
   struct stat info;
-  if (fstat(fd, &info) != 0 || info.st_size <= 0) {
+  // Whoever handed it over could shrink a file without the seal, or one that is no memfd.
+  if (fstat(fd, &info) != 0 || info.st_size <= 0 || (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) == 0) {
     close(fd);
     return Status::kSystem;
   }
@@ -73,9 +81,7 @@ Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segmen
 }
 
 Status extend(std::int32_t fd, std::uint64_t bytes) {
-  rlimit longest{};
-  // Beyond it, to grow would be a signal.
-  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && bytes > longest.rlim_cur) return Status::kMemory;
+  if (!may_be_as_long(bytes)) return Status::kMemory;
   struct stat info;
   // Where another process was faster the file is longer already, and sealed against shrinking.
   if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) return Status::kOk;
@@ -107,127 +113,6 @@ void unmap(Segment* segment) {
   if (segment->base != nullptr) munmap(segment->base, segment->bytes);
   if (segment->fd >= 0) close(segment->fd);
   *segment = {};
-}
-
-namespace {
-
-struct Address {
-  sockaddr_un un;
-  socklen_t length;
-};
-
-bool abstract_address(const char* name, Address* out) {
-  const std::size_t n = strlen(name);
-  if (n == 0 || n > sizeof out->un.sun_path - 9) return false;
-  memset(&out->un, 0, sizeof out->un);
-  out->un.sun_family = AF_UNIX;
-  memcpy(out->un.sun_path + 1, "fermata.", 8);  // the leading NUL makes it abstract: nothing stays behind in a file system
-  memcpy(out->un.sun_path + 9, name, n);
-  out->length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 9 + n);
-  return true;
-}
-
-bool same_user(int fd) {
-  ucred peer;
-  socklen_t length = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
-}
-
-// One byte, and room for one descriptor beside it.
-struct Parcel {
-  char byte = 'f';
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  Parcel() {
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-  }
-  Parcel(const Parcel&) = delete;
-};
-
-bool send_fd(int to, int fd) {
-  Parcel parcel;
-  cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return sendmsg(to, &parcel.message, MSG_NOSIGNAL) == 1;
-}
-
-int take_fd(int from) {
-  Parcel parcel;
-  if (recvmsg(from, &parcel.message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
-  int fd = -1;
-  memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return fd;
-}
-
-bool wait_readable(int fd, std::int64_t deadline) {
-  for (;;) {
-    const std::int64_t left = deadline - now_ns();
-    if (left <= 0) return false;
-    pollfd p{fd, POLLIN, 0};
-    const int n = poll(&p, 1, static_cast<int>(left / 1'000'000 + 1));
-    if (n > 0) return true;
-    if (n < 0 && errno != EINTR) return false;
-  }
-}
-
-}  // namespace
-
-Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns) {
-  Address address;
-  if (!abstract_address(name, &address)) return Status::kArgument;
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) return Status::kSystem;
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address.un), address.length) != 0 || listen(listener, 64) != 0) {
-    const Status status = errno == EADDRINUSE ? Status::kBusy : Status::kSystem;
-    close(listener);
-    return status;
-  }
-  const std::int64_t deadline = now_ns() + timeout_ns;
-  Status status = Status::kOk;
-  for (std::int32_t served = 0; served < count && status == Status::kOk;) {
-    if (!wait_readable(listener, deadline)) {
-      status = Status::kTimeout;
-      break;
-    }
-    const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (peer < 0) continue;
-    if (same_user(peer) && send_fd(peer, fd)) ++served;
-    close(peer);
-  }
-  close(listener);
-  return status;
-}
-
-Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd) {
-  Address address;
-  if (!abstract_address(name, &address)) return Status::kArgument;
-  const std::int64_t deadline = now_ns() + timeout_ns;
-  // Who offers it is often about to do so.
-  timespec nap{0, 20'000};
-  do {
-    const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (peer < 0) return Status::kSystem;
-    if (connect(peer, reinterpret_cast<sockaddr*>(&address.un), address.length) == 0 && same_user(peer) &&
-        wait_readable(peer, deadline)) {
-      *fd = take_fd(peer);
-      close(peer);
-      if (*fd >= 0) return Status::kOk;
-    } else {
-      close(peer);
-    }
-    nanosleep(&nap, nullptr);
-    if (nap.tv_nsec < 2'000'000) nap.tv_nsec *= 2;
-  } while (now_ns() < deadline);
-  return Status::kTimeout;
 }
 
 namespace {

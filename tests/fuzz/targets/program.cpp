@@ -1,12 +1,14 @@
 // Compiled programs, which members map from a file. What is called sound must be walkable: no offset leaves the region, no
-// target the program, and every walk between two waits ends.
+// target the program, and every walk between two waits ends. What is proved must run right.
 #include <atomic>
 #include <cstring>
 #include <vector>
 
+#include "../../lockstep.hpp"
 #include "../target.hpp"
 #include "exec/cursor.hpp"
 #include "exec/program.hpp"
+#include "exec/proof/proof.hpp"
 
 namespace {
 
@@ -14,6 +16,7 @@ using namespace fermata;
 
 constexpr std::uint32_t kMaxRegion = 1 << 20;
 constexpr std::uint32_t kMaxWalked = 64;
+constexpr std::uint32_t kMaxExecuted = 16;
 
 // A region whose every access is checked.
 struct CheckedMemory {
@@ -83,5 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)program_hash(program);
   const bool small = program.region_bytes <= kMaxRegion && program.members <= kMaxWalked;
   for (std::uint32_t root = 0; small && root < program.roots; ++root) walk(blob, program, root);
+  if (small && program.members <= kMaxExecuted && exec::prove_program(program)) {
+    const test::Wrong wrong = test::execute(reinterpret_cast<const std::byte*>(blob), size, 5, 5);
+    if (!wrong.empty()) fuzz::fail("a proved program goes wrong", wrong);
+  }
   return 0;
 }

@@ -42,7 +42,9 @@ static inline void report(const char* group) {
 }
 
 static inline void begin(int* argc, char*** argv) {
-  MPI_Init(argc, argv);
+  int level;
+  if (getenv("FERMATA_TEST_MULTIPLE") != NULL) MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+  else MPI_Init(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   digest = 14695981039346656037ull * (unsigned)(rank + 1);

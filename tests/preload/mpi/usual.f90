@@ -16,6 +16,13 @@ program usual
   double precision :: x(1000), y(1000), pair(2), largest(2)
   complex :: c, csum
   logical :: l, every
+  integer, asynchronous :: far(4)
+  integer(kind=MPI_ADDRESS_KIND) :: places(1)
+#ifdef MODERN
+  type(MPI_Datatype) :: absolute
+#else
+  integer :: absolute
+#endif
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, size, ierr)
@@ -50,6 +57,17 @@ program usual
   call MPI_Iallreduce(rank, word, 1, MPI_INTEGER, MPI_SUM, comm, request, ierr)
   call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
   if (word /= total - size) failures = failures + 1
+  call MPI_Get_address(far, places(1), ierr)
+  call MPI_Type_create_hindexed(1, [4], places, MPI_INTEGER, absolute, ierr)
+  call MPI_Type_commit(absolute, ierr)
+  far = rank * 7 + 1
+  call MPI_Bcast(MPI_BOTTOM, 1, absolute, size - 1, comm, ierr)
+  if (any(far /= size * 7 - 6)) failures = failures + 1
+  far = rank * 7 + 1
+  call MPI_Ibcast(MPI_BOTTOM, 1, absolute, 0, comm, request, ierr)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+  if (any(far /= 1)) failures = failures + 1
+  call MPI_Type_free(absolute, ierr)
   call MPI_Barrier(comm, ierr)
   call MPI_Reduce(failures, word, 1, MPI_INTEGER, MPI_SUM, 0, comm, ierr)
   if (rank == 0) print '(a, i0, a)', 'usual: ', word, ' failures'

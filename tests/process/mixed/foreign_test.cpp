@@ -1,5 +1,6 @@
 // A segment that is not what its creator laid out: who attaches or joins refuses it, and nothing runs.
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ class Foreign : public testing::Test {
     config.engine = FERMATA_PROCESSES;
     ASSERT_EQ(fermata_team_create(&config, &team_), FERMATA_OK) << fermata_error_detail();
     ASSERT_TRUE(map()) << "this process has no team's segment";
-    program_ = header().plans[0].program;
+    program_ = header().layout.plans[0].program;
     plan_bytes_ = reinterpret_cast<const ProgramHeader*>(memory_ + program_)->bytes;
     image_.assign(memory_, program_ + plan_bytes_);
   }
@@ -57,9 +58,10 @@ class Foreign : public testing::Test {
 
   // A file that begins with `content`.
   static int file_of(const std::string& content, std::size_t bytes) {
-    const int file = memfd_create("foreign", MFD_CLOEXEC);
+    const int file = memfd_create("foreign", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(pwrite(file, content.data(), content.size(), 0), static_cast<ssize_t>(content.size()));
     EXPECT_EQ(ftruncate(file, static_cast<off_t>(bytes)), 0);
+    EXPECT_EQ(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     return file;
   }
 
@@ -105,15 +107,15 @@ TEST_F(Foreign, WhatIsNoTeamsSegmentIsRefused) {
   EXPECT_EQ(attach(std::string(16, 'x'), 16), FERMATA_ERR_MISMATCH);
   EXPECT_EQ(attach(std::string(4096, 'x'), bytes_), FERMATA_ERR_MISMATCH);
   EXPECT_EQ(attach(image_, bytes_ / 2), FERMATA_ERR_MISMATCH);
-  EXPECT_EQ(attach(with(offsetof(exec::TeamHeader, version)), bytes_), FERMATA_ERR_MISMATCH);
-  EXPECT_EQ(attach(with(offsetof(exec::TeamHeader, members)), bytes_), FERMATA_ERR_MISMATCH);
-  EXPECT_EQ(attach(with(offsetof(exec::TeamHeader, hash)), bytes_), FERMATA_ERR_MISMATCH);
+  EXPECT_EQ(attach(with(offsetof(exec::TeamLayout, version)), bytes_), FERMATA_ERR_MISMATCH);
+  EXPECT_EQ(attach(with(offsetof(exec::TeamLayout, members)), bytes_), FERMATA_ERR_MISMATCH);
+  EXPECT_EQ(attach(with(offsetof(exec::TeamLayout, hash)), bytes_), FERMATA_ERR_MISMATCH);
 }
 
 // The other plans may lie behind the first: a whole copy is attached to, and with any one byte of the program changed it is not.
 TEST_F(Foreign, AnotherProgramIsRefused) {
   std::size_t end = image_.size();
-  for (const exec::PlanEntry& entry : header().plans)
+  for (const exec::PlanEntry& entry : header().layout.plans)
     if (entry.program != 0) end = std::max(end, entry.program + reinterpret_cast<const ProgramHeader*>(memory_ + entry.program)->bytes);
   image_.assign(memory_, end);
   ASSERT_EQ(attach(image_, bytes_), FERMATA_OK) << fermata_error_detail();

@@ -218,7 +218,8 @@ int reduce_pair(fermata_member* world, int rank, int first, int second) {
   return 0;
 }
 
-TEST(Blocks, GoByAddressWithinAProcess) {
+// Another member may write over an address, so even the own process's memory is read by the kernel: no fold sees the other's input.
+TEST(Blocks, DoNotGoByAddressWithinAProcess) {
   const Ranks ranks = {{0, 1}, {2}};
   fermata_team* team = make_team(3, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -226,7 +227,7 @@ TEST(Blocks, GoByAddressWithinAProcess) {
     return live_in_house(team, ranks[static_cast<std::size_t>(p)], [](fermata_member* world, int rank) {
       int code = reduce_pair(world, rank, 0, 1);
       if (code != 0 || fermata_barrier(world) != FERMATA_OK) return code != 0 ? code : 73;
-      if (rank == 0 && (folds == 0 || folds != folds_of_an_input)) return 74;
+      if (rank == 0 && (folds == 0 || folds_of_an_input != 0)) return 74;
       if (fermata_barrier(world) != FERMATA_OK) return 75;
       if (rank == 0) folds = folds_of_an_input = 0;
       code = reduce_pair(world, rank, 0, 2);

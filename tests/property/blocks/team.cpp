@@ -11,7 +11,7 @@ namespace {
 void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board& board, const std::function<void(Seat&)>& body) {
   fermata_member* member = nullptr;
   const int joined = fermata_team_join(team, rank, &member);
-  Seat seat(member, rank, test.members, board);
+  Seat seat(team, member, rank, test.members, board);
   if (seat.holds(joined, "join")) {
     fermata_member_set_timeout(member, 10 * FERMATA_TEST_SCALE);
     body(seat);

@@ -31,13 +31,14 @@ class Seat {
     std::atomic<long> ran{0};
     char message[400] = {};
   };
-  Seat(fermata_member* its_member, int its_rank, int in_team, Board& board)
-      : member(its_member), rank(its_rank), members(in_team), board_(board) {}
+  Seat(fermata_team* its_team, fermata_member* its_member, int its_rank, int in_team, Board& board)
+      : team(its_team), member(its_member), rank(its_rank), members(in_team), board_(board) {}
   // Empty, FERMATA_OK: nothing to report. True: go on; false: somebody has failed.
   bool holds(const std::string& problem);
   bool holds(int status, const std::string& what);
   void count_one() { board_.ran.fetch_add(1, std::memory_order_relaxed); }
 
+  fermata_team* const team;
   fermata_member* const member;
   const int rank;
   const int members;

@@ -292,6 +292,7 @@ void members(Checks& all) {
     REFUSED(fermata_member_set_timeout(nullptr, 1));
     REFUSED(fermata_member_set_timeout(w.member[0], kNan));
   };
+  all["fermata_member_set_bounded"] = [](World&) { REFUSED(fermata_member_set_bounded(nullptr, 1)); };
   all["fermata_member_set_idle_sleep"] = [](World& w) {
     REFUSED(fermata_member_set_idle_sleep(nullptr, 1));
     REFUSED(fermata_member_set_idle_sleep(w.member[0], std::nan("")));

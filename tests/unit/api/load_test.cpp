@@ -143,7 +143,7 @@ TEST(Load, ATeamRunsASavedPlan) {
   const auto program = compile(plan->value);
   fermata_plan_destroy(plan);
   ASSERT_TRUE(program.ok());
-  EXPECT_EQ(std::memcmp(team->team->program(exec::PlanSlot::kBarrier), program->data(), program->size()), 0);
+  EXPECT_EQ(std::memcmp(team->team->blob(exec::PlanSlot::kBarrier), program->data(), program->size()), 0);
   int turn[3] = {};  // plain: the barrier orders it
   std::vector<std::thread> crew;
   for (int rank = 0; rank < 3; ++rank)

@@ -97,6 +97,41 @@ TEST(Element, MinAndMaxOrderZerosAndKeepNaN) {
   EXPECT_EQ(apply<Op::kMax>(Bfloat16{0xff81}, Bfloat16{0x4000}).bits, 0x7fc0);
 }
 
+// NaNs of different payloads, made quiet; those that arise; and that neither order nor grouping matters to which one comes out.
+template <Op O, class T>
+void check_nans() {
+  using Bits = FloatBits<T>;
+  const Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  const Bits sign = Bits{1} << (8 * sizeof(T) - 1);
+  const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  const Bits bits[] = {quiet | 5, quiet | 9, quiet | sign, sign | quiet | 3, infinity | 7, sign | infinity | 2,
+                       infinity, sign | infinity, 0, sign};
+  for (const Bits a : bits)
+    for (const Bits b : bits) {
+      const T x = std::bit_cast<T>(a);
+      const T y = std::bit_cast<T>(b);
+      EXPECT_TRUE(same_bits(apply<O>(x, y), apply<O>(y, x))) << std::hex << a << " " << b;
+      for (const Bits c : bits) {
+        const T z = std::bit_cast<T>(c);
+        if (!std::isnan(x) && !std::isnan(y) && !std::isnan(z)) continue;
+        EXPECT_TRUE(same_bits(apply<O>(x, apply<O>(y, z)), apply<O>(apply<O>(x, y), z))) << std::hex << a << " " << b << " " << c;
+      }
+    }
+  const auto of = [](Bits a, Bits b) { return std::bit_cast<Bits>(apply<O>(std::bit_cast<T>(a), std::bit_cast<T>(b))); };
+  EXPECT_EQ(of(quiet | 5, std::bit_cast<Bits>(T{1})), quiet | 5);
+  EXPECT_EQ(of(std::bit_cast<Bits>(T{1}), infinity | 7), quiet | 7);
+  EXPECT_EQ(of(quiet | 5, quiet | 9), quiet | 9);
+  EXPECT_EQ(of(sign | quiet | 3, quiet | 9), sign | quiet | 3);
+  EXPECT_EQ(O == Op::kSum ? of(infinity, sign | infinity) : of(0, sign | infinity), quiet);
+}
+
+TEST(Element, SumsAndProductsOfNaNsDoNotDependOnTheOrder) {
+  check_nans<Op::kSum, float>();
+  check_nans<Op::kSum, double>();
+  check_nans<Op::kProd, float>();
+  check_nans<Op::kProd, double>();
+}
+
 TEST(Element, PairsTieToTheLowerIndex) {
   using P = Element<Type::kDoubleInt>;
   const double nan = std::nan("");
@@ -107,6 +142,12 @@ TEST(Element, PairsTieToTheLowerIndex) {
         EXPECT_TRUE(same_bits(apply<Op::kMinloc>(a, b), apply<Op::kMinloc>(b, a)));
         EXPECT_TRUE(same_bits(apply<Op::kMaxloc>(a, apply<Op::kMaxloc>(b, c)), apply<Op::kMaxloc>(apply<Op::kMaxloc>(a, b), c)));
       }
+  const double other = std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | 5);
+  const P alike[][2] = {{{0.0, 1, 0}, {-0.0, 1, 0}}, {{nan, 7, 0}, {other, 7, 0}}};
+  for (const auto& [a, b] : alike) {
+    EXPECT_TRUE(same_bits(apply<Op::kMinloc>(a, b), apply<Op::kMinloc>(b, a)));
+    EXPECT_TRUE(same_bits(apply<Op::kMaxloc>(a, b), apply<Op::kMaxloc>(b, a)));
+  }
   EXPECT_EQ(apply<Op::kMinloc>(all[0], all[1]).index, 2);
   EXPECT_EQ(apply<Op::kMaxloc>(all[1], all[0]).index, 2);
   EXPECT_EQ(apply<Op::kMinloc>(all[0], all[2]).index, 9);
@@ -130,9 +171,8 @@ void check_word() {
     for (int round = 0; round < 200; ++round) {
       std::uint64_t words[2];
       for (auto& w : words) w = state = (state * 6364136223846793005u + 1442695040888963407u) ^ state >> 29;
-      // Whichever NaN a sum has is not specified.
-      if constexpr (T == Type::kFloat || T == Type::kDouble)
-        for (auto& w : words) w &= T == Type::kFloat ? 0xbfffffffbfffffffu : 0xbfffffffffffffffu;
+      if (round % 2 == 0)
+        for (auto& w : words) w |= T == Type::kFloat ? 0x7f8000007f800000u : 0x7ff0000000000000u;  // infinities and NaNs
       E a[8 / sizeof(E)], b[8 / sizeof(E)], got[8 / sizeof(E)];
       std::memcpy(a, &words[0], 8);
       std::memcpy(b, &words[1], 8);

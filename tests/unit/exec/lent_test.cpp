@@ -52,7 +52,6 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
   std::memset(ring, 0, sizeof ring);
   Channel::End ends[2][2];
-  ends[0][0].other = Where::kElsewhere;  // as if it were
   Channel channels[2] = {{ring, kLeastRingLines, kMostPiece, 0, ends[0]}, {ring, kLeastRingLines, kMostPiece, 0, ends[1]}};
   const auto bounce = std::make_unique<std::byte[]>(kBounce);
   std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
@@ -66,7 +65,7 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   for (int use = 0; use < 2; ++use) {
     BlockOperation sender, receiver;
     BlockCall one = call, two = call;
-    one.home = os::lend();
+    one.home = two.home = os::lend();  // as if there were two processes
     one.input = {pages.base, kCount, nullptr, nullptr};
     two.input = {reinterpret_cast<std::byte*>(mine.data()), kCount, nullptr, nullptr};
     two.output = {reinterpret_cast<std::byte*>(result.data()), kCount, nullptr, nullptr};
@@ -115,11 +114,11 @@ TEST(Lending, GoesBySize) {
   for (const std::size_t count : {32768 / 8 - 1, 32768 / 8, 65536 / 8 - 1, 65536 / 8}) {
     std::memset(ring, 0, sizeof ring);
     Channel::End ends[2];
-    ends[0].other = Where::kElsewhere;
     Channel channel{ring, kLeastRingLines, kMostPiece, 0, ends};
     BlockOperation::Work work;
     BlockOperation sender;
     BlockCall call;
+    call.home = os::lend();
     call.element = 8;
     call.lent[0] = Sizes::from(0);
     call.lent[1] = {std::uint64_t{1} << 15};

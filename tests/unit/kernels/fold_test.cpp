@@ -32,17 +32,17 @@ T load(const Bytes& from, std::size_t at, std::size_t i) {
 Bytes contents(std::mt19937_64& random, std::size_t bytes) {
   Bytes out(bytes);
   for (auto& b : out) b = static_cast<unsigned char>(random());
-  constexpr std::uint64_t kSpecial[] = {0, 0x8000000000000000u, 0x7ff0000000000000u, 0xfff8000000000001u, 0x7f8000007fc00000u,
+  constexpr std::uint64_t kSpecial[] = {0, 0x8000000000000000u, 0x7ff0000000000000u, 0xfff8000000000001u,
+                                        0x7ff8000000000aa5u, 0x7ff0000000000001u,
+                                        0x7f8000007fc00000u, 0x7fc0000aff800001u, 0xfff0000000000000u,
                                         0x8000000080000000u, 0x7c007e00fc008000u, 0x00017f80ff800001u, ~0ull, 1, 0x0000000100000001u};
   for (std::size_t i = 0; i + 8 <= bytes; i += 8)
     if (random() % 2 == 0) std::memcpy(out.data() + i, &kSpecial[random() % std::size(kSpecial)], 8);
   return out;
 }
 
-template <Op O, class T>
+template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd))
-    if (a != a && b != b) return true;  // which NaN is not specified
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
@@ -66,7 +66,7 @@ void check_one(const std::vector<Bytes>& sources, std::size_t k, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     T expected = load<T>(sources[0], 0, i);
     for (std::size_t j = 1; j < k; ++j) expected = apply<O, T>(expected, load<T>(sources[j], 0, i));
-    ASSERT_TRUE((same<O, T>(load<T>(out, at, i), expected)))
+    ASSERT_TRUE(same(load<T>(out, at, i), expected))
         << name_of(O) << " " << name_of(Y) << ", element " << i << " of " << count << ", " << k << " inputs";
   }
   const std::size_t end = at + count * sizeof(T);

@@ -65,7 +65,7 @@ TEST(PlanOverHosts, HasTheFewestRoundsBetweenHosts) {
 void expect_routed(const Plan& plan, const std::vector<std::byte>& blob) {
   const auto& header = *reinterpret_cast<const ProgramHeader*>(blob.data());
   ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
-  EXPECT_TRUE(leaves_host(header));
+  EXPECT_TRUE(leaves_host(blob.data(), header));
   EXPECT_EQ(header.roots, has_root(plan.key.kind) ? header.members : 1);
   const auto* programs = reinterpret_cast<const MemberProgram*>(blob.data() + header.programs_offset);
   const auto* steps = reinterpret_cast<const Step*>(blob.data() + header.steps_offset);

@@ -216,6 +216,87 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
   }
 }
 
+// How the barrier of three says that it goes.
+std::string described() {
+  fermata_ranked* barrier = nullptr;
+  EXPECT_EQ(fermata_ranked_create(3, &barrier), FERMATA_OK);
+  char text[128] = "";
+  EXPECT_EQ(fermata_ranked_describe(barrier, text, sizeof text), FERMATA_OK);
+  expect_a_barrier(barrier, 3, 50);
+  fermata_ranked_destroy(barrier);
+  return text;
+}
+
+bool is_planned_for_three() { return (3 > os::process_cpus(3)) == (3 > os::online_cpus()); }
+
+// Sound, and its hash fits, as whoever writes the file can see to.
+TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
+  const std::string path = runtime_barrier_path(3);
+  ASSERT_TRUE(save_plan(sense_reversing(3)));
+  const auto saved = read_file(path);
+  ASSERT_TRUE(saved);
+  if (!is_planned_for_three()) GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
+  ASSERT_NE(described().find("; saved;"), std::string::npos);
+  const auto header = [](std::string& file) { return reinterpret_cast<ProgramHeader*>(file.data()); };
+  const auto steps = [&](std::string& file) { return reinterpret_cast<Step*>(file.data() + header(file)->steps_offset); };
+  const std::uint32_t count = header(const_cast<std::string&>(*saved))->steps;
+  for (std::uint32_t i = 0; i <= count; ++i) {
+    std::string bad = *saved;
+    // All of it, or one step, does nothing.
+    for (std::uint32_t k = 0; k < count; ++k) {
+      Step& step = steps(bad)[k];
+      if (i == count) step = Step{};
+      else if (k == i && step.code != Code::kEnd && step.code != Code::kJump) step.code = Code::kFlip, step.offset = 0, step.rings = 0;
+    }
+    header(bad)->hash = program_hash(*header(bad));
+    if (bad == *saved) continue;
+    ASSERT_TRUE(program_is_sound(bad.data(), bad.size()));
+    ASSERT_TRUE(write_file_atomically(path, bad));
+    EXPECT_NE(described().find("; built-in;"), std::string::npos) << "step " << i;
+  }
+}
+
+// Nobody else may have written it.
+TEST_F(Ranked, ReadsOnlyFilesOfItsOwnUser) {
+  namespace fs = std::filesystem;
+  const fs::path path = runtime_barrier_path(3);
+  ASSERT_TRUE(save_plan(sense_reversing(3)));
+  if (!is_planned_for_three()) GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
+  const auto is_used = [] { return described().find("; saved;") != std::string::npos; };
+  EXPECT_TRUE(is_used());
+  for (const fs::path& what : {path, path.parent_path()})
+    for (const fs::perms more : {fs::perms::group_write, fs::perms::others_write}) {
+      fs::permissions(what, more, fs::perm_options::add);
+      EXPECT_FALSE(is_used()) << what;
+      fs::permissions(what, more, fs::perm_options::remove);
+      EXPECT_TRUE(is_used()) << what;
+    }
+  const fs::path elsewhere = path.parent_path() / "elsewhere";
+  fs::rename(path, elsewhere);
+  fs::create_symlink(elsewhere, path);
+  EXPECT_FALSE(is_used());
+  fs::remove(path);
+  fs::rename(elsewhere, path);
+  EXPECT_TRUE(is_used());
+  if (geteuid() != 0) return;  // only root can give a file away
+  for (const fs::path& what : {path, path.parent_path()}) {
+    ASSERT_EQ(chown(what.c_str(), 1, static_cast<gid_t>(-1)), 0);
+    EXPECT_FALSE(is_used()) << what;
+    ASSERT_EQ(chown(what.c_str(), 0, static_cast<gid_t>(-1)), 0);
+    EXPECT_TRUE(is_used()) << what;
+  }
+}
+
+// A umask that lets the group write makes such a folder.
+TEST_F(Ranked, SavingAPlanKeepsTheFolderToItsOwner) {
+  namespace fs = std::filesystem;
+  const fs::path path = runtime_barrier_path(3);
+  fs::create_directories(path.parent_path());
+  fs::permissions(path.parent_path(), fs::perms::group_write, fs::perm_options::add);
+  ASSERT_TRUE(save_plan(sense_reversing(3)));
+  EXPECT_EQ(fs::status(path.parent_path()).permissions() & (fs::perms::group_write | fs::perms::others_write), fs::perms::none);
+}
+
 TEST_F(Ranked, OpensWithinAMillisecond) {
   using Clock = std::chrono::steady_clock;
   double best = 1e9;

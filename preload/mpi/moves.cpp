@@ -1,0 +1,175 @@
+// Collectives that move data. What a rank receives is bounded by its own arguments; how long blocks are on
+// their way follows from what is sent. In a correct call both say the same. A rank where they differ receives
+// what is sent all the same, so that the call goes on as all others expect it, and has the error for itself.
+#include "operation.hpp"
+
+namespace fermata::preload {
+
+// Blocks of the output come with so many bytes each.
+void Operation::expect_blocks(int blocks, std::size_t bytes) {
+  if (bytes == static_cast<std::size_t>(to_.count) * layout_.size) return;
+  each_ = bytes;
+  packed_ = take(bytes * static_cast<std::size_t>(blocks));
+  op_.out = packed_;
+  blocks_ = blocks;
+}
+
+// One block of input that others expect with so many bytes.
+bool Operation::set_block_in(const Side& side, const Layout& layout, std::size_t bytes) {
+  const std::size_t sent = static_cast<std::size_t>(side.count) * layout.size;
+  truncated_ = sent > bytes;
+  char* const packed = take(bytes);
+  memset(packed, 0, bytes);
+  op_.in = packed;
+  const auto fit = static_cast<MPI_Count>(layout.size != 0 ? bytes / layout.size : 0);
+  add({{side.at, fit < side.count ? fit : side.count, side.type}, layout, packed});
+  return side.at != nullptr || sent == 0;
+}
+
+bool Operation::prepare_broadcast(const State& s, const Arguments& a) {
+  const bool root = s.rank == a.root;
+  if (!set_out(a.out, 1, root ? kAll : kNone)) return false;
+  if (root) blocks_ = 0;
+  op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
+  return true;
+}
+
+bool Operation::prepare_gather(const State& s, const Arguments& a) {
+  const bool root = s.rank == a.root;
+  if (root && is_in_place(a.in)) {
+    if (!set_out(a.out, s.size, s.rank)) return false;
+    op_.in = FERMATA_IN_PLACE;
+    op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
+    return true;
+  }
+  Layout in, out;
+  if (!layout_of(a.in.type, &in) || a.in.count < 0) return false;
+  op_.count = static_cast<std::size_t>(a.in.count) * in.size;
+  if (!root) return !is_in_place(a.in) && set_in(a.in, 1, false);
+  if (op_.irregular && (!layout_of(a.out.type, &out) || op_.count != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
+    own_bytes_ = op_.count;
+  if (!set_out(a.out, s.size, kNone)) return false;
+  if (!op_.irregular) expect_blocks(s.size, op_.count);
+  return set_in(a.in, 1, meet(a.in, 1, a.out, s.size));
+}
+
+bool Operation::prepare_scatter(const State& s, const Arguments& a) {
+  const bool root = s.rank == a.root;
+  const bool own = root && is_in_place(a.out);
+  if (!root && is_in_place(a.out)) return false;
+  if (!own && !set_out(a.out, 1, kNone)) return false;
+  op_.count = static_cast<std::size_t>(a.out.count) * layout_.size;
+  if (!root) return true;
+  Layout in;
+  if (!layout_of(a.in.type, &in) || !set_in(a.in, s.size, !own && meet(a.out, 1, a.in, s.size))) return false;
+  op_.count = op_.irregular ? op_.in_counts[s.rank] : static_cast<std::size_t>(a.in.count) * in.size;
+  if (own)
+    op_.out = FERMATA_IN_PLACE;
+  else
+    expect_blocks(1, op_.count);
+  return true;
+}
+
+bool Operation::prepare_allgather(const State& s, const Arguments& a) {
+  const bool own = is_in_place(a.in);
+  if (!set_out(a.out, s.size, own ? s.rank : kNone)) return false;
+  op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;
+  op_.in = FERMATA_IN_PLACE;
+  if (own) return true;
+  Layout in;
+  if (!layout_of(a.in.type, &in) || a.in.count < 0) return false;
+  const std::size_t sent = static_cast<std::size_t>(a.in.count) * in.size;
+  if (op_.irregular && sent != op_.count) return set_block_in(a.in, in, op_.count);
+  op_.count = sent;
+  if (!op_.irregular) expect_blocks(s.size, sent);
+  return set_in(a.in, 1, meet(a.in, 1, a.out, s.size));
+}
+
+bool Operation::prepare_alltoall(const State& s, const Arguments& a) {
+  if (is_in_place(a.in)) {
+    if (!set_out(a.out, s.size, kAll)) return false;
+    op_.count = op_.irregular ? 0 : static_cast<std::size_t>(a.out.count) * layout_.size;
+    op_.in = FERMATA_IN_PLACE;
+    op_.in_counts = op_.out_counts;
+    op_.in_displacements = op_.out_displacements;
+    return true;
+  }
+  if (!set_in(a.in, s.size, meet(a.in, s.size, a.out, s.size))) return false;
+  Layout in, out;
+  layout_of(a.in.type, &in);
+  if (op_.irregular && (!layout_of(a.out.type, &out) || op_.in_counts[s.rank] != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
+    own_bytes_ = op_.in_counts[s.rank];
+  if (!set_out(a.out, s.size, kNone)) return false;
+  if (op_.irregular) return true;
+  op_.count = static_cast<std::size_t>(a.in.count) * in.size;
+  expect_blocks(s.size, op_.count);
+  return true;
+}
+
+namespace {
+
+// Does the library find a type of these arguments that isn't committed? MPICH looks at all, Open MPI at what gathers, all-to-alls and
+// broadcasts send, and at what all-to-alls receive. What it doesn't find it carries out.
+bool finds_uncommitted(const Arguments& a, bool root) {
+  const bool scatters = a.collective == FERMATA_DO_SCATTER, gathers = a.collective == FERMATA_DO_GATHER;
+  bool in = a.collective != FERMATA_DO_BROADCAST && !is_in_place(a.in) && (!scatters || root);
+  bool out = !is_in_place(a.out) && (!gathers || root);
+#ifndef MPICH
+  in = in && !scatters;
+  out = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_ALLTOALL;
+#endif
+  return (in && !is_committed(a.in.type)) || (out && !is_committed(a.out.type));
+}
+
+}  // namespace
+
+bool Operation::prepare_data(const State& s, const Arguments& a) {
+  const bool root = s.rank == a.root;
+  op_.type = FERMATA_UINT8;
+  op_.irregular = a.irregular;
+  const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
+  const bool counts_out =
+      a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
+  if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
+  if (finds_uncommitted(a, root)) return false;
+  switch (a.collective) {
+    case FERMATA_DO_BROADCAST:
+      return prepare_broadcast(s, a);
+    case FERMATA_DO_GATHER:
+      return prepare_gather(s, a);
+    case FERMATA_DO_SCATTER:
+      return prepare_scatter(s, a);
+    case FERMATA_DO_ALLGATHER:
+      return prepare_allgather(s, a);
+    case FERMATA_DO_ALLTOALL:
+      return prepare_alltoall(s, a);
+    default:
+      return false;
+  }
+}
+
+// `count` elements are wanted, and so many bytes have come.
+void Operation::unpack_block(const char* from, std::size_t bytes, char* to, MPI_Count count) {
+  const std::size_t room = static_cast<std::size_t>(count) * layout_.size;
+  if (bytes > room) check(MPI_ERR_TRUNCATE);
+  const MPI_Count whole = bytes >= room ? count : static_cast<MPI_Count>(bytes / layout_.size);
+  check(unpack(from, to, whole, to_.type, layout_));
+}
+
+int Operation::finish(int status) {
+  if (truncated_ || status == FERMATA_ERR_TRUNCATED) check(MPI_ERR_TRUNCATE);
+  char* const at = static_cast<char*>(const_cast<void*>(to_.at));
+  if (!to_.counts.given() && each_ == kAsSaid) {
+    if (blocks_ != 0) check(unpack(packed_, at, to_.count * blocks_, to_.type, layout_));
+    return error_;
+  }
+  for (int i = 0; i < blocks_; ++i) {
+    if (each_ != kAsSaid)
+      unpack_block(packed_ + static_cast<std::size_t>(i) * each_, each_, at + i * to_.count * layout_.extent, to_.count);
+    else
+      unpack_block(packed_ + op_.out_displacements[i], op_.out_counts[i], at + to_.displacements[i] * layout_.extent, to_.counts[i]);
+  }
+  return error_;
+}
+
+}  // namespace fermata::preload

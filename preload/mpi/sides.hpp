@@ -1,0 +1,50 @@
+// The two sides of a collective's arguments: what a rank sends and what it receives, and where both lie.
+#ifndef FERMATA_PRELOAD_MPI_SIDES_HPP
+#define FERMATA_PRELOAD_MPI_SIDES_HPP
+
+#include <string.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "types.hpp"
+
+namespace fermata::preload {
+
+// Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be
+// the same type.
+struct Numbers {
+  const int* narrow = nullptr;
+  const void* wide = nullptr;
+  bool given() const { return narrow != nullptr || wide != nullptr; }
+  MPI_Count operator[](int i) const {
+    if (narrow != nullptr) return narrow[i];
+    std::int64_t number;
+    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
+    return number;
+  }
+};
+
+inline Numbers numbers(const int* given) { return {given, nullptr}; }
+template <class Wide>
+Numbers numbers(const Wide* given) {
+  static_assert(sizeof(Wide) == sizeof(std::int64_t));
+  return {nullptr, given};
+}
+
+// `count` elements, or blocks by `counts` and `displacements`.
+struct Side {
+  const void* at = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Numbers counts = {}, displacements = {};
+};
+
+inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
+// Do the blocks of the two sides share any memory?
+bool meet(const Side& a, int a_blocks, const Side& b, int b_blocks);
+// Do any two of the blocks, given by counts and displacements, share an element?
+bool overlaps_itself(const Side& side, int blocks);
+
+}  // namespace fermata::preload
+#endif

@@ -1,0 +1,206 @@
+// Which run-time library each object calls, as it was found once (scope.hpp). dlclose is wrapped, so that no answer outlives its object.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+
+#include "noted.hpp"
+#include "notice.hpp"
+#include "objects.hpp"
+#include "scope.hpp"
+
+std::atomic<std::uint8_t> fermata_openmp_all_planned{0};
+
+namespace fermata::preload {
+namespace {
+
+// A word is one object: its first page, its pages, and its run-time library's number.
+constexpr int kPageBits = 12;
+constexpr int kCallers = 64;
+constexpr std::uint64_t kStranger = 255;  // in place of a number: the object imports nothing of OpenMP
+constexpr int kRunTimes = 255;
+
+struct alignas(64) Table {
+  std::atomic<std::uint32_t> closing{0};  // calls of dlclose in progress: what is known may be wrong
+  std::atomic<std::uint64_t> callers[kFamilies][kCallers] = {};
+} table;
+
+constexpr std::uint64_t first_page(std::uint64_t word) { return word >> 28; }
+constexpr std::uint64_t pages(std::uint64_t word) { return word >> 8 & 0xfffff; }
+constexpr std::uint64_t which(std::uint64_t word) { return word & 0xff; }
+
+// 0: it does not fit into a word.
+std::uint64_t pack(std::uintptr_t low, std::uintptr_t span, std::uint64_t what) {
+  const std::uint64_t first = low >> kPageBits;
+  const std::uint64_t count = ((low + span + (std::uintptr_t{1} << kPageBits) - 1) >> kPageBits) - first;
+  return first >> 36 != 0 || count > 0xfffff ? 0 : first << 28 | count << 8 | what;
+}
+
+// Code that no object has (made at run time), and objects that import nothing: where none of their regions is being run, the answer
+// depends on what is loaded, so the loader's count stands in place of the pages.
+constexpr int kStrays = 16;
+std::atomic<std::uint64_t> strays[kFamilies][kStrays];
+
+// Guarded by the lock. A holder waits for nothing but the lock of dl_iterate_phdr, and no callback of that takes this one.
+std::atomic<bool> lock_word{false};
+std::uint64_t closes = 0;         // calls of dlclose so far
+unsigned next_victim[kFamilies];  // of a full table
+int known_run_times = 0;
+RunTime run_times[kRunTimes];
+
+void lock() {
+  // order: acquire, as kTurnTake: sees the tables as the last holder left them. Pairs with unlock().
+  while (lock_word.exchange(true, std::memory_order_acquire)) sched_yield();
+}
+
+void unlock() { lock_word.store(false, std::memory_order_release); }  // order: release, as kTurnGive. Pairs with lock().
+
+void forget() {
+  for (auto& family : table.callers)
+    for (auto& word : family) word.store(0, std::memory_order_relaxed);  // order: relaxed: a word is whole by itself
+}
+
+// Another thread of the parent may have been within dlclose, or have held the lock.
+void in_child() {
+  forget();
+  table.closing.store(0, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
+  lock_word.store(false, std::memory_order_relaxed);  // order: see above
+}
+
+__attribute__((constructor)) void watch_forks() { pthread_atfork(nullptr, nullptr, in_child); }
+
+bool is_loaded(std::uintptr_t low) {
+  bool found = false;
+  for_each_loaded([&](const dl_phdr_info& info) { return found = Object(info).low() == low; });
+  return found;
+}
+
+// Its number, one for each library that is loaded, so that regions of one are told from those of another; -1: too many are loaded.
+// Needs the lock.
+int number_of(const RunTime& found) {
+  int number = -1;
+  for (int i = 0; i < known_run_times && number < 0; ++i)
+    if (run_times[i].low == found.low) number = i;
+  if (number < 0 && known_run_times < kRunTimes) number = known_run_times++;
+  for (int i = 0; i < kRunTimes && number < 0; ++i)
+    if (!is_loaded(run_times[i].low)) number = i;
+  if (number >= 0 && !(run_times[number] == found)) run_times[number] = found;
+  return number;
+}
+
+// Needs the lock.
+void keep(Family family, std::uint64_t word) {
+  auto& words = table.callers[static_cast<int>(family)];
+  int at = 0;
+  while (at < kCallers) {
+    const std::uint64_t there = words[at].load(std::memory_order_relaxed);  // order: relaxed: written under the lock
+    if (there == word) return;
+    if (there == 0) break;
+    ++at;
+  }
+  if (at == kCallers) at = static_cast<int>(next_victim[static_cast<int>(family)]++ % kCallers);
+  words[at].store(word, std::memory_order_release);  // order: release, as kMove: hands the run-time library on. Pairs with caller_of()
+}
+
+// Once one is found whose regions are not planned, it stays so.
+void note_planned(bool planned) {
+  static std::atomic<bool> exception{false};
+  if (!planned) exception.store(true, std::memory_order_relaxed);  // order: relaxed: one who passes a call on for nothing gets the same
+  const bool all = planned && !exception.load(std::memory_order_relaxed);                           // order: see above
+  fermata_openmp_all_planned.store(all ? 1 : 0, std::memory_order_relaxed);                         // order: see above
+}
+
+const RunTime* number_and_keep(const Search& s, std::uint64_t closes_before) {
+  lock();
+  const int number = number_of(s.run_time);
+  const std::uint64_t word = number < 0 ? 0 : pack(s.low, s.span, static_cast<std::uint64_t>(number));
+  // order: relaxed: written under the lock
+  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0) keep(s.family, word);
+  unlock();
+  if (s.run_time.observed && !disabled()) say_fallback(Fallback::kObserved);
+  if (s.family == Family::kKmp && number >= 0) note_planned(s.run_time.planned);
+  return number < 0 ? nullptr : &run_times[number];
+}
+
+// The call was made for another object: for the one whose region this thread is in; else there is no telling, and any that has the
+// function will do.
+Caller stranger(Family family, const void* address, std::uintptr_t low, std::uintptr_t span) {
+  if (const Region* region = here.region; region != nullptr && region->run_time->has(family)) return {region->run_time, low, span};
+  const Loads now = loads();
+  const std::uint64_t page = reinterpret_cast<std::uintptr_t>(address) >> kPageBits;
+  const std::uint64_t key = page << 28 | ((now.added + now.removed) & 0xfffff) << 8;
+  std::atomic<std::uint64_t>& stray = strays[static_cast<int>(family)][page % kStrays];
+  const std::uint64_t word = stray.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with the store below
+  if (word != 0 && word >> 8 == key >> 8) return {&run_times[which(word)], low, span};
+  Search s{family, address};
+  look_at_rest(s);
+  if (!s.found) return {nullptr, low, span};
+  lock();
+  const int number = number_of(s.run_time);
+  unlock();
+  if (number < 0) return {nullptr, low, span};
+  // order: release, as kMove: hands the run-time library on. Pairs with the load above
+  stray.store(key | static_cast<std::uint64_t>(number), std::memory_order_release);
+  return {&run_times[number], low, span};
+}
+
+Caller look_up(Family family, const void* address) {
+  lock();
+  const std::uint64_t closes_before = closes;
+  unlock();
+  Search s{family, address};
+  look_at_caller(s);
+  if (s.imports && !s.found) look_at_rest(s);
+  if (s.found) return {number_and_keep(s, closes_before), s.low, s.span};
+  if (s.imports) return {nullptr, s.low, s.span};
+  if (!s.in_object) return stranger(family, address, reinterpret_cast<std::uintptr_t>(address), 1);
+  lock();
+  const std::uint64_t word = pack(s.low, s.span, kStranger);
+  // order: relaxed: written under the lock
+  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0) keep(family, word);
+  unlock();
+  return stranger(family, address, s.low, s.span);
+}
+
+}  // namespace
+
+Caller caller_of(Family family, const void* object) {
+  const std::uint64_t page = reinterpret_cast<std::uintptr_t>(object) >> kPageBits;
+  // order: acquire, as kMovedRead: what was forgotten before it became 0 is not seen. Pairs with dlclose()
+  if (table.closing.load(std::memory_order_acquire) != 0) [[unlikely]] return look_up(family, object);
+  for (const auto& known : table.callers[static_cast<int>(family)]) {
+    const std::uint64_t word = known.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with keep()
+    if (page - first_page(word) < pages(word)) [[likely]] {
+      const std::uintptr_t low = first_page(word) << kPageBits, span = pages(word) << kPageBits;
+      return which(word) != kStranger ? Caller{&run_times[which(word)], low, span} : stranger(family, object, low, span);
+    }
+    if (word == 0) break;
+  }
+  return look_up(family, object);
+}
+
+}  // namespace fermata::preload
+
+using namespace fermata::preload;
+
+// While it runs, an object may be unloaded and another one be loaded in its place, so nothing is looked up in the table. What was unloaded
+// is seen by the loader's count.
+FERMATA_EXPORT int dlclose(void* handle) noexcept {
+  using Function = int(void*);
+  static Function* const real = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "dlclose"));
+  lock();
+  ++closes;
+  table.closing.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: a thread that is to see it meets this one in the loader
+  unlock();
+  const unsigned long long removed = loads().removed;
+  const int result = real(handle);
+  const bool unloaded = loads().removed != removed;
+  lock();
+  if (unloaded) forget();
+  // order: relaxed: written under the lock, but in a forked child
+  if (const std::uint32_t now = table.closing.load(std::memory_order_relaxed); now != 0)
+    table.closing.store(now - 1, std::memory_order_release);  // order: release, as kMove: after forgetting. Pairs with caller_of()
+  unlock();
+  return result;
+}

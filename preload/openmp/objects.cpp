@@ -1,0 +1,108 @@
+#include "objects.hpp"
+
+#include <string.h>
+
+namespace fermata::preload {
+namespace {
+
+// The hash functions of DT_GNU_HASH and DT_HASH (System V ABI, "Hash Table Section").
+std::uint32_t gnu_hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+std::uint32_t hash_of(const char* name) {
+  std::uint32_t hash = 0;
+  for (; *name != '\0'; ++name) {
+    hash = (hash << 4) + static_cast<unsigned char>(*name);
+    const std::uint32_t top = hash & 0xf0000000;
+    hash = (hash ^ top >> 24) & ~top;
+  }
+  return hash;
+}
+
+}  // namespace
+
+Object::Object(const dl_phdr_info& info) : path_(info.dlpi_name != nullptr ? info.dlpi_name : ""), base_(info.dlpi_addr) {
+  low_ = UINTPTR_MAX;
+  for (int p = 0; p < info.dlpi_phnum; ++p) {
+    const auto& segment = info.dlpi_phdr[p];
+    const std::uintptr_t begin = base_ + segment.p_vaddr;
+    if (segment.p_type == PT_DYNAMIC) dynamic_ = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (segment.p_type != PT_LOAD) continue;
+    if (begin < low_) low_ = begin;
+    if (begin + segment.p_memsz > high_) high_ = begin + segment.p_memsz;
+  }
+  if (low_ > high_) low_ = high_;
+  for (const ElfW(Dyn)* d = dynamic_; d != nullptr && d->d_tag != DT_NULL; ++d) read(*d);
+}
+
+void Object::read(const ElfW(Dyn)& d) {
+  switch (d.d_tag) {
+    case DT_SYMTAB: point(symbols_, d.d_un.d_ptr); break;
+    case DT_STRTAB: point(names_, d.d_un.d_ptr); break;
+    case DT_GNU_HASH: point(gnu_hash_, d.d_un.d_ptr); break;
+    case DT_HASH: point(hash_, d.d_un.d_ptr); break;
+    case DT_SONAME: soname_ = d.d_un.d_val + 1; break;
+    case DT_JMPREL: point(table_[0], d.d_un.d_ptr); break;
+    case DT_PLTRELSZ: bytes_[0] = d.d_un.d_val; break;
+    case DT_PLTREL: jumps_have_addends_ = d.d_un.d_val == DT_RELA; break;
+    case DT_RELA: point(table_[1], d.d_un.d_ptr); break;
+    case DT_RELASZ: bytes_[1] = d.d_un.d_val; break;
+    case DT_REL: point(table_[2], d.d_un.d_ptr); break;
+    case DT_RELSZ: bytes_[2] = d.d_un.d_val; break;
+    default: break;
+  }
+}
+
+void* Object::defined(std::uint32_t symbol, const char* name) const {
+  const ElfW(Sym)& s = symbols_[symbol];
+  const unsigned type = s.st_info & 15;  // in both sizes of ELF
+  if (s.st_shndx == SHN_UNDEF || s.st_value == 0 || (type != STT_FUNC && type != STT_NOTYPE)) return nullptr;
+  return strcmp(names_ + s.st_name, name) == 0 ? reinterpret_cast<void*>(base_ + s.st_value) : nullptr;
+}
+
+void* Object::find(const char* name) const {
+  if (symbols_ == nullptr || names_ == nullptr) return nullptr;
+  if (gnu_hash_ != nullptr) {
+    const std::uint32_t count = gnu_hash_[0], first = gnu_hash_[1], filters = gnu_hash_[2], shift = gnu_hash_[3];
+    const auto* filter = reinterpret_cast<const ElfW(Addr)*>(gnu_hash_ + 4);
+    const auto* buckets = reinterpret_cast<const std::uint32_t*>(filter + filters);
+    if (count == 0 || filters == 0) return nullptr;
+    constexpr std::uint32_t kBits = 8 * sizeof(ElfW(Addr));
+    const std::uint32_t hash = gnu_hash_of(name);
+    const ElfW(Addr) both = ElfW(Addr){1} << hash % kBits | ElfW(Addr){1} << (hash >> shift) % kBits;
+    if ((filter[hash / kBits % filters] & both) != both) return nullptr;
+    std::uint32_t symbol = buckets[hash % count];
+    if (symbol < first) return nullptr;
+    for (;; ++symbol) {
+      const std::uint32_t link = buckets[count + symbol - first];
+      if ((link | 1) == (hash | 1))
+        if (void* found = defined(symbol, name); found != nullptr) return found;
+      if ((link & 1) != 0) return nullptr;
+    }
+  }
+  if (hash_ == nullptr || hash_[0] == 0) return nullptr;
+  const std::uint32_t count = hash_[0];
+  for (std::uint32_t symbol = hash_[2 + hash_of(name) % count]; symbol != STN_UNDEF; symbol = hash_[2 + count + symbol])
+    if (void* found = defined(symbol, name); found != nullptr) return found;
+  return nullptr;
+}
+
+bool Object::is_named(const char* name) const {
+  if (soname_ != 0 && names_ != nullptr && strcmp(names_ + soname_ - 1, name) == 0) return true;
+  const char* slash = strrchr(path_, '/');
+  return strcmp(path_, name) == 0 || (slash != nullptr && strcmp(slash + 1, name) == 0);
+}
+
+Loads loads() {
+  Loads counted;
+  for_each_loaded([&](const dl_phdr_info& info) {
+    counted = {info.dlpi_adds, info.dlpi_subs};
+    return true;
+  });
+  return counted;
+}
+
+}  // namespace fermata::preload

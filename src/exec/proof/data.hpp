@@ -1,0 +1,12 @@
+// The proof of a set of programs that carry data: straight lines of slots and credits.
+#ifndef FERMATA_EXEC_PROOF_DATA_HPP
+#define FERMATA_EXEC_PROOF_DATA_HPP
+
+#include "exec/proof/places.hpp"
+
+namespace fermata::exec::proof {
+
+Proof prove_data(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch);
+
+}  // namespace fermata::exec::proof
+#endif

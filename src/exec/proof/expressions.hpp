@@ -1,0 +1,47 @@
+// Results as expressions over contributions. Equal expressions are one node, so that members that fold alike cost what one costs.
+#ifndef FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
+#define FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
+
+#include <cstdint>
+
+#include "exec/proof/scratch.hpp"
+
+namespace fermata::exec::proof {
+
+class Expressions {
+ public:
+  using Node = std::uint32_t;
+  static constexpr Node kNothing = 0;
+
+  Expressions(std::uint32_t members, Scratch& scratch) : members_(members), width_((members + 63) / 64), scratch_(scratch) {}
+  bool prepare();  // false: no memory
+
+  Node contribution(std::uint32_t member) const { return member + 1; }
+  Node fold(Node left, Node right);  // kNothing: no memory
+  // The same but for operands that are exchanged: what an operator that commutes can't tell apart.
+  bool same(Node a, Node b) const { return a == b || canonical_[a] == canonical_[b]; }
+  bool has_all(Node node) const;
+  // Given that it has all: each once.
+  bool has_none_twice(Node node) const { return leaves_[node] == members_; }
+
+ private:
+  struct Table {
+    std::uint64_t* keys = nullptr;  // of a pair, 0: free
+    Node* values = nullptr;
+    std::size_t size = 0, used = 0;
+  };
+  Node* look_up(Table& table, Node a, Node b);  // null: no memory
+  bool grow(Table& table);
+  bool grow_nodes();
+
+  const std::uint32_t members_, width_;
+  Scratch& scratch_;
+  Table exact_, unordered_;
+  Node* canonical_ = nullptr;
+  std::uint64_t* leaves_ = nullptr;        // contributions, as often as they occur
+  const std::uint64_t** sets_ = nullptr;   // members whose contributions there are
+  std::size_t capacity_ = 0, nodes_ = 0;
+};
+
+}  // namespace fermata::exec::proof
+#endif

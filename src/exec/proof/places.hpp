@@ -1,0 +1,85 @@
+// What lies where in a region, by what the steps of a program say of it: each slot, word, credit and door has its bytes to itself.
+#ifndef FERMATA_EXEC_PROOF_PLACES_HPP
+#define FERMATA_EXEC_PROOF_PLACES_HPP
+
+#include <cstdint>
+
+#include "exec/program.hpp"
+#include "exec/proof/proof.hpp"
+#include "exec/proof/scratch.hpp"
+
+namespace fermata::exec::proof {
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+// One set of programs: a program for each member.
+struct ProgramSet {
+  const ProgramHeader& header;
+  const MemberProgram* programs;
+  const Step* all_steps;
+  std::uint32_t root;
+
+  ProgramSet(const ProgramHeader& program, std::uint32_t of_root)
+      : header(program),
+        programs(reinterpret_cast<const MemberProgram*>(reinterpret_cast<const std::byte*>(&program) + program.programs_offset) +
+                 std::size_t{of_root} * program.members),
+        all_steps(reinterpret_cast<const Step*>(reinterpret_cast<const std::byte*>(&program) + program.steps_offset)),
+        root(of_root) {}
+  const Step* steps(std::uint32_t member) const { return all_steps + programs[member].first; }
+  std::uint32_t count(std::uint32_t member) const { return programs[member].count; }
+};
+
+struct Place {
+  enum class Use : std::uint8_t { kSlot, kWord, kCredit, kDoor };
+  Use use = Use::kSlot;
+  std::uint8_t rings = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t stride = 0;
+  std::uint32_t mask = 0;
+  std::uint32_t threshold = 0;  // of a word; of a credit: its batch
+  std::uint32_t door = 0;
+  Code code = Code::kEnd;       // of the step that signals
+  std::uint32_t writer = 0;     // of a slot or a credit: the member that signals, and its step
+  std::uint32_t step = 0;
+  std::uint32_t peer = 0;       // to whom, where the signal leaves the host
+  std::uint32_t signals = 0;    // steps that signal here in an episode: several for a word
+  std::uint32_t waits = 0;      // steps that wait here
+};
+
+class Places {
+ public:
+  Places(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch) : header_(header), terms_(terms), scratch_(scratch) {}
+  // False: no memory. `most`: how many places there can be, doors included.
+  bool prepare(std::size_t most);
+
+  std::uint32_t count() const { return count_; }
+  Place& operator[](std::uint32_t index) { return places_[index]; }
+  const Place& operator[](std::uint32_t index) const { return places_[index]; }
+  std::uint32_t find(std::uint32_t offset) const;  // or kNone
+
+  // A step that signals: its place, made at the first signal there. Null, or why this can't be.
+  const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* place);
+  // A step that waits, when all signals are known.
+  const char* wait(const Step& step, std::uint32_t member, std::uint32_t* place) const;
+  // Of a step of a word, whoever's it is: all that use the word share memory with the first that did.
+  const char* use_word(const Step& step, std::uint32_t member) const;
+
+ private:
+  bool claim(std::uint64_t offset, std::uint64_t bytes);
+  const char* claim_all(const Place& place);
+  std::uint32_t add(const Place& place);
+  const char* claim_door(const Step& step);
+  bool share_memory(std::uint32_t a, std::uint32_t b) const { return terms_.hosts == nullptr || terms_.hosts[a] == terms_.hosts[b]; }
+
+  const ProgramHeader& header_;
+  const ProofTerms& terms_;
+  Scratch& scratch_;
+  std::uint64_t* claimed_ = nullptr;  // a bit for each 8 bytes of the region
+  Place* places_ = nullptr;
+  std::uint32_t* table_ = nullptr;    // by offset: index + 1
+  std::uint32_t count_ = 0;
+  std::uint32_t table_mask_ = 0;
+};
+
+}  // namespace fermata::exec::proof
+#endif

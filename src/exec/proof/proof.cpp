@@ -1,0 +1,32 @@
+#include "exec/proof/proof.hpp"
+
+#include <stdio.h>
+
+#include "base/kind.hpp"
+#include "exec/proof/data.hpp"
+#include "exec/proof/words.hpp"
+
+namespace fermata::exec {
+
+Proof prove_program(const ProgramHeader& program, const ProofTerms& terms) {
+  const Kind kind = static_cast<Kind>(program.kind);
+  if (kind != Kind::kBarrier && program.payload == 0) return {"a collective with data carries none"};
+  if ((has_root(kind) ? program.members : 1) != program.regions) return {"it has not a region for each root"};
+  if (terms.hosts != nullptr && has_root(kind) && program.roots == 1 && program.members > 1)
+    return {"over hosts it has not programs for each root"};
+  for (std::uint32_t root = 0; root < program.roots; ++root) {
+    const proof::ProgramSet set(program, root);
+    proof::Scratch scratch(terms.most_bytes);
+    Proof found = program.payload == 0 ? proof::prove_words(set, terms, scratch) : proof::prove_data(set, terms, scratch);
+    found.root = root;
+    if (!found) return found;
+  }
+  return {};
+}
+
+void describe(const Proof& proof, char (&text)[kProofText]) {
+  if (proof) snprintf(text, sizeof text, "proved");
+  else snprintf(text, sizeof text, "member %u, step %u of its program for root %u: %s", proof.member, proof.step, proof.root, proof.flaw);
+}
+
+}  // namespace fermata::exec

@@ -1,0 +1,120 @@
+// A program of words read back: what each member does whatever happens, and what whoever completes a word does besides.
+//
+// At an add a program branches. Two kinds of lines are read here: for each member its steps where it completes nothing; for each word its
+// climb, the steps that a member does besides where it completes the word. Every way through a member's program must be the member's line
+// with the climbs of the words that it completes, in their order, somewhere in between. That is checked step by step: each step of each way
+// is the next of the member's line or the next of such a climb. A member that has completed a word may leave out its polls of it.
+#ifndef FERMATA_EXEC_PROOF_WAYS_HPP
+#define FERMATA_EXEC_PROOF_WAYS_HPP
+
+#include <cstdint>
+
+#include "exec/proof/places.hpp"
+
+namespace fermata::exec::proof {
+
+class Ways {
+ public:
+  // A step of a line. Lines 0 .. members - 1 are the members' own.
+  struct Node {
+    const Step* step;
+    std::uint32_t place;   // where it signals or waits
+    std::uint32_t member;  // where it was read: whose it is, or one of those who may do it
+    std::uint32_t index;   // in that member's program
+  };
+  struct Line {
+    std::uint32_t first, count;  // nodes
+  };
+  // One step comes after another, on the ways on which all adds of a branch complete their words.
+  struct Edge {
+    std::uint32_t from, to, branch;
+  };
+  // Branch 0 is no branch.
+  struct Branch {
+    std::uint32_t parent, add;  // the node of the add that completes its word
+    bool dead;                  // an add to the same word comes later on this way, so this one isn't the last
+  };
+
+  Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) : set_(set), terms_(terms), scratch_(scratch),
+      places_(set.header, terms, scratch) {}
+
+  Proof read();
+
+  const Places& places() const { return places_; }
+  const Node& node(std::uint32_t i) const { return nodes_[i]; }
+  std::uint32_t nodes() const { return node_count_; }
+  const Line& line(std::uint32_t i) const { return lines_[i]; }
+  std::uint32_t lines() const { return line_count_; }
+  std::uint32_t climb_of(std::uint32_t place) const { return climb_[place]; }  // a line, or kNone
+  const Edge* edges() const { return edges_; }
+  std::uint32_t edge_count() const { return edge_count_; }
+  const Branch& branch(std::uint32_t i) const { return branches_[i]; }
+  std::uint32_t branches() const { return branch_count_; }
+
+ private:
+  struct Climbing {  // a climb that has begun, and how far it is
+    std::uint32_t line, done;
+  };
+  static constexpr std::uint32_t kMostClimbs = 64;
+  // Where a way is: its place in the program, in the member's line, and in the climbs that have begun.
+  struct State {
+    std::uint32_t at = 0, own = 0, branch = 0, climbs = 0;
+    Climbing climbing[kMostClimbs];
+  };
+  struct Seen {  // of each step of a program: with what state a way came there first
+    std::uint32_t node = kNone, own = 0, branch = 0, climbs = 0, first_climbing = 0;
+    bool seen = false;
+  };
+  struct Fork {  // a branch yet to be followed
+    std::uint32_t member, at, own, branch, climbs, first_climbing;
+  };
+
+  bool fail(const char* flaw, std::uint32_t member, std::uint32_t step) {
+    proof_ = {flaw, 0, member, step};
+    return false;
+  }
+  bool no_memory();
+  bool prepare();
+  bool read_own_lines();
+  bool follow(const Fork& fork);
+  bool follow(std::uint32_t member, State& state, std::uint32_t previous);
+  bool label(std::uint32_t member, State& state, std::uint32_t* node);
+  bool label_own(std::uint32_t member, const Step& step, State& state, std::uint32_t* node) const;
+  bool label_climb(const Step& step, State& state, std::uint32_t* node) const;
+  bool comes_back(const Fork& fork) const;
+  bool join(std::uint32_t member, State& state, std::uint32_t previous);
+  bool end(std::uint32_t member, State& state);
+  bool match_waits();
+  bool new_node(std::uint32_t member, std::uint32_t index, std::uint32_t* node);
+  bool fork(std::uint32_t member, const State& state, std::uint32_t add);
+  bool keep(const State& state, std::uint32_t* first);
+  bool see(std::uint32_t member, const State& state, std::uint32_t node);
+  void edge(std::uint32_t from, std::uint32_t to, std::uint32_t branch) { edges_[edge_count_++] = {from, to, branch}; }
+  void drop_finished(State& state) const;
+  bool completes(std::uint32_t branch, const Step& step) const;
+  bool is_known_complete(std::uint32_t node, std::uint32_t branch) const;
+  bool is_within(std::uint32_t branch, std::uint32_t outer) const;
+  const Step& step(std::uint32_t member, std::uint32_t i) const { return set_.steps(member)[i]; }
+  std::uint32_t after_jumps(std::uint32_t member, std::uint32_t i) const;
+
+  const ProgramSet& set_;
+  const ProofTerms& terms_;
+  Scratch& scratch_;
+  Places places_;
+  Proof proof_;
+  Node* nodes_ = nullptr;
+  Line* lines_ = nullptr;
+  Edge* edges_ = nullptr;
+  Branch* branches_ = nullptr;
+  Fork* forks_ = nullptr;
+  Climbing* kept_ = nullptr;  // of states
+  std::size_t* first_ = nullptr;
+  Seen* seen_ = nullptr;
+  std::uint32_t* climb_ = nullptr;
+  std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0, kept_count_ = 0, most_kept_ = 0;
+  std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
+  bool climb_first_ = false;        // a step that could be either is the climb's
+};
+
+}  // namespace fermata::exec::proof
+#endif

@@ -1,0 +1,19 @@
+// What can be said of a team and its calls in words.
+#ifndef FERMATA_EXEC_REPORT_HPP
+#define FERMATA_EXEC_REPORT_HPP
+
+#include <cstddef>
+
+#include "exec/call.hpp"
+#include "exec/team.hpp"
+
+namespace fermata::exec {
+
+// Writes one line per member into text; returns the length needed.
+std::size_t report(const Team& team, char* text, std::size_t capacity);
+
+// The library's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
+void describe(const Call& call, char* text, std::size_t capacity);
+
+}  // namespace fermata::exec
+#endif

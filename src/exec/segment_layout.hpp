@@ -1,0 +1,42 @@
+// Where the parts of a team's segment lie (exec/team.hpp).
+#ifndef FERMATA_EXEC_SEGMENT_LAYOUT_HPP
+#define FERMATA_EXEC_SEGMENT_LAYOUT_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/line.hpp"
+#include "exec/blocks.hpp"
+#include "exec/team.hpp"
+
+namespace fermata::exec {
+
+inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
+inline constexpr std::uint32_t kTeamVersion = 7;
+
+inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
+inline std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
+inline std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
+
+// Rings for all pairs, then the heap: address space. As many lines, and behind them bytes, as keep the rings
+// within kRingSpace: a quarter of it for lines.
+inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
+inline constexpr std::uint32_t kMostBlockMembers = 1024;
+
+inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, TeamLayout& layout) {
+  const std::uint64_t pairs = std::uint64_t{layout.members} * layout.members;
+  const std::uint64_t fits = kRingSpace / pairs;
+  layout.ring_lines = most_lines;
+  while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4) layout.ring_lines /= 2;
+  const std::uint64_t lines = layout.ring_lines * kRingLine;
+  const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
+  layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;
+  layout.rings = at;
+  layout.heap = at + round_up(pairs * Channel::ring_bytes(layout.ring_lines, layout.in_quarter), 4096);
+  layout.heap_bytes = kHeapSpace;
+  return layout.heap + layout.heap_bytes;
+}
+
+}  // namespace fermata::exec
+#endif

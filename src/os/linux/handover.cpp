@@ -1,0 +1,207 @@
+// Descriptors that one process hands to another of the same user, and names for this that nobody else can guess.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/os.hpp"
+
+namespace fermata::os {
+namespace {
+
+constexpr long kFirstNapNs = 20'000, kLongestNapNs = 2'000'000;
+
+std::uint64_t mixed(std::uint64_t x) {  // splitmix64's output function
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  const ErrnoKept kept;
+  // The C library's own is a cancellation point.
+  if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  // A sandbox without getrandom. What is left differs between processes and calls, but can be guessed with effort.
+  static std::atomic<std::uint64_t> calls{0};
+  const auto where = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&number));
+  // order: relaxed: a number, and no more
+  const std::uint64_t call = calls.fetch_add(1, std::memory_order_relaxed);
+  return mixed(mixed(mixed(static_cast<std::uint64_t>(now_ns())) ^ where) ^ std::uint64_t{process_id()} << 32 ^ call);
+}
+
+namespace {
+
+struct Address {
+  sockaddr_un un;
+  socklen_t length;
+};
+
+bool abstract_address(const char* name, Address* out) {
+  const std::size_t n = strlen(name);
+  if (n == 0 || n > sizeof out->un.sun_path - 9) return false;
+  memset(&out->un, 0, sizeof out->un);
+  out->un.sun_family = AF_UNIX;
+  memcpy(out->un.sun_path + 1, "fermata.", 8);  // the leading NUL makes it abstract: nothing stays behind in a file system
+  memcpy(out->un.sun_path + 9, name, n);
+  out->length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 9 + n);
+  return true;
+}
+
+// Of a connected socket the other end; of a listener's client the user who listens. Both sides ask.
+bool same_user(int fd) {
+  ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+// One byte, and room for one descriptor beside it.
+struct Parcel {
+  char byte = 'f';
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  Parcel() {
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+  Parcel(const Parcel&) = delete;
+};
+
+bool send_fd(int to, int fd) {
+  Parcel parcel;
+  cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  return sendmsg(to, &parcel.message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+int take_fd(int from, bool* full) {
+  Parcel parcel;
+  if (recvmsg(from, &parcel.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
+  *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // the kernel had no descriptor for it
+  const cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
+    return -1;
+  int fd = -1;
+  memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  return fd;
+}
+
+bool wait_readable(int fd, std::int64_t deadline) {
+  for (;;) {
+    const std::int64_t left = deadline - now_ns();
+    if (left <= 0) return false;
+    pollfd p{fd, POLLIN, 0};
+    const std::int64_t ms = left / 1'000'000 + 1;
+    const int n = poll(&p, 1, ms < INT32_MAX ? static_cast<int>(ms) : INT32_MAX);
+    if (n > 0) return true;
+    if (n < 0 && errno != EINTR) return false;
+  }
+}
+
+// Longer from time to time.
+class Naps {
+ public:
+  void nap() {
+    const timespec one{0, ns_};
+    nanosleep(&one, nullptr);
+    if (ns_ < kLongestNapNs) ns_ *= 2;
+  }
+
+ private:
+  long ns_ = kFirstNapNs;
+};
+
+enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
+
+// Never waits for whoever listens: a full backlog is an error of a socket that doesn't block.
+Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
+  const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (peer < 0) return Asked::kNoDescriptor;
+  Asked asked = Asked::kNobody;
+  if (connect(peer, reinterpret_cast<const sockaddr*>(&address.un), address.length) == 0) {
+    bool full = false;
+    if (!same_user(peer)) asked = Asked::kStranger;
+    else if (!wait_readable(peer, deadline)) asked = Asked::kSilent;
+    else if ((*fd = take_fd(peer, &full)) >= 0) asked = Asked::kTaken;
+    else if (full) asked = Asked::kNoDescriptor;
+  } else if (errno == EAGAIN) {
+    asked = Asked::kSilent;
+  }
+  close(peer);
+  return asked;
+}
+
+}  // namespace
+
+Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int64_t timeout_ns) {
+  Address address;
+  if (!abstract_address(name, &address)) return Status::kArgument;
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return Status::kSystem;
+  if (bind(listener, reinterpret_cast<sockaddr*>(&address.un), address.length) != 0 || listen(listener, 64) != 0) {
+    const Status status = errno == EADDRINUSE ? Status::kBusy : Status::kSystem;
+    close(listener);
+    return status;
+  }
+  const std::int64_t deadline = now_ns() + timeout_ns;
+  Status status = Status::kOk;
+  Naps naps;
+  for (std::int32_t served = 0; served < count && status == Status::kOk;) {
+    if (!wait_readable(listener, deadline)) {
+      status = Status::kTimeout;
+      break;
+    }
+    const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (peer < 0) {
+      // Without a free descriptor whoever asks stays in the queue, so the listener is readable all the time.
+      if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) naps.nap();
+      continue;
+    }
+    if (same_user(peer) && send_fd(peer, fd)) ++served;
+    close(peer);
+  }
+  close(listener);
+  return status;
+}
+
+Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, const char** why) {
+  Address address;
+  *why = "the name is empty or too long";
+  if (!abstract_address(name, &address)) return Status::kArgument;
+  const std::int64_t deadline = now_ns() + timeout_ns;
+  Naps naps;  // whoever offers it is often about to do so
+  bool strange = false;
+  for (;;) {
+    switch (ask(address, deadline, fd)) {
+      case Asked::kTaken: return Status::kOk;
+      case Asked::kNoDescriptor: *why = "this process may not have another socket or descriptor (ulimit -n)"; return Status::kSystem;
+      case Asked::kNobody: *why = "nobody offers it"; break;
+      case Asked::kStranger: strange = true; break;
+      case Asked::kSilent: *why = "the process that holds the name does not answer"; break;
+    }
+    if (strange) *why = "another user's process holds the name";
+    if (now_ns() >= deadline) return Status::kTimeout;
+    naps.nap();
+  }
+}
+
+}  // namespace fermata::os

@@ -1,0 +1,55 @@
+// Reading files in the midst of a wait: by system calls alone. The C library's functions are cancellation points, may allocate, and
+// may be another library's.
+#ifndef FERMATA_OS_LINUX_RAW_FILE_HPP
+#define FERMATA_OS_LINUX_RAW_FILE_HPP
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace fermata::os {
+
+class RawFile {
+ public:
+  explicit RawFile(const char* path, int flags = O_RDONLY)
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0))) {}
+  ~RawFile() {
+    if (fd_ >= 0) syscall(SYS_close, fd_);
+  }
+  RawFile(const RawFile&) = delete;
+  RawFile& operator=(const RawFile&) = delete;
+
+  int fd() const { return fd_; }  // -1: it can't be opened
+
+  // Up to capacity - 1 bytes of the next line without its end; the rest of a longer one is skipped. False: there is none.
+  bool line(char* text, std::size_t capacity) {
+    std::size_t length = 0;
+    int c = next();
+    if (c < 0) return false;
+    for (; c >= 0 && c != '\n'; c = next())
+      if (length + 1 < capacity) text[length++] = static_cast<char>(c);
+    text[length] = '\0';
+    return true;
+  }
+
+ private:
+  int next() {  // -1: the end
+    if (at_ == length_) {
+      at_ = 0;
+      do length_ = fd_ >= 0 ? syscall(SYS_read, fd_, bytes_, sizeof bytes_) : 0;
+      while (length_ < 0 && errno == EINTR);
+      if (length_ <= 0) return length_ = 0, -1;
+    }
+    return static_cast<unsigned char>(bytes_[at_++]);
+  }
+
+  const int fd_;
+  long at_ = 0, length_ = 0;
+  char bytes_[256];  // threads with small stacks come here
+};
+
+}  // namespace fermata::os
+#endif

@@ -1,0 +1,292 @@
+// Executes a compiled program, all members in one thread: the production cursor (exec/cursor.hpp), stopped before each step, so that any
+// interleaving of the members' steps can be tried and a hang is seen at once. Memory is sequentially consistent here; orders are the model
+// checker's matter (tests/model).
+//
+// Before each step of a copy of the program stands a poll of a gate, which opens for one look when it is the member's turn. What a member
+// writes, reads and rings is the production code's doing.
+#ifndef FERMATA_TESTS_LOCKSTEP_HPP
+#define FERMATA_TESTS_LOCKSTEP_HPP
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/cursor.hpp"
+#include "exec/program.hpp"
+
+namespace fermata::test {
+
+// Empty: nothing went wrong. Else who did what, in words.
+using Wrong = std::string;
+
+struct Lockstep {
+  static constexpr std::uint32_t kGate = 0xfffffff8u;
+
+  // What the cursor of one member sees.
+  struct Memory {
+    using Counter = std::atomic<std::uint64_t>;
+    Lockstep* all = nullptr;
+    std::uint32_t member = 0;
+    Counter open{std::numeric_limits<std::uint64_t>::max()}, shut{0};
+
+    Counter& header(std::uint32_t offset) { return *reinterpret_cast<Counter*>(all->at(offset)); }
+    Counter& word(std::uint32_t offset) {
+      if (offset != kGate) return header(offset);
+      const bool pass = all->ticket_;
+      all->ticket_ = false;
+      return pass ? open : shut;
+    }
+    Counter& credit(std::uint32_t offset) { return header(offset); }
+    std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) { return *all->at(slot + 8 + i * 8); }
+    void ring(const Step& step) { all->ring(step); }
+    void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t words, const std::uint64_t* from) {
+      for (std::uint32_t i = 0; i < words; ++i) payload(offset, i) = from[i];
+      header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
+      all->wake_member(step.peer);  // who is away is rung by what lands its lines
+    }
+  };
+
+  // Of the given root's set of programs. `parks`: a member that waits looks again only when the door rings that it would park on.
+  Lockstep(const std::byte* blob, std::uint32_t root, bool parks)
+      : header_(*reinterpret_cast<const ProgramHeader*>(blob)),
+        parks_(parks),
+        region_(header_.region_bytes / 8, 0),
+        members_(header_.members) {
+    const auto* programs = reinterpret_cast<const MemberProgram*>(blob + header_.programs_offset);
+    const auto* steps = reinterpret_cast<const Step*>(blob + header_.steps_offset);
+    const std::uint32_t set = header_.roots == 1 ? 0 : root;
+    root_ = header_.roots == 1 ? 0 : root;
+    for (std::uint32_t m = 0; m < header_.members; ++m) {
+      Member& member = members_[m];
+      const MemberProgram& program = programs[set * header_.members + m];
+      for (std::uint32_t i = 0; i < program.count; ++i) {
+        Step gate{};
+        gate.code = Code::kPoll;
+        gate.offset = kGate;
+        gate.threshold = gate.pauses = 1;
+        Step step = steps[program.first + i];
+        if (step.code == Code::kAdd || step.code == Code::kJump) step.target *= 2;
+        member.steps.push_back(gate);
+        member.steps.push_back(step);
+      }
+      member.memory.all = this;
+      member.memory.member = m;
+    }
+  }
+  Lockstep(const Lockstep&) = delete;
+  Lockstep& operator=(const Lockstep&) = delete;
+
+  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next; no more than `most` turns are given.
+  template <class Pick>
+  Wrong run(std::uint64_t episodes, Pick&& pick, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+    episodes_ = episodes;
+    std::vector<std::uint32_t> runnable;
+    for (std::uint32_t m = 0; m < members_.size(); ++m) begin(m);
+    for (std::uint64_t turn = 0; wrong_.empty() && turn < most; ++turn) {
+      runnable.clear();
+      bool over = true;
+      for (std::uint32_t m = 0; m < members_.size(); ++m) {
+        if (members_[m].episode <= episodes_ && may_run(m)) runnable.push_back(m);
+        over = over && members_[m].episode > episodes_;
+      }
+      if (over) break;
+      if (runnable.empty()) return hang();
+      take_turn(runnable[pick(runnable)]);
+    }
+    return wrong_;
+  }
+
+  // As of one word or more; a sum first, which counts what came, and then a fold that does not associate, which tells trees apart.
+  static std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
+  static std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
+    const std::uint64_t sum = left + right, product = (left | 1) * (right | 1);
+    return (sum ^ (product >> 29)) * 0x9e3779b97f4a7c15u + 1;
+  }
+  static void fold_all(void* acc, const void* other, void* words) {
+    auto* mine = static_cast<std::uint64_t*>(acc);
+    const auto* theirs = static_cast<const std::uint64_t*>(other);
+    mine[0] += theirs[0];
+    for (std::uint32_t i = 1; i < *static_cast<std::uint32_t*>(words); ++i) mine[i] = mix(mine[i], theirs[i]);
+  }
+
+ private:
+  using TheCursor = Cursor<RealAtomics, Memory>;
+  struct Member {
+    std::vector<Step> steps;
+    Memory memory;
+    TheCursor cursor;
+    std::uint64_t episode = 0;
+    bool asleep = false;
+    std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
+  };
+
+  std::uint64_t* at(std::uint64_t offset) { return &region_.at(offset / 8); }
+  bool is_barrier() const { return header_.kind == static_cast<std::uint32_t>(Kind::kBarrier); }
+  std::uint32_t words() const { return (header_.payload + 7) / 8; }
+  static std::uint64_t value(std::uint32_t member, std::uint64_t episode, std::uint32_t word) {
+    return (episode * 4099 + member + 1) * 0x9e3779b97f4a7c15u + word * 0xd1b54a32d192ed03u;
+  }
+  std::uint64_t contribution(std::uint32_t member, std::uint64_t episode, std::uint32_t word) const {
+    return is_barrier() ? std::uint64_t{1} << member : value(member, episode, word);
+  }
+
+  void begin(std::uint32_t m) {
+    Member& member = members_[m];
+    if (++member.episode > episodes_) return;
+    for (std::uint32_t i = 0; i < words(); ++i) member.regs[0][i] = contribution(m, member.episode, i);
+    const auto word = [&](std::uint32_t i) { return member.regs[0][i]; };
+    ticket_ = false;
+    const Step* const steps = member.steps.data();
+    const std::uint64_t e = member.episode, tag = e % 3;
+    if (words() > 1) member.cursor.start<Load::kWords>(member.memory, steps, e, tag, words(), word);
+    else if (words() == 1) member.cursor.start<Load::kOneWord>(member.memory, steps, e, tag, 1, word);
+    else member.cursor.start<Load::kNothing>(member.memory, steps, e, tag, 0, word);
+  }
+
+  bool may_run(std::uint32_t m) {
+    Member& member = members_[m];
+    if (at_gate(member)) return true;
+    return parks_ ? !member.asleep : member.cursor.ready(member.memory);
+  }
+  bool at_gate(const Member& member) const { return member.cursor.at().offset == kGate && member.cursor.at().code == Code::kPoll; }
+
+  void take_turn(std::uint32_t m) {
+    Member& member = members_[m];
+    ticket_ = at_gate(member);
+    std::uint32_t words_carried = words();
+    const Carried carried{.words = words_carried,
+                          .fold = is_barrier() ? both : add,
+                          .whole = is_barrier() ? nullptr : fold_all,
+                          .context = &words_carried};
+    const bool over = words() > 1    ? member.cursor.advance<Load::kWords>(member.memory, carried, member.regs, 0)
+                      : words() == 1 ? member.cursor.advance<Load::kOneWord>(member.memory, carried, member.regs, 0)
+                                     : member.cursor.advance<Load::kNothing>(member.memory, carried, member.regs, 0);
+    if (!over) {
+      member.asleep = !at_gate(member);
+      return;
+    }
+    if (member.cursor.status() != Status::kOk) return fail(m, "finds another episode's header");
+    check(m);
+    begin(m);
+  }
+
+  void check(std::uint32_t m) {
+    Member& member = members_[m];
+    const Kind kind = static_cast<Kind>(header_.kind);
+    for (std::uint32_t other = 0; synchronizes(kind) && other < members_.size(); ++other)
+      if (members_[other].episode < member.episode) return fail(m, "leaves before member " + std::to_string(other) + " has come");
+    if (words() == 0 || (kind == Kind::kReduce && m != root_)) return;
+    std::uint64_t expected = 0;
+    for (std::uint32_t other = 0; other < members_.size(); ++other) {
+      if (kind == Kind::kBroadcast && other != root_) continue;
+      expected = is_barrier() ? expected | contribution(other, member.episode, 0) : expected + contribution(other, member.episode, 0);
+    }
+    if (member.regs[0][0] != expected) return fail(m, "has a wrong result");
+    if (kind != Kind::kAllreduce || words() == 1) return;
+    auto& [episode, folded] = folded_[member.episode % 64];
+    if (episode == member.episode && folded != member.regs[0][1]) return fail(m, "has another result than another member");
+    episode = member.episode;
+    folded = member.regs[0][1];
+  }
+
+  static std::uint64_t both(std::uint64_t left, std::uint64_t right) { return left | right; }
+
+  // ---- Doors
+
+  void ring(const Step& step) {
+    for (std::uint32_t m = 0; step.rings != 0 && m < members_.size(); ++m) {
+      const Step& waits = members_[m].cursor.at();
+      if (members_[m].asleep && waits.rings == step.rings && waits.door == step.door) members_[m].asleep = false;
+    }
+  }
+  void wake_member(std::uint32_t m) { members_[m].asleep = false; }
+
+  void fail(std::uint32_t m, const std::string& what) {
+    if (wrong_.empty()) wrong_ = "member " + std::to_string(m) + " " + what + " in episode " + std::to_string(members_[m].episode);
+  }
+  Wrong hang() {
+    std::string text = "hang:";
+    for (std::uint32_t m = 0; m < members_.size(); ++m)
+      if (members_[m].episode <= episodes_)
+        text += " member " + std::to_string(m) + " at step " + std::to_string((&members_[m].cursor.at() - members_[m].steps.data()) / 2) +
+                " of episode " + std::to_string(members_[m].episode);
+    return text;
+  }
+
+  const ProgramHeader& header_;
+  const bool parks_;
+  std::uint32_t root_ = 0;
+  std::vector<std::uint64_t> region_;
+  std::vector<Member> members_;
+  std::uint64_t episodes_ = 0;
+  bool ticket_ = false;
+  Wrong wrong_;
+  std::pair<std::uint64_t, std::uint64_t> folded_[64] = {};
+};
+
+// Ways to choose: any member, with equal chance; or always the first of an order that changes now and then, so that some run far ahead and
+// others stay behind.
+class AnyMember {
+ public:
+  explicit AnyMember(std::uint64_t seed) : random_(seed) {}
+  std::size_t operator()(const std::vector<std::uint32_t>& runnable) { return random_() % runnable.size(); }
+
+ private:
+  std::minstd_rand random_;
+};
+
+class ByPriority {
+ public:
+  ByPriority(std::uint64_t seed, std::size_t members, unsigned one_in) : random_(seed), one_in_(one_in) {
+    for (std::size_t m = 0; m < members; ++m) order_.push_back(static_cast<std::uint32_t>(random_()));
+  }
+  std::size_t operator()(const std::vector<std::uint32_t>& runnable) {
+    if (random_() % one_in_ == 0) order_[random_() % order_.size()] = static_cast<std::uint32_t>(random_());
+    const auto first = std::max_element(runnable.begin(), runnable.end(), [&](auto a, auto b) { return order_[a] < order_[b]; });
+    return static_cast<std::size_t>(first - runnable.begin());
+  }
+
+ private:
+  std::minstd_rand random_;
+  unsigned one_in_;
+  std::vector<std::uint32_t> order_;
+};
+
+// Any member but one, which gets on only where nobody else can, from some turn on.
+class ButOne {
+ public:
+  ButOne(std::uint64_t seed, std::uint32_t late, std::uint64_t from) : random_(seed), late_(late), from_(from) {}
+  std::size_t operator()(const std::vector<std::uint32_t>& runnable) {
+    const std::size_t chosen = random_() % runnable.size();
+    return ++turn_ > from_ && runnable[chosen] == late_ ? (chosen + 1) % runnable.size() : chosen;
+  }
+
+ private:
+  std::minstd_rand random_;
+  std::uint32_t late_;
+  std::uint64_t from_, turn_ = 0;
+};
+
+// Several interleavings of a program, `episodes` each. Empty: nothing went wrong in any.
+inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleavings, std::uint64_t episodes) {
+  const auto& header = *reinterpret_cast<const ProgramHeader*>(blob);
+  for (int k = 0; k < interleavings; ++k) {
+    const auto root = static_cast<std::uint32_t>((seed + static_cast<std::uint64_t>(k)) % header.roots);
+    Lockstep crew(blob, root, k % 5 == 3);
+    const std::uint64_t own = seed * 131 + static_cast<std::uint64_t>(k) + 1;
+    const unsigned one_in[] = {4, 20, 100};
+    const Wrong wrong = k % 4 == 0   ? crew.run(episodes, AnyMember(own))
+                        : k % 4 == 1 ? crew.run(episodes, ButOne(own, static_cast<std::uint32_t>(own / 7 % header.members), own * 37 % 97))
+                                     : crew.run(episodes, ByPriority(own, header.members, one_in[own % 3]));
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+}  // namespace fermata::test
+#endif

@@ -1,0 +1,34 @@
+// The program's own operators, on every type that has unsigned or long elements, and what they notice.
+#ifndef FERMATA_FUZZ_OPERATORS_HPP
+#define FERMATA_FUZZ_OPERATORS_HPP
+
+#include <mpi.h>
+
+#include <string>
+
+#include "random.hpp"
+#include "types.hpp"
+
+namespace fuzz {
+
+struct Operator {
+  MPI_Op handle = MPI_OP_NULL;
+  bool own = false;
+  std::string words;
+};
+
+// Commutative or not, one of several functions.
+Operator own_operator(Random& random);
+// One of MPI's that is legal for the base, or (not legal) one that isn't. MPI_OP_NULL: there is none.
+Operator predefined_operator(const Base& base, bool legal, Random& random);
+
+struct Noticed {
+  long unknown_types = 0;  // handles that are none of the program's
+  long other_threads = 0;  // calls on a thread that did not call MPI_Init
+};
+Noticed noticed();
+// Called on the thread that called MPI_Init, before the first operator.
+void watch_operators();
+
+}  // namespace fuzz
+#endif

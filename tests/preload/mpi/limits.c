@@ -1,0 +1,112 @@
+/* More of everything than Fermata or its preload has room for: what goes beyond is the library's at all ranks alike, and the results are
+ * right. "communicators": more of them than teams. */
+#include "check.h"
+
+enum { kMany = 3000, kLength = 500, kElement = 5000, kCommunicators = 1100 };
+
+/* Outstanding at a time in one communicator: on lines, then on blocks. */
+static void outstanding(int length) {
+  int* in = malloc(sizeof(int) * (size_t)length);
+  int* out = calloc((size_t)length * kMany, sizeof(int));
+  MPI_Request* r = malloc(kMany * sizeof *r);
+  for (int i = 0; i < length; ++i) in[i] = rank + 1;
+  for (int i = 0; i < kMany; ++i) MPI_Iallreduce(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
+  MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
+  const int sum = size * (size + 1) / 2;
+  for (int i = 0; i < kMany; ++i)
+    expect(out[(size_t)i * length] == sum && out[(size_t)(i + 1) * length - 1] == sum, "one of many sums");
+  free(in);
+  free(out);
+  free(r);
+}
+
+#ifdef PERSISTENT
+/* More than there are slots for: the last ones are the library's. Started in order, as the library's need it. */
+static void persistent(int length) {
+  int* in = malloc(sizeof(int) * (size_t)length);
+  int* out = calloc((size_t)length * kMany, sizeof(int));
+  MPI_Request* r = malloc(kMany * sizeof *r);
+  for (int i = 0; i < length; ++i) in[i] = rank + 1;
+  for (int i = 0; i < kMany; ++i)
+    MPI_Allreduce_init(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[i]);
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < (size_t)length * kMany; ++i) out[i] = 0;
+    MPI_Startall(kMany, r);
+    MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < kMany; ++i) expect(out[(size_t)(i + 1) * length - 1] == size * (size + 1) / 2, "one of many persistent sums");
+  }
+  for (int i = 0; i < kMany; ++i) MPI_Request_free(&r[i]);
+  /* One after the other: more than the smallest number of tags that a library may have. */
+  for (int i = 0; i < 70000; ++i) {
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    if (i % 1000 == 0) MPI_Start(&r[0]);
+    if (i % 1000 == 0) MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    MPI_Request_free(&r[0]);
+  }
+  expect(1, "persistent barriers");
+  free(in);
+  free(out);
+  free(r);
+}
+#endif
+
+static void add(void* in, void* out, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n * kElement; ++i) ((char*)out)[i] = (char)(((char*)out)[i] + ((char*)in)[i]);
+}
+static void long_elements(void) {
+  static char in[3 * kElement], out[3 * kElement];
+  MPI_Datatype type;
+  MPI_Op op;
+  MPI_Request r;
+  MPI_Type_contiguous(kElement, MPI_CHAR, &type);
+  MPI_Type_commit(&type);
+  MPI_Op_create(add, 1, &op);
+  memset(in, rank + 1, sizeof in);
+  MPI_Allreduce(in, out, 3, type, op, MPI_COMM_WORLD);
+  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2, "sum of long elements");
+  memset(out, 0, sizeof out);
+  MPI_Iallreduce(in, out, 3, type, op, MPI_COMM_WORLD, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2, "begun sum of long elements");
+  MPI_Op_free(&op);
+  MPI_Type_free(&type);
+}
+
+static void communicators(int many) {
+  MPI_Comm* comms = malloc((size_t)many * sizeof *comms);
+  MPI_Request* r = malloc((size_t)many * sizeof *r);
+  int* out = calloc((size_t)many, sizeof *out);
+  for (int i = 0; i < many; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  for (int i = many - 100; i < many; ++i) MPI_Iallreduce(&rank, &out[i], 1, MPI_INT, MPI_SUM, comms[i], &r[i]);
+  MPI_Waitall(100, r + many - 100, MPI_STATUSES_IGNORE);
+  for (int i = many - 100; i < many; ++i) {
+    expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");
+    MPI_Allreduce(&rank, &out[i], 1, MPI_INT, MPI_MAX, comms[i]);
+    expect(out[i] == size - 1, "maximum of one of many communicators");
+  }
+  for (int i = 0; i < many; ++i) MPI_Comm_free(&comms[i]);
+  free(comms);
+  free(r);
+  free(out);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  if (argc > 1) {
+    communicators(argc > 2 ? atoi(argv[2]) : kCommunicators);
+    report("communicators");
+  } else {
+    outstanding(1);
+    outstanding(kLength);
+    report("outstanding");
+    long_elements();
+    report("long elements");
+#ifdef PERSISTENT
+    persistent(kLength);
+    report("persistent");
+#endif
+  }
+  MPI_Finalize();
+  return 0;
+}

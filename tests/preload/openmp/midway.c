@@ -1,0 +1,67 @@
+/* midway LIBRARY: opens a library that makes tasks (midway-tasks.c) within a region, after its first barriers. The next barrier runs the
+   tasks: whoever has left it sees what they did. */
+#include <dlfcn.h>
+#include <omp.h>
+#include <stdio.h>
+
+enum { kThreads = 4, kTasks = 20 };
+
+typedef void make_tasks(int* cells, int count, int value);
+
+static make_tasks *tasks, *taskloop;
+static int cells[kThreads * kTasks], loop_cells[kTasks];
+static long wrong;
+
+static int open_library(const char* name) {
+  void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) return printf("%s\n", dlerror()), 0;
+  tasks = (make_tasks*)dlsym(handle, "make_tasks");
+  taskloop = (make_tasks*)dlsym(handle, "make_taskloop");
+  return tasks != NULL && taskloop != NULL;
+}
+
+static void check(const int* at, int count, int value) {
+  for (int i = 0; i < count; ++i)
+#pragma omp atomic
+    wrong += at[i] != value;
+}
+
+int main(int argc, char** argv) {
+  int opened = 0;
+  if (argc != 2) return 2;
+#pragma omp parallel num_threads(kThreads)
+  {
+    const int thread = omp_get_thread_num();
+    for (int round = 0; round < 50; ++round) {
+#pragma omp barrier
+    }
+#pragma omp single
+    {
+      opened = open_library(argv[1]);
+      if (opened) tasks(cells, kThreads * kTasks, 1);
+    }
+    if (opened) {
+      check(cells, kThreads * kTasks, 1);
+      for (int round = 2; round < 10; ++round) {
+#pragma omp barrier
+        tasks(cells + thread * kTasks, kTasks, round);
+#pragma omp barrier
+        check(cells, kThreads * kTasks, round);
+      }
+#pragma omp barrier
+#pragma omp for schedule(dynamic)
+      for (int i = 0; i < kThreads; ++i)
+        if (i == 1) taskloop(loop_cells, kTasks, 7);
+      check(loop_cells, kTasks, 7);
+    }
+  }
+#pragma omp parallel num_threads(kThreads)
+  {
+#pragma omp barrier
+    if (opened && omp_get_thread_num() == 1) tasks(cells, kThreads * kTasks, 100);
+#pragma omp barrier
+    if (opened) check(cells, kThreads * kTasks, 100);
+  }
+  printf("%s, %ld wrong\n", opened ? "opened" : "not opened", wrong);
+  return !opened || wrong != 0;
+}

@@ -1,0 +1,150 @@
+// Under limits of every kind a team works as ever, or says why it can't: it never hangs, and no signal ends its process.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "child.hpp"
+#include "fermata/fermata.h"
+
+namespace fermata {
+namespace {
+
+constexpr std::int64_t kHangNs = 100'000'000'000;
+constexpr double kPatience = 30;
+constexpr int kWorks = 0, kSaysWhy = 10, kSilent = 11, kNotHere = 77;
+constexpr std::size_t kLong = 50'000;
+
+int said(int rc) { return rc == FERMATA_OK ? kWorks : *fermata_error_detail() != '\0' ? kSaysWhy : kSilent; }
+
+// Each kind of call, by one of two members in processes of their own.
+int meet(fermata_team* team, int rank) {
+  fermata_member* member = nullptr;
+  if (const int rc = fermata_team_join(team, rank, &member); rc != FERMATA_OK) return said(rc);
+  fermata_member_set_timeout(member, kPatience);
+  std::vector<int> in(kLong, rank + 1), out(kLong);
+  int rc = FERMATA_OK;
+  for (int i = 0; i < 50 && rc == FERMATA_OK; ++i) rc = fermata_barrier(member);
+  if (rc == FERMATA_OK) rc = fermata_allreduce(member, in.data(), out.data(), 1, FERMATA_INT32, FERMATA_SUM);
+  if (rc == FERMATA_OK && out[0] != 3) rc = FERMATA_ERR_MISMATCH;
+  if (rc == FERMATA_OK) rc = fermata_allreduce(member, in.data(), out.data(), kLong, FERMATA_INT32, FERMATA_SUM);
+  for (std::size_t i = 0; rc == FERMATA_OK && i < kLong; ++i)
+    if (out[i] != 3) rc = FERMATA_ERR_MISMATCH;
+  fermata_member* part = nullptr;
+  if (rc == FERMATA_OK) rc = fermata_team_split(member, 0, rank, &part);
+  if (rc == FERMATA_OK) rc = fermata_barrier(part);
+  const int result = said(rc);
+  fermata_member_leave(part);
+  fermata_member_leave(member);
+  return result;
+}
+
+// The whole life of a team of two processes, under what `limit` does; false: it can't be done here.
+template <class Limit>
+int live(Limit&& limit) {
+  return in_child(kHangNs, [&] {
+    if (!limit()) return kNotHere;
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    config.engine = FERMATA_PROCESSES;
+    fermata_team* team = nullptr;
+    if (const int rc = fermata_team_create(&config, &team); rc != FERMATA_OK) return said(rc);
+    const pid_t other = fork();
+    if (other < 0) return kSaysWhy;  // the system has said it
+    if (other == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      _exit(meet(team, 1));
+    }
+    const int mine = meet(team, 0);
+    const int theirs = result_of(other, kHangNs);
+    return theirs != kWorks ? theirs > 255 ? kSilent : theirs : mine;
+  });
+}
+
+bool set_limit(__rlimit_resource_t what, rlim_t most) {
+  const rlimit limit{most, most};
+  return setrlimit(what, &limit) == 0;
+}
+
+// Calls of these numbers fail, in this process and its children.
+bool deny(const std::vector<long>& calls, int error) {
+  std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const long call : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// An empty file system of 4 KiB there, in this process's own view.
+bool cover(const char* folder) {
+  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", folder, "tmpfs", 0, "size=4k") == 0;
+}
+
+#define EXPECT_LIFE(expected, limit)                                  \
+  do {                                                                \
+    const int lived = live([&] { return limit; });                    \
+    if (lived == kNotHere) GTEST_SKIP() << "not permitted here";      \
+    EXPECT_EQ(lived, expected) << (lived == kHung ? "it hangs" : ""); \
+  } while (false)
+
+TEST(Limits, NoneIsTheRule) { EXPECT_LIFE(kWorks, true); }
+
+TEST(Limits, FewDescriptorsDo) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_NOFILE, 32)); }
+TEST(Limits, NoDescriptorsAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_NOFILE, 3)); }
+TEST(Limits, LittleAddressSpaceIsSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_AS, std::size_t{24} << 20)); }
+TEST(Limits, LockedMemoryIsNotNeeded) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_MEMLOCK, 0)); }
+TEST(Limits, ShortFilesAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_FSIZE, 4096)); }
+TEST(Limits, NoFurtherProcessesAreSaid) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
+  const int status = in_child(kHangNs, [&] {
+    if (setuid(65533) != 0 || !set_limit(RLIMIT_NPROC, 0)) return kNotHere;
+    return said(fermata_progress_thread(1));
+  });
+  EXPECT_EQ(status, kSaysWhy);
+}
+
+TEST(Limits, AFullShmIsNotNeeded) { EXPECT_LIFE(kWorks, cover("/dev/shm")); }
+TEST(Limits, NoProcFallsBack) { EXPECT_LIFE(kWorks, cover("/proc")); }
+
+TEST(Limits, WithoutMembarrierFallsBack) {
+  EXPECT_LIFE(kWorks, deny({SYS_membarrier}, EPERM));
+  EXPECT_LIFE(kWorks, deny({SYS_membarrier}, ENOSYS));
+}
+#ifdef SYS_futex_waitv
+TEST(Limits, WithoutFutexWaitvFallsBack) { EXPECT_LIFE(kWorks, deny({SYS_futex_waitv}, ENOSYS)); }
+#endif
+TEST(Limits, WithoutReadingOthersMemoryFallsBack) {
+  setenv("FERMATA_CMA", "1", 1);
+  EXPECT_LIFE(kWorks, deny({SYS_process_vm_readv}, EPERM));
+  EXPECT_LIFE(kWorks, deny({SYS_process_vm_readv}, ENOSYS));
+  unsetenv("FERMATA_CMA");
+}
+TEST(Limits, WithoutRandomNumbersFallsBack) { EXPECT_LIFE(kWorks, deny({SYS_getrandom}, ENOSYS)); }
+TEST(Limits, WithoutMemfdIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_memfd_create}, EPERM)); }
+TEST(Limits, WithoutSocketsASplitIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_socket}, EPERM)); }
+// hwloc would ask for ever. Where this process knows its machine already, all works.
+TEST(Limits, WithoutAffinityItEnds) {
+  const int lived = live([&] { return deny({SYS_sched_getaffinity, SYS_sched_setaffinity}, EPERM); });
+  if (lived == kNotHere) GTEST_SKIP() << "not permitted here";
+  EXPECT_TRUE(lived == kSaysWhy || lived == kWorks) << lived;
+}
+
+}  // namespace
+}  // namespace fermata

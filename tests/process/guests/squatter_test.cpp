@@ -1,0 +1,191 @@
+// Other users of the host: whoever holds a socket's name, or fills its queue, costs a caller the time that it
+// gave, and no more.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+
+#include "child.hpp"
+#include "fermata/fermata.h"
+#include "os/os.hpp"
+
+namespace fermata {
+namespace {
+
+constexpr double kSeconds = 1;
+constexpr std::int64_t kHangNs = 40'000'000'000;  // far beyond kSeconds, on a loaded machine, too
+
+std::string name_of(const char* what) { return std::string("guest.") + what + "." + std::to_string(getpid()); }
+
+sockaddr_un address_of(const std::string& name, socklen_t* length) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string whole = "fermata." + name;
+  memcpy(address.sun_path + 1, whole.data(), whole.size());
+  *length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + whole.size());
+  return address;
+}
+
+// A process that holds the name for as long as it lives, and whose queue is full, or not. It is another
+// user's where that is permitted.
+pid_t squat(const std::string& name, bool full) {
+  int ready[2];
+  if (pipe(ready) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ready[0]);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(1);
+    socklen_t length = 0;
+    const sockaddr_un address = address_of(name, &length);
+    const auto* at = reinterpret_cast<const sockaddr*>(&address);
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(listener, at, length) != 0 || listen(listener, full ? 0 : 64) != 0) _exit(1);
+    for (int i = 0; full && i < 16; ++i)
+      if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), at, length) != 0) break;
+    if (write(ready[1], "r", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  close(ready[1]);
+  const bool squats = read(ready[0], &byte, 1) == 1;
+  close(ready[0]);
+  EXPECT_TRUE(squats);
+  return child;
+}
+
+void end(pid_t child) {
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+// In a process of its own, which is killed if it hangs.
+void attach_times_out(const std::string& name, const char* why) {
+  const int status = in_child(kHangNs, [&] {
+    fermata_team* team = nullptr;
+    const std::int64_t from = os::now_ns();
+    const int rc = fermata_team_attach(name.c_str(), kSeconds, &team);
+    if (rc != FERMATA_ERR_TIMEOUT) return 1;
+    if (static_cast<double>(os::now_ns() - from) < kSeconds * 1e9) return 2;
+    return strstr(fermata_error_detail(), why) != nullptr ? 0 : 3;
+  });
+  EXPECT_EQ(status, 0) << (status == kHung ? "it hangs" : "");
+}
+
+TEST(Squatter, WithAFullQueueCostsTheCallersTimeAlone) {
+  const std::string name = name_of("full");
+  const pid_t squatter = squat(name, true);
+  attach_times_out(name, "does not answer");
+  end(squatter);
+}
+
+TEST(Squatter, OfAnotherUserIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string name = name_of("open");
+  const pid_t squatter = squat(name, false);
+  attach_times_out(name, "another user's process holds the name");
+  end(squatter);
+}
+
+TEST(Squatter, NobodyIsNamed) { attach_times_out(name_of("nobody"), "nobody offers it"); }
+
+// The queue belongs to a process of ours, whose own clients are let in among those that are refused.
+TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.engine = FERMATA_PROCESSES;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK);
+  const std::string name = name_of("queue");
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    if (setuid(65534) != 0) _exit(1);
+    socklen_t length = 0;
+    const sockaddr_un address = address_of(name, &length);
+    for (;;) {
+      const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+      if (connect(s, reinterpret_cast<const sockaddr*>(&address), length) != 0) usleep(100);
+      close(s);
+    }
+  }
+  const pid_t client = fork();
+  if (client == 0) {
+    fermata_team* mine = nullptr;
+    _exit(fermata_team_attach(name.c_str(), 60, &mine) == FERMATA_OK ? 0 : 1);
+  }
+  EXPECT_EQ(fermata_team_serve(team, name.c_str(), 1, 60), FERMATA_OK) << fermata_error_detail();
+  int status = -1;
+  waitpid(client, &status, 0);
+  EXPECT_EQ(status, 0);
+  end(stranger);
+  fermata_team_destroy(team);
+}
+
+// Without a descriptor for whoever asks, the server naps; it would take a CPU for itself otherwise.
+TEST(Squatter, AServerWithoutDescriptorsDoesNotSpin) {
+  const std::string name = name_of("files");
+  const int status = in_child(kHangNs, [&] {
+    rlimit few{64, 64};
+    if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+    const int file = memfd_create("file", MFD_CLOEXEC);
+    int last = file;
+    for (int fd = dup(file); fd >= 0; fd = dup(file)) last = fd;
+    const pid_t client = fork();
+    if (client == 0) {
+      for (int fd = file + 1; fd < last; ++fd) close(fd);
+      std::int32_t got = -1;
+      const char* why = "";
+      _exit(os::receive_fd(name.c_str(), 1'000'000'000, &got, &why) == Status::kTimeout ? 0 : 1);
+    }
+    close(last);  // for the listener
+    const Status served = os::serve_fd(name.c_str(), file, 1, 1'500'000'000);
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    int theirs = -1;
+    waitpid(client, &theirs, 0);
+    if (served != Status::kTimeout || theirs != 0) return 2;
+    const double seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+    return seconds < 0.4 ? 0 : 3;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Squatter, AClientWithoutDescriptorsSaysSoAtOnce) {
+  const std::string name = name_of("client");
+  const int status = in_child(kHangNs, [&] {
+    rlimit none{3, 3};
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
+    const std::int64_t from = os::now_ns();
+    fermata_team* team = nullptr;
+    if (fermata_team_attach(name.c_str(), 30, &team) != FERMATA_ERR_SYSTEM) return 2;
+    if (os::now_ns() - from > 20'000'000'000) return 3;
+    return strstr(fermata_error_detail(), "ulimit -n") != nullptr ? 0 : 4;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// A file that its sender may shrink would be a SIGBUS for whoever reads it.
+TEST(Squatter, AFileThatCanShrinkIsNoSegment) {
+  const int file = memfd_create("shrinks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(file, 4096), 0);
+  os::Segment segment;
+  EXPECT_EQ(os::map_shared(file, &segment), Status::kSystem);
+}
+
+TEST(Squatter, NumbersForNamesDiffer) {
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 10000; ++i) seen.insert(os::random_number());
+  EXPECT_EQ(seen.size(), 10000u);
+}
+
+}  // namespace
+}  // namespace fermata

@@ -1,0 +1,118 @@
+// Compiled programs do what was proved, in every interleaving of their steps that is tried here.
+#include <gtest/gtest.h>
+
+#include "../../lockstep.hpp"
+#include "algo/algorithm.hpp"
+#include "plan/plan.hpp"
+#include "schedule/print.hpp"
+#include "schedule/verify.hpp"
+
+namespace fermata {
+namespace {
+
+Plan plan_of(const std::string& schedule) {
+  auto parsed = parse_schedule("fermata-schedule 1\nalgorithm test\nkind barrier\n" + schedule + "end\n");
+  if (!parsed) throw std::runtime_error(parsed.error().message);
+  Plan plan;
+  plan.schedule = *parsed;
+  plan.key.members = parsed->members;
+  return plan;
+}
+
+// Whoever completes word 0 waits for word 1, which member 0's own signal of stage 1 leads to: it may be member 0.
+constexpr const char* kClimb =
+    "members 2\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1\nword 2 threshold 1 agent 0\n"
+    "stage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> 1\nstage 2\n  1 -> w1\nstage 3\n  w1 -> w2\nstage 4\n  w2 -> 0\n  w2 -> 1\n";
+
+TEST(Compile, WhoCompletesAWordSignalsInTheStagesThatWereProved) {
+  const Plan plan = plan_of(kClimb);
+  ASSERT_EQ(prove(plan), "");
+  const auto program = compile(plan);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(test::execute(program->data(), 1, 60, 6), "");
+}
+
+// As before, with words that lead to words, and every climb with a wait: members have a way for each that they may complete.
+TEST(Compile, ClimbsWithinClimbsKeepTheirStages) {
+  const Plan plan = plan_of(
+      "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 3\nword 1 threshold 2\nword 2 threshold 1\nword 3 threshold 1 agent 1\n"
+      "word 4 threshold 1 agent 0\nword 5 threshold 3\n"
+      "stage 0\n  0 -> w0\n  1 -> w0\n  2 -> w0\n  0 -> w5\n  1 -> w5\n  2 -> w5\n"
+      "stage 1\n  0 -> 1\n  w0 -> w1\n  w5 -> w1\nstage 2\n  1 -> 2\n  1 -> w2\nstage 3\n  2 -> 0\n  w2 -> w3\nstage 4\n  1 -> 0\n"
+      "stage 5\n  w3 -> w4\n"
+      "stage 6\n  w4 -> 0\n  w4 -> 1\n  w4 -> 2\n");
+  ASSERT_EQ(prove(plan), "");
+  const auto program = compile(plan);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(test::execute(program->data(), 2, 200, 6), "");
+}
+
+TEST(Compile, RefusesMoreWaysThanFit) {
+  std::string text = "members 2\nroot 0\nchunks 0\nregisters 1\n";
+  std::string first = "stage 0\n", last = "stage 1\n  0 -> 1\nstage 2\n  1 -> w18\nstage 3\n";
+  std::string end = "stage 4\n  w18 -> 0\n  w18 -> 1\n";
+  for (int w = 0; w < 18; ++w) {
+    text += "word " + std::to_string(w) + " threshold 2\n";
+    first += "  0 -> w" + std::to_string(w) + "\n  1 -> w" + std::to_string(w) + "\n";
+  }
+  text += "word 18 threshold 1\n";
+  for (int w = 0; w < 18; ++w) {
+    text += "word " + std::to_string(19 + w) + " threshold 1 agent " + std::to_string(w) + "\n";
+    last += "  w18 -> w" + std::to_string(19 + w) + "\n";
+    for (const char* member : {" -> 0\n", " -> 1\n"}) end += "  w" + std::to_string(19 + w) + member;
+  }
+  const Plan plan = plan_of(text + first + last + end);
+  ASSERT_EQ(prove(plan), "");
+  const auto program = compile(plan);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().status, Status::kUnsupported);
+  EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos) << program.error().message;
+}
+
+// A member may be an episode ahead of others at a word, and credits are for slots.
+TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
+  Plan plan = plan_of(
+      "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1 agent 0\n"
+      "stage 0\n  0 -> w0\n  0 -> 1\n  0 -> 2\n  1 -> 0\n  2 -> 0\n  2 -> 1\n"
+      "stage 1\n  1 -> w0\nstage 2\n  w0 -> w1\nstage 3\n  w1 -> 2\n");
+  for (const std::int32_t batch : {0, 1}) {
+    plan.credit_batch = batch;
+    const std::string flaw = prove(plan);
+    EXPECT_EQ(flaw, "stage 0 may signal word 0 for an episode before the one before is complete there, which no credit prevents");
+    const auto program = compile(plan);
+    ASSERT_FALSE(program);
+    EXPECT_EQ(program.error().status, Status::kVerify);
+    EXPECT_NE(program.error().message.find(flaw), std::string::npos) << program.error().message;
+    EXPECT_FALSE(plan_from_json(to_json(plan)));
+  }
+}
+
+// What the table makes is executed too, in a few layouts.
+TEST(Compile, EveryAlgorithmRuns) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
+      for (const std::int32_t members : {2, 3, 4, 6, 7, 8, 11}) {
+        const Request request{.kind = kind, .members = members};
+        if (algorithm.cuts || !algorithm.applicable(request) || (algorithm.redundant && kind != Kind::kBarrier)) continue;
+        for (const auto& [layout, credits] : {std::pair<const char*, int>{"packed+2slots", 0}, {"private", 1}, {"published+4slots", 2}}) {
+          Plan plan;
+          plan.key.kind = kind;
+          plan.key.members = members;
+          plan.key.payload = kind == Kind::kBarrier ? 0 : 56;
+          plan.schedule = algorithm.build(request);
+          plan.layout = *parse_layouts(layout);
+          plan.credit_batch = credits;
+          if (!verify(plan.schedule, {.associative = false})) continue;
+          const auto program = compile(plan);
+          if (!program && credits == 0 && !synchronizes(kind)) continue;
+          ASSERT_TRUE(program) << plan.schedule.algorithm << ": " << program.error().message;
+          ASSERT_EQ(test::execute(program->data(), 3, 12 / FERMATA_TEST_SCALE + 4, 9), "")
+              << plan.schedule.algorithm << " " << layout << " P=" << members;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fermata

@@ -1,0 +1,205 @@
+// The proof of compiled programs: what the compiler makes is proved, and what is changed since is proved only if it runs right.
+#include "exec/proof/proof.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "../../lockstep.hpp"
+#include "algo/algorithm.hpp"
+#include "plan/plan.hpp"
+#include "schedule/compose.hpp"
+
+namespace fermata {
+namespace {
+
+using exec::Proof;
+using exec::prove_program;
+using Blob = std::vector<std::byte>;
+
+std::string text_of(const Proof& proof) {
+  char text[exec::kProofText];
+  exec::describe(proof, text);
+  return text;
+}
+
+ProgramHeader& header(Blob& blob) { return *reinterpret_cast<ProgramHeader*>(blob.data()); }
+Step& step(Blob& blob, std::uint32_t member, std::uint32_t i) {
+  const auto* programs = reinterpret_cast<const MemberProgram*>(blob.data() + header(blob).programs_offset);
+  return reinterpret_cast<Step*>(blob.data() + header(blob).steps_offset)[programs[member].first + i];
+}
+std::uint32_t steps_of(Blob& blob, std::uint32_t member) {
+  return reinterpret_cast<const MemberProgram*>(blob.data() + header(blob).programs_offset)[member].count;
+}
+
+Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char* layout, std::int32_t credits = 0) {
+  Plan plan;
+  plan.key.kind = kind;
+  plan.key.members = members;
+  plan.key.payload = kind == Kind::kBarrier ? 0 : 16;
+  plan.schedule = find_algorithm(algorithm)->build({.kind = kind, .members = members});
+  plan.layout = *parse_layouts(layout);
+  plan.credit_batch = credits;
+  auto program = compile(plan);
+  if (!program) throw std::runtime_error(program.error().message);
+  return *program;
+}
+
+// Each what a hand would do to a program that was proved, and what the proof says then.
+TEST(Proof, NamesTheFlaw) {
+  const auto expect_flaw = [](Blob blob, const char* flaw, auto&& change) {
+    ASSERT_TRUE(prove_program(header(blob))) << text_of(prove_program(header(blob)));
+    change(blob);
+    ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
+    const Proof proof = prove_program(header(blob));
+    EXPECT_FALSE(proof);
+    EXPECT_NE(text_of(proof).find(flaw), std::string::npos) << text_of(proof);
+  };
+  const Blob exchange = compiled("dissemination", Kind::kBarrier, 2, "private");
+  expect_flaw(exchange, "without having heard of every member", [](Blob& b) {
+    for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).code = Code::kEnd;
+  });
+  expect_flaw(exchange, "nobody signals what it waits for", [](Blob& b) { step(b, 0, 0).code = Code::kEnd; });
+  expect_flaw(exchange, "overlaps what another step writes", [](Blob& b) { step(b, 0, 0).offset = step(b, 1, 0).offset; });
+  expect_flaw(exchange, "it parks where nobody rings", [](Blob& b) { step(b, 0, 0).door = 0; });
+  expect_flaw(exchange, "waits for another member than the one that signals", [](Blob& b) { step(b, 0, 1).peer = 0; });
+  expect_flaw(exchange, "sent after something else that waits", [](Blob& b) {
+    for (std::uint32_t m = 0; m < 2; ++m) std::swap(step(b, m, 0), step(b, m, 1));
+  });
+  const Blob counter = compiled("counter", Kind::kBarrier, 3, "private");
+  expect_flaw(counter, "another number of adds", [](Blob& b) { step(b, 0, 1).threshold = 2; });
+  expect_flaw(counter, "as many adds as come", [](Blob& b) {
+    for (std::uint32_t m = 0; m < 3; ++m) step(b, m, 0).threshold = step(b, m, 1).threshold = 2;
+  });
+  expect_flaw(counter, "without having heard of every member", [](Blob& b) { step(b, 1, 1).code = Code::kEnd; });
+  const Blob tree = compiled("combining_tree", Kind::kBarrier, 4, "private");
+  expect_flaw(tree, "have done different things", [](Blob& b) {
+    for (std::uint32_t i = 0; i < steps_of(b, 3); ++i)
+      if (step(b, 3, i).code == Code::kFlip) step(b, 3, i).code = Code::kPoll, step(b, 3, i).pauses = 1;
+  });
+  const Blob sum = compiled("butterfly", Kind::kAllreduce, 2, "packed+2slots");
+  expect_flaw(sum, "without the contribution of every member", [](Blob& b) { step(b, 0, 1).fold = Fold::kCopy; });
+  expect_flaw(sum, "slot that may not have been read", [](Blob& b) {
+    for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).mask = step(b, m, 1).mask = 0;
+  });
+  expect_flaw(sum, "looks for a slot elsewhere", [](Blob& b) { step(b, 0, 1).mask = 0; });
+  const Blob chain = compiled("kary", Kind::kAllreduce, 4, "private+2slots");
+  expect_flaw(chain, "contribution more than once", [](Blob& b) {
+    for (std::uint32_t i = 0; i < steps_of(b, 1); ++i)
+      if (step(b, 1, i).fold == Fold::kCopy) step(b, 1, i).fold = Fold::kCombineRight;
+  });
+  const Blob stream = compiled("linear", Kind::kBroadcast, 2, "private+4slots", 2);
+  expect_flaw(stream, "credits that come later than its slots last", [](Blob& b) { step(b, 1, 1).threshold = 8; });
+  expect_flaw(stream, "slot that may not have been read", [](Blob& b) { step(b, 0, 0).threshold = 8; });
+  expect_flaw(stream, "slot that may not have been read", [](Blob& b) { std::swap(step(b, 1, 0), step(b, 1, 1)); });
+  expect_flaw(stream, "something else than the root's value", [](Blob& b) { step(b, 1, 0).fold = Fold::kNone; });
+}
+
+TEST(Proof, GoesBeyondNoLimitOfMemory) {
+  Blob program = compiled("dissemination", Kind::kBarrier, 200, "private");
+  EXPECT_TRUE(prove_program(header(program), {.most_bytes = 4 << 20}));
+  EXPECT_NE(text_of(prove_program(header(program), {.most_bytes = 100'000})).find("more memory"), std::string::npos);
+}
+
+// Over hosts, a signal goes by the port where it must, and only there.
+TEST(Proof, KnowsWhoSharesMemory) {
+  Plan plan;
+  plan.key.members = 4;
+  plan.key.hosts = {0, 0, 1, 1};
+  plan.schedule = find_algorithm("dissemination")->build({.members = 4});
+  auto program = compile(plan);
+  ASSERT_TRUE(program) << program.error().message;
+  const std::uint32_t hosts[] = {0, 0, 1, 1}, others[] = {0, 1, 0, 1};
+  EXPECT_TRUE(prove_program(header(*program), {.hosts = hosts}));
+  EXPECT_FALSE(prove_program(header(*program), {.hosts = others}));
+  EXPECT_FALSE(prove_program(header(*program)));
+  Blob counter = compiled("counter", Kind::kBarrier, 4, "private");
+  EXPECT_TRUE(prove_program(header(counter)));
+  EXPECT_NE(text_of(prove_program(header(counter), {.hosts = hosts})).find("another host"), std::string::npos);
+}
+
+// ---- Programs with a step changed at random
+
+class Changer {
+ public:
+  explicit Changer(unsigned seed) : random_(seed) {}
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+
+  void change(Blob& blob) {
+    const std::uint32_t m = below(header(blob).members), count = steps_of(blob, m);
+    if (count < 2) return;
+    Step& s = step(blob, m, below(count - 1));
+    const std::uint32_t other = below(header(blob).members);
+    const Step& t = step(blob, other, below(steps_of(blob, other)));
+    switch (below(9)) {
+      case 0: swap_with_next(blob, m); break;
+      case 1: s.offset = t.offset; break;
+      case 2: s.threshold = below(2) ? s.threshold * 2 : s.threshold - 1; break;
+      case 3: skip(blob, m); break;
+      case 4: s.fold = static_cast<Fold>(below(4)); break;
+      case 5: s.door = t.door, s.rings = t.rings; break;
+      case 6: s.mask = s.mask == 0 ? 1 : 0; break;
+      case 7: s.reg = static_cast<std::uint8_t>(below(header(blob).registers)); break;
+      case 8:
+        if (s.code == Code::kAdd) s.target = 1 + below(count - 1);
+        else s.stride = t.stride;
+        break;
+    }
+  }
+
+ private:
+  void swap_with_next(Blob& blob, std::uint32_t m) {
+    const std::uint32_t i = below(steps_of(blob, m) - 1);
+    if (step(blob, m, i + 1).code != Code::kEnd) std::swap(step(blob, m, i), step(blob, m, i + 1));
+  }
+  void skip(Blob& blob, std::uint32_t m) {
+    const std::uint32_t i = below(steps_of(blob, m) - 1);
+    Step& s = step(blob, m, i);
+    s.code = Code::kJump;
+    s.target = i + 1;
+  }
+  std::mt19937 random_;
+};
+
+// What is proved after a change runs right in every interleaving tried, and most of what is refused is seen to fail. The rest is wrong in
+// ways that these interleavings don't show (a door that nobody happens to park at), or in none: a proof may refuse too much.
+TEST(Proof, ChangedProgramsAreProvedOnlyIfTheyRunRight) {
+  struct Case {
+    const char* algorithm;
+    Kind kind;
+    const char* layout;
+    int credits;
+  };
+  const Case cases[] = {
+      {"dissemination", Kind::kBarrier, "packed+2slots", 0},   {"combining_tree", Kind::kBarrier, "private", 0},
+      {"sense_reversing", Kind::kBarrier, "private", 0},       {"counter", Kind::kBarrier, "private", 0},
+      {"kary", Kind::kBarrier, "published", 0},                {"butterfly", Kind::kAllreduce, "private+2slots", 0},
+      {"kary", Kind::kAllreduce, "packed:published", 0},       {"kary", Kind::kBroadcast, "published+4slots", 2},
+      {"binomial", Kind::kReduce, "private+2slots", 1},        {"complete", Kind::kAllreduce, "packed+2slots", 0},
+  };
+  Changer changer(17);
+  int proved = 0, refused = 0, seen = 0;
+  for (int trial = 0; trial < 4000 / FERMATA_TEST_SCALE; ++trial) {
+    const Case& c = cases[changer.below(std::size(cases))];
+    const int members = c.algorithm == std::string("butterfly") ? 4 : 3 + static_cast<int>(changer.below(3));
+    Blob blob = compiled(c.algorithm, c.kind, members, c.layout, c.credits);
+    const Blob before = blob;
+    for (unsigned k = 0; k <= changer.below(2); ++k) changer.change(blob);
+    if (blob == before || !program_is_sound(blob.data(), blob.size())) continue;
+    const bool fine = static_cast<bool>(prove_program(header(blob)));
+    const test::Wrong wrong = test::execute(blob.data(), static_cast<std::uint64_t>(trial), fine ? 12 : 40, 12);
+    ASSERT_TRUE(!fine || wrong.empty()) << wrong << ": trial " << trial << ", " << c.algorithm << " " << c.layout;
+    ++(fine ? proved : refused);
+    seen += !fine && !wrong.empty();
+  }
+  EXPECT_GT(proved, 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(refused, 500 / FERMATA_TEST_SCALE);
+  EXPECT_GT(seen * 10, refused * 6) << "of " << refused;
+  RecordProperty("proved", proved);
+  RecordProperty("refused", refused);
+  RecordProperty("seen_to_fail", seen);
+}
+
+}  // namespace
+}  // namespace fermata

@@ -1,0 +1,38 @@
+// A probe keeps to its time where commands take far longer than they should, as on CPUs that others take.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "os/os.hpp"
+#include "profile/probe.hpp"
+
+namespace fermata::probe {
+namespace {
+
+constexpr std::int32_t kPoints = 8;
+
+// Commands of a probe whose every command takes so long.
+int commands_of(int sleep_us, double seconds, std::size_t* results) {
+  int commands = 0;
+  const Setting setting{{os::current_cpu()}, false, seconds};
+  *results = sample(setting, kPoints, [&](int, const Command&, Control&) {
+               ++commands;
+               usleep(static_cast<useconds_t>(sleep_us));
+             }).size();
+  return commands;
+}
+
+TEST(Patience, SlowCommandsGetOneRepeat) {
+  std::size_t results = 0;
+  // Three times 1 ms have passed with the first command: one more for each point, and one sample of each.
+  EXPECT_LE(commands_of(5000, 0.001, &results), 1 + 2 * kPoints);
+  EXPECT_EQ(results, std::size_t{kPoints});
+}
+
+TEST(Patience, OthersGetAllTheirRepeats) {
+  std::size_t results = 0;
+  EXPECT_GE(commands_of(0, 60, &results), 101 * kPoints);
+  EXPECT_EQ(results, std::size_t{kPoints});
+}
+
+}  // namespace
+}  // namespace fermata::probe
