@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 std::string library_of(const std::string& mpi) {
   std::error_code ignored;
   const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  const std::string file = fmt::format("libfermata-net-{}.so.{}", mpi, FERMATA_VERSION_MAJOR);
+  const std::string file = fmt::format("libfermata-net-{}.so." FERMATA_ABI_VERSION, mpi);
   for (const fs::path& where : {tool / ".." / "src" / "net" / "mpi", tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
     if (fs::exists(where / file, ignored)) return where / file;
   throw CommandError(file + " is not installed beside this tool");

@@ -107,8 +107,10 @@ bool cover(const char* folder) {
 TEST(Limits, NoneIsTheRule) { EXPECT_LIFE(kWorks, true); }
 
 TEST(Limits, FewDescriptorsDo) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_NOFILE, 32)); }
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which take descriptors and address space for themselves
 TEST(Limits, NoDescriptorsAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_NOFILE, 3)); }
 TEST(Limits, LittleAddressSpaceIsSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_AS, std::size_t{24} << 20)); }
+#endif
 TEST(Limits, LockedMemoryIsNotNeeded) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_MEMLOCK, 0)); }
 TEST(Limits, ShortFilesAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_FSIZE, 4096)); }
 TEST(Limits, NoFurtherProcessesAreSaid) {
