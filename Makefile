@@ -21,7 +21,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 
 .PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi \
 	random-plans soak \
-        install clean
+	install clean
 
 help:
 	@echo "make demo          build, then show topology, profile, plan, proof and a real program"

@@ -29,16 +29,15 @@ Arena::~Arena() {
 }
 
 std::string Arena::invitation() const {
-  return std::to_string(getpid()) + ":" + std::to_string(descriptor_) + ":" +
-         std::to_string(reinterpret_cast<std::uintptr_t>(base_)) + ":" + std::to_string(bytes_);
+  return std::to_string(getpid()) + ":" + std::to_string(descriptor_) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(base_)) +
+         ":" + std::to_string(bytes_);
 }
 
 std::string Arena::adopt(const std::string& invitation) {
   int pid = 0, number = -1;
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
-  if (std::sscanf(invitation.c_str(), "%d:%d:%" SCNuPTR ":%zu", &pid, &number, &address, &bytes) != 4)
-    return "bad invitation";
+  if (std::sscanf(invitation.c_str(), "%d:%d:%" SCNuPTR ":%zu", &pid, &number, &address, &bytes) != 4) return "bad invitation";
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return "cannot open the host's memory";

@@ -18,9 +18,7 @@ enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1, kMixed = 2 };
 // `fermata bench overlap`'s (bench/overlap.hpp).
 enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3, kSkewed = 4, kOverlap = 5 };
 
-constexpr const char* name_of(Engine e) {
-  return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed";
-}
+constexpr const char* name_of(Engine e) { return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed"; }
 constexpr const char* name_of(Quantity q) {
   constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger", "skewed", "overlap"};
   return kNames[static_cast<int>(q)];
@@ -40,9 +38,7 @@ inline constexpr int kMaxBytes = 8 << 20;
 constexpr int blocks_in(Kind k, int members) {
   return k == Kind::kScatter || k == Kind::kReduceScatter || k == Kind::kAlltoall ? members : 1;
 }
-constexpr int blocks_out(Kind k, int members) {
-  return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1;
-}
+constexpr int blocks_out(Kind k, int members) { return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1; }
 
 struct Case {
   Kind collective = Kind::kBarrier;

@@ -67,23 +67,19 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.members = members;
   base.bytes = bytes;
   base.rotating = options.rotating;
-  if (options.pin && members <= static_cast<int>(cpus.size()))
-    base.cpus.assign(cpus.begin(), cpus.begin() + members);
+  if (options.pin && members <= static_cast<int>(cpus.size())) base.cpus.assign(cpus.begin(), cpus.begin() + members);
 
   for (const Engine engine : options.engines) {
     base.engine = engine;
     for (const Entry& entry : table()) {
-      const bool fits = (entry.collectives & bit(options.collective)) != 0 &&
-                        (entry.engines & bit(engine)) != 0 &&
-                        (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least &&
-                        bytes <= entry.bytes.most;
+      const bool fits = (entry.collectives & bit(options.collective)) != 0 && (entry.engines & bit(engine)) != 0 &&
+                        (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least && bytes <= entry.bytes.most;
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
       if ((quantity == Quantity::kOverlap || options.rotating) && !entry.library) continue;
       list.push_back(from_entry(options, entry, base));
     }
     for (const OwnSubject& own :
-         options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts)
-                     : std::vector<OwnSubject>{}) {
+         options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts) : std::vector<OwnSubject>{}) {
       Contestant c;
       c.name = own.name;
       c.role = Role::kOwn;
@@ -117,8 +113,7 @@ std::string check(const Options& options) {
   for (const int n : options.members) {
     if (n < 1 || n > 1024) return "-n: members must be from 1 to 1024, not " + std::to_string(n);
   }
-  if (options.collective == Kind::kBarrier && !options.bytes.empty())
-    return "--bytes: a barrier carries no payload";
+  if (options.collective == Kind::kBarrier && !options.bytes.empty()) return "--bytes: a barrier carries no payload";
   if (options.rotating && !has_root(options.collective)) return "--roots: only broadcast, reduce, gather and scatter have one";
   for (const int bytes : options.bytes) {
     if (bytes < 8 || bytes > kMaxBytes || bytes % 8 != 0)
@@ -142,8 +137,7 @@ std::string check(const Options& options) {
     }
     if (!known) return "--rivals: no rival '" + name + "'; there are all, none," + names;
   }
-  if (options.engines.empty() || options.quantities.empty())
-    return "--engine and --quantity must not be empty";
+  if (options.engines.empty() || options.quantities.empty()) return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
   if (options.burners < 0 || options.burners > 1024) return "--burners: 0 to 1024";
   return {};

@@ -17,9 +17,7 @@ namespace {
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal, const timespec* at_most = nullptr) {
   syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, at_most, nullptr, 0);
 }
-void futex_wake_all(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
-}
+void futex_wake_all(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0); }
 
 void finish(const Case& c, Muster& muster) {
   // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's

@@ -79,8 +79,7 @@ Outcome run_guidelines(Options options, const std::vector<Kind>& kinds) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (progress) {
       options.progress = [&](double done, const std::string& what) {
-        progress((static_cast<double>(i) + done) / static_cast<double>(kinds.size()),
-                 std::string(fermata::name_of(kinds[i])) + " " + what);
+        progress((static_cast<double>(i) + done) / static_cast<double>(kinds.size()), std::string(fermata::name_of(kinds[i])) + " " + what);
       };
     }
     Outcome one = run(options_for(options, kinds[i]));
@@ -96,8 +95,8 @@ std::vector<Guideline> judge(const Outcome& outcome) {
   std::vector<Guideline> guidelines;
   for (const Row& row : outcome.rows) {
     if (row.subject == "planned" || !row.ratio_to_plan) continue;
-    const auto call = std::find_if(outcome.rows.begin(), outcome.rows.end(),
-                                   [&](const Row& r) { return r.subject == "planned" && same_case(r, row); });
+    const auto call =
+        std::find_if(outcome.rows.begin(), outcome.rows.end(), [&](const Row& r) { return r.subject == "planned" && same_case(r, row); });
     if (call == outcome.rows.end()) continue;
     guidelines.push_back({row.what, row.subject, call->summary.median, row.summary.median, *row.ratio_to_plan,
                           finding_of(*row.ratio_to_plan), call->variant});
@@ -128,26 +127,25 @@ std::string guidelines_table(const std::vector<Guideline>& guidelines) {
     text += line;
     previous = &g;
   }
-  if (!text.empty())
-    text += "\nratio: mock-up / call, median within rounds; 95 %: its confidence interval.\n";
+  if (!text.empty()) text += "\nratio: mock-up / call, median within rounds; 95 %: its confidence interval.\n";
   return text + lines_of_violations(guidelines);
 }
 
 nlohmann::json guidelines_json(const std::vector<Guideline>& guidelines) {
   nlohmann::json list = nlohmann::json::array();
   for (const Guideline& g : guidelines) {
-    list.push_back({{"collective", fermata::name_of(g.what.collective)},
-                    {"mockup", g.mockup},
-                    {"engine", name_of(g.what.engine)},
-                    {"n", g.what.members},
-                    {"bytes", g.what.bytes},
-                    {"call_ns", g.call_ns},
-                    {"mockup_ns", g.mockup_ns},
-                    {"ratio", g.ratio.median},
-                    {"ratio_interval", g.ratio.interval ? nlohmann::json({g.ratio.interval->low, g.ratio.interval->high})
-                                                         : nlohmann::json(nullptr)},
-                    {"finding", name_of(g.finding)},
-                    {"plan", g.plan}});
+    list.push_back(
+        {{"collective", fermata::name_of(g.what.collective)},
+         {"mockup", g.mockup},
+         {"engine", name_of(g.what.engine)},
+         {"n", g.what.members},
+         {"bytes", g.what.bytes},
+         {"call_ns", g.call_ns},
+         {"mockup_ns", g.mockup_ns},
+         {"ratio", g.ratio.median},
+         {"ratio_interval", g.ratio.interval ? nlohmann::json({g.ratio.interval->low, g.ratio.interval->high}) : nlohmann::json(nullptr)},
+         {"finding", name_of(g.finding)},
+         {"plan", g.plan}});
   }
   return list;
 }

@@ -39,9 +39,7 @@ int broadcast_halves(const MockCall& c, const double* in, double* out) {
   return fermata_broadcast(c.member, data + half, bytes(c.count - half), kRoot);
 }
 
-int reduce_allreduce(const MockCall& c, const double* in, double* out) {
-  return fermata_allreduce(c.member, in, out, c.count, kType, kOp);
-}
+int reduce_allreduce(const MockCall& c, const double* in, double* out) { return fermata_allreduce(c.member, in, out, c.count, kType, kOp); }
 
 int reduce_scatter_gather(const MockCall& c, const double* in, double* out) {
   const std::size_t part = c.count / static_cast<std::size_t>(c.members);

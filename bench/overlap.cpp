@@ -84,9 +84,7 @@ std::vector<double> sum(const std::vector<double>& a, const std::vector<double>&
 
 }  // namespace
 
-std::string check_overlap(Options options) {
-  return check(options_for(std::move(options)));
-}
+std::string check_overlap(Options options) { return check(options_for(std::move(options))); }
 
 Outcome run_overlap(Options options) {
   const Options o = options_for(std::move(options));
@@ -154,8 +152,9 @@ std::string overlap_table(const Outcome& outcome) {
     previous = &o.what;
   }
   if (!list.empty())
-    text += "\nwork: the call alone, nobody late; then what a blocking and an overlapped call add to computing, and\n"
-            "the slower member's time / (computing + work), median within rounds; 95 %: its confidence interval.\n";
+    text +=
+        "\nwork: the call alone, nobody late; then what a blocking and an overlapped call add to computing, and\n"
+        "the slower member's time / (computing + work), median within rounds; 95 %: its confidence interval.\n";
   const double idle = idle_progress_of(outcome);
   if (!std::isnan(idle)) text += "\na call for progress with nothing outstanding: " + short_number(idle) + " ns\n";
   return text;

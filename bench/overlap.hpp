@@ -16,10 +16,10 @@ namespace fermata::bench {
 struct Overlap {
   std::string subject;
   Case what;
-  double compute = 0;   // without a collective
-  double work = 0;      // the blocking call, back to back: nobody comes late, so it is the collective's own work
-  double blocking = 0;  // what the blocking call after computing adds to it, for the slower member of an episode
-  double overlap = 0;   // what the collective adds that goes on meanwhile
+  double compute = 0;                   // without a collective
+  double work = 0;                      // the blocking call, back to back: nobody comes late, so it is the collective's own work
+  double blocking = 0;                  // what the blocking call after computing adds to it, for the slower member of an episode
+  double overlap = 0;                   // what the collective adds that goes on meanwhile
   Ratio blocking_total, overlap_total;  // (compute + that) / (compute + work)
 };
 inline constexpr double kOverlapBound = 1.10;

@@ -37,13 +37,10 @@ class Own final : public TeamSubject {
         bad = status;
     };
     switch (turn.collective) {
-      case Kind::kBarrier:
-        turn.run(rank, [&] { note(fermata_barrier(member)); });
-        break;
+      case Kind::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
       case Kind::kAllreduce:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
+        turn.run(rank,
+                 [&](const double* in, double* out) { note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
         break;
       case Kind::kReduce:
         turn.run(rank, [&](const double* in, double* out) {
@@ -66,9 +63,8 @@ class Own final : public TeamSubject {
         turn.run(rank, [&](const double* in, double* out) { note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE)); });
         break;
       case Kind::kReduceScatter:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
+        turn.run(rank,
+                 [&](const double* in, double* out) { note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
         break;
       case Kind::kAlltoall:
         turn.run(rank, [&](const double* in, double* out) { note(fermata_alltoall(member, in, out, count, FERMATA_DOUBLE)); });
@@ -77,9 +73,7 @@ class Own final : public TeamSubject {
         turn.run(rank, [&](const double* in, double* out) { note(fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
         break;
       case Kind::kExscan:
-        turn.run(rank, [&](const double* in, double* out) {
-          note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
-        });
+        turn.run(rank, [&](const double* in, double* out) { note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
         break;
     }
     turn.lines[rank].status = bad;
@@ -151,8 +145,7 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
     }
     for (const int degree : {2, 4, 8}) {
       // A degree above the members' number makes the same tree again.
-      if (degree == 2 || degree <= members)
-        names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
+      if (degree == 2 || degree <= members) names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
     }
   }
   return names;
@@ -175,8 +168,7 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, co
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name
     for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {
-      subjects.push_back(
-          {"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
+      subjects.push_back({"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
     }
   }
   return subjects;

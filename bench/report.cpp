@@ -7,13 +7,9 @@
 namespace fermata::bench {
 namespace {
 
-nlohmann::json optional_number(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
+nlohmann::json optional_number(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(nullptr); }
 
-nlohmann::json median_of(const std::optional<Ratio>& ratio) {
-  return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr);
-}
+nlohmann::json median_of(const std::optional<Ratio>& ratio) { return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr); }
 nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
   if (!ratio || !ratio->interval) return nullptr;
   return {ratio->interval->low, ratio->interval->high};
@@ -27,38 +23,36 @@ nlohmann::json numbers_of(const std::vector<double>& rounds) {
 
 nlohmann::json row_json(const Row& row) {
   nlohmann::json json = {{"subject", row.subject},
-          {"variant", row.variant},
-          {"collective", fermata::name_of(row.what.collective)},
-          {"engine", name_of(row.what.engine)},
-          {"n", row.what.members},
-          {"bytes", row.what.bytes},
-          {"roots", row.what.rotating ? "rotating" : "fixed"},
-          {"quantity", name_of(row.quantity)},
-          {"unit", "ns"},
-          {"samples", numbers_of(row.rounds)},
-          {"median", row.summary.median},
-          {"p10", row.summary.p10},
-          {"p90", row.summary.p90},
-          {"p99", row.summary.p99},
-          {"min", row.summary.min},
-          {"bound", optional_number(row.bound)},
-          {"bound_source", row.bound_source},
-          {"ratio_to_plan", median_of(row.ratio_to_plan)},
-          {"ratio_to_plan_interval", interval_of(row.ratio_to_plan)},
-          {"ratio_to_threads", median_of(row.ratio_to_threads)},
-          {"ratio_to_threads_interval", interval_of(row.ratio_to_threads)},
-          {"pinned", !row.what.cpus.empty()}};
+                         {"variant", row.variant},
+                         {"collective", fermata::name_of(row.what.collective)},
+                         {"engine", name_of(row.what.engine)},
+                         {"n", row.what.members},
+                         {"bytes", row.what.bytes},
+                         {"roots", row.what.rotating ? "rotating" : "fixed"},
+                         {"quantity", name_of(row.quantity)},
+                         {"unit", "ns"},
+                         {"samples", numbers_of(row.rounds)},
+                         {"median", row.summary.median},
+                         {"p10", row.summary.p10},
+                         {"p90", row.summary.p90},
+                         {"p99", row.summary.p99},
+                         {"min", row.summary.min},
+                         {"bound", optional_number(row.bound)},
+                         {"bound_source", row.bound_source},
+                         {"ratio_to_plan", median_of(row.ratio_to_plan)},
+                         {"ratio_to_plan_interval", interval_of(row.ratio_to_plan)},
+                         {"ratio_to_threads", median_of(row.ratio_to_threads)},
+                         {"ratio_to_threads_interval", interval_of(row.ratio_to_threads)},
+                         {"pinned", !row.what.cpus.empty()}};
   if (!row.references.empty()) json["references"] = numbers_of(row.references);
   return json;
 }
 
-std::string clipped(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
-}
+std::string clipped(const std::string& text, std::size_t width) { return text.size() <= width ? text : text.substr(0, width - 2) + ".."; }
 
 bool same_block(const Row& a, const Row& b) {
-  return a.what.members == b.what.members && a.what.bytes == b.what.bytes && a.quantity == b.quantity &&
-         a.what.engine == b.what.engine && (a.role == Role::kProbe) == (b.role == Role::kProbe);
+  return a.what.members == b.what.members && a.what.bytes == b.what.bytes && a.quantity == b.quantity && a.what.engine == b.what.engine &&
+         (a.role == Role::kProbe) == (b.role == Role::kProbe);
 }
 
 std::string heading(const Row& row) {
@@ -66,8 +60,8 @@ std::string heading(const Row& row) {
   if (row.role == Role::kProbe) {
     text = "probes of the same run, ns";
   } else {
-    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) +
-           ", n = " + std::to_string(row.what.members);
+    text =
+        std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) + ", n = " + std::to_string(row.what.members);
     if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
     text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
     if (row.what.rotating) text += ", rotating roots";
@@ -81,8 +75,8 @@ std::string heading(const Row& row) {
   }
   const bool processes = row.what.engine != Engine::kThreads;
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10",
-                "p90", "min", "xbound", "/planned", "95 %", processes ? " /threads" : "");
+  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10", "p90", "min", "xbound", "/planned",
+                "95 %", processes ? " /threads" : "");
   return text + line;
 }
 
@@ -92,8 +86,7 @@ std::string line_of(const Row& row) {
   char over_bound[32] = "", over_threads[32] = "";
   std::string over_plan, interval;
   // EPCC's overhead may be about nothing: no ratio then.
-  if (row.bound && *row.bound > 0 && s.median > 0)
-    std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
+  if (row.bound && *row.bound > 0 && s.median > 0) std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
     const bool faster = row.role != Role::kFloor && row.ratio_to_plan->median < 1;
     over_plan = short_ratio(row.ratio_to_plan->median) + (faster ? " <" : "  ");
@@ -101,9 +94,8 @@ std::string line_of(const Row& row) {
   }
   if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", row.ratio_to_threads->median);
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
-                clipped(label, 32).c_str(), short_number(s.median).c_str(), short_number(s.p10).c_str(),
-                short_number(s.p90).c_str(), short_number(s.min).c_str(),
+  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s", clipped(label, 32).c_str(),
+                short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(), short_number(s.min).c_str(),
                 over_bound, over_plan.c_str(), interval.c_str(), over_threads);
   std::string text = line;
   text.erase(text.find_last_not_of(' ') + 1);
@@ -172,8 +164,7 @@ std::string to_table(const Outcome& outcome) {
     text += line_of(row);
     previous = &row;
   }
-  if (previous != nullptr)
-    text += "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was faster.\n";
+  if (previous != nullptr) text += "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was faster.\n";
   return text + left_out_table(outcome);
 }
 
@@ -181,8 +172,8 @@ std::string left_out_table(const Outcome& outcome) {
   std::string text;
   if (!outcome.left_out.empty()) text += "\nleft out:\n";
   for (const LeftOut& l : outcome.left_out) {
-    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " +
-                              name_of(l.what.engine) + ", n = " + std::to_string(l.what.members);
+    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " + name_of(l.what.engine) +
+                              ", n = " + std::to_string(l.what.members);
     text += clipped("  " + label, kTableWidth) + "\n";
     for (std::size_t at = 0; at < l.reason.size(); at += kTableWidth - 4) {
       text += "    " + l.reason.substr(at, kTableWidth - 4) + "\n";

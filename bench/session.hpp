@@ -37,12 +37,12 @@ struct Options {
   std::vector<std::string> rivals = {"all"};      // names of the table, "all", or empty
   std::vector<std::string> algorithms = {"all"};  // as in own_subjects
   std::vector<std::string> layouts;
-  bool own = true;      // Fermata's subjects
-  bool floors = true;   // and probes
+  bool own = true;        // Fermata's subjects
+  bool floors = true;     // and probes
   bool rotating = false;  // roots
-  bool pin = true;      // as long as there is a CPU for each member
-  double seconds = 10;  // of rounds, per group
-  double limit_s = 10;  // of one batch; then the subject counts as hung
+  bool pin = true;        // as long as there is a CPU for each member
+  double seconds = 10;    // of rounds, per group
+  double limit_s = 10;    // of one batch; then the subject counts as hung
   int burners = 0;
   std::uint64_t seed = 1;
   std::string worker_directory;   // "": beside the tool, or its libexec
@@ -84,8 +84,7 @@ std::string check(const Options& options);
 Outcome run(const Options& options);
 
 // One group, appended to `outcome`: `done` of the whole run is over before it, `share` of it is this group's.
-void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share,
-               Outcome& outcome);
+void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share, Outcome& outcome);
 
 // One group's contestants (bench/contestants.cpp) and bounds (bench/bounds.cpp).
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity);

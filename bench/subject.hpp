@@ -34,9 +34,7 @@ class Subject {
   // them adopt the invitation's arena and call live_as_member with the muster, and, while it waits for them,
   // trouble: not "" once they are lost.
   virtual bool recruits() const { return false; }
-  virtual std::string recruit(const std::string& invitation, Muster& muster) {
-    return (void)invitation, (void)muster, std::string();
-  }
+  virtual std::string recruit(const std::string& invitation, Muster& muster) { return (void)invitation, (void)muster, std::string(); }
   virtual std::string trouble() { return {}; }
   virtual std::string version() const { return {}; }
   // What is being run, for the record: a plan's text.

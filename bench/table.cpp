@@ -9,16 +9,14 @@ constexpr unsigned kBarrier = bit(Kind::kBarrier);
 constexpr unsigned kAllreduce = bit(Kind::kAllreduce);
 constexpr unsigned kRooted = bit(Kind::kBroadcast) | bit(Kind::kReduce);
 constexpr unsigned kAnyKind = (1u << kKindCount) - 1;
-constexpr unsigned kFolding =
-    kReductions | bit(Kind::kReduceScatter) | bit(Kind::kScan);
+constexpr unsigned kFolding = kReductions | bit(Kind::kReduceScatter) | bit(Kind::kScan);
 constexpr unsigned kMoving = kAnyKind & ~(kBarrier | kFolding);  // of two members, exscan only moves
 constexpr unsigned kThreads = bit(Engine::kThreads);
 constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
 constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
-constexpr const char* kNeedsOmp =
-    "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
+constexpr const char* kNeedsOmp = "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
 constexpr const char* kLibcxxWorker = "fermata-bench-worker-libcxx";
 constexpr const char* kNeedsLibcxx = "clang++ with libc++ (Debian: clang-19 libc++-19-dev), found when configuring";
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
@@ -41,8 +39,7 @@ constexpr const char* kOmpDist =
 #define FERMATA_CK(name) nullptr
 #endif
 
-constexpr Entry floor(const char* name, const char* variant, unsigned kinds,
-                      std::unique_ptr<Subject> (*make)()) {
+constexpr Entry floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
 }
 constexpr Entry large_floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
@@ -51,8 +48,7 @@ constexpr Entry large_floor(const char* name, const char* variant, unsigned kind
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, kAnySize, make, nullptr, "", ""};
 }
-constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(),
-                      const char* needs = "") {
+constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(), const char* needs = "") {
   return {name, "", Role::kRival, kinds, engines, 0, kOnALine, make, nullptr, "", needs};
 }
 constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {

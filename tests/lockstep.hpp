@@ -47,7 +47,7 @@ struct Lockstep {
     void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t words, const std::uint64_t* from) {
       for (std::uint32_t i = 0; i < words; ++i) payload(offset, i) = from[i];
       header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
-      all->wake_member(step.peer);  // who is away is rung by what lands its lines
+      all->wake_member(step.peer);                            // who is away is rung by what lands its lines
     }
   };
 
@@ -159,10 +159,8 @@ struct Lockstep {
     Member& member = members_[m];
     ticket_ = at_gate(member);
     std::uint32_t words_carried = words();
-    const Carried carried{.words = words_carried,
-                          .fold = is_barrier() ? both : add,
-                          .whole = is_barrier() ? nullptr : fold_all,
-                          .context = &words_carried};
+    const Carried carried{
+        .words = words_carried, .fold = is_barrier() ? both : add, .whole = is_barrier() ? nullptr : fold_all, .context = &words_carried};
     const bool over = words() > 1    ? member.cursor.advance<Load::kWords>(member.memory, carried, member.regs, 0)
                       : words() == 1 ? member.cursor.advance<Load::kOneWord>(member.memory, carried, member.regs, 0)
                                      : member.cursor.advance<Load::kNothing>(member.memory, carried, member.regs, 0);

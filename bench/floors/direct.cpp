@@ -20,9 +20,7 @@ namespace {
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void sum_avx2(const double* a, const double* b, double* __restrict to, std::size_t count) {
-  add(a, b, to, count);
-}
+[[gnu::target("avx2")]] void sum_avx2(const double* a, const double* b, double* __restrict to, std::size_t count) { add(a, b, to, count); }
 [[gnu::target("avx2")]] void sum_twice_avx2(const double* a, const double* b, double* __restrict to, double* __restrict too,
                                             std::size_t count) {
   add_twice(a, b, to, too, count);

@@ -11,8 +11,7 @@ namespace {
 template <int kDoubles>
 struct Slot {
   std::atomic<std::uint64_t> episode{0};
-  double payload[kDoubles] =
-      {};  // plain: ordered by `episode`, and parity keeps the writer off a slot being read
+  double payload[kDoubles] = {};  // plain: ordered by `episode`, and parity keeps the writer off a slot being read
 };
 
 // Slots of both members as close as they go without straddling a line (8 bytes: all four in one line), or the
@@ -31,20 +30,13 @@ class Exchange final : public Subject {
   }
   void work(int rank, Turn& turn) override {
     switch (doubles_) {
-      case 1:
-        return exchange<1>(rank, turn);
-      case 2:
-        return exchange<2>(rank, turn);
-      case 3:
-        return exchange<3>(rank, turn);
-      case 4:
-        return exchange<4>(rank, turn);
-      case 5:
-        return exchange<5>(rank, turn);
-      case 6:
-        return exchange<6>(rank, turn);
-      default:
-        return exchange<7>(rank, turn);
+      case 1: return exchange<1>(rank, turn);
+      case 2: return exchange<2>(rank, turn);
+      case 3: return exchange<3>(rank, turn);
+      case 4: return exchange<4>(rank, turn);
+      case 5: return exchange<5>(rank, turn);
+      case 6: return exchange<6>(rank, turn);
+      default: return exchange<7>(rank, turn);
     }
   }
 

@@ -13,9 +13,9 @@
 
 static int rank, size;
 static char *in, *out;
-static int n;                               /* elements of a block */
-static int same[1024], displacements[1024]; /* n for each rank */
-static int counts[1024]; /* of others with a v, and of reduce_scatter: the last block has an element more */
+static int n;                                     /* elements of a block */
+static int same[1024], displacements[1024];       /* n for each rank */
+static int counts[1024];                          /* of others with a v, and of reduce_scatter: the last block has an element more */
 static MPI_Request persistent = MPI_REQUEST_NULL; /* of a kind that is started again and again */
 
 #define WORLD MPI_COMM_WORLD
@@ -105,7 +105,7 @@ static struct Times measure(void (*call)(void), double seconds) {
   int tries = 0;
   double least = 0;
   for (int i = 0; i < 8; ++i) call(); /* the first ones choose, connect and allocate */
-  for (;;) { /* how many calls fill a window, agreed by all */
+  for (;;) {                          /* how many calls fill a window, agreed by all */
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now();
     for (long i = 0; i < calls; ++i) call();

@@ -109,9 +109,9 @@ struct Way {
   const char* name;
   double (*run)();
 };
-constexpr Way kWays[] = {{"header-barrier", header_barrier}, {"header-allreduce-1", header_one}, {"header-allreduce-7", header_seven},
-                         {"for-reduction-1", clause_one},    {"for-reduction-7", clause_seven},
-                         {"reset+for-reduction-1", clause_one_used}};
+constexpr Way kWays[] = {{"header-barrier", header_barrier},   {"header-allreduce-1", header_one},
+                         {"header-allreduce-7", header_seven}, {"for-reduction-1", clause_one},
+                         {"for-reduction-7", clause_seven},    {"reset+for-reduction-1", clause_one_used}};
 
 }  // namespace
 

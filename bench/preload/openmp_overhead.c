@@ -9,7 +9,9 @@
 
 enum { kRepeats = 2000, kDelay = 20, kMostThreads = 4096 };
 
-static struct { _Alignas(128) volatile int episode; } seen[kMostThreads];
+static struct {
+  _Alignas(128) volatile int episode;
+} seen[kMostThreads];
 static volatile int wrong;
 
 static void delay(void) {
@@ -145,7 +147,7 @@ int main(int argc, char** argv) {
   omp_set_dynamic(0);
   omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 2);
   const int samples = argc > 2 ? atoi(argv[2]) : 20;
-  double (*times)[kCount] = calloc((size_t)samples, sizeof *times);
+  double(*times)[kCount] = calloc((size_t)samples, sizeof *times);
   if (times == NULL) return 1;
   for (int s = -1; s < samples; ++s) { /* the first round only warms up */
     for (int c = 0; c < kCount; ++c) {

@@ -27,7 +27,7 @@ static struct own* owns;
 static int threads;
 static double loops_per_ns, work_ns, seconds;
 static long least;
-static long stop_at;    /* the first thread's, read after the next wait */
+static long stop_at;     /* the first thread's, read after the next wait */
 static long first, last; /* measured episodes */
 static double begin_wall, end_wall, begin_cpu, end_cpu;
 

@@ -36,13 +36,26 @@ std::vector<std::string> launcher(const Case& c) {
   const bool crowded = c.members > static_cast<int>(allowed_cpus().size());
   // The run-time's files in the folder that the bench removes after it.
 #if OMPI_MAJOR_VERSION >= 5
-  return {FERMATA_MPIRUN, "--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none",
-          "--mca", "btl_sm_backing_directory", scratch(), "--mca", "mpi_yield_when_idle", crowded ? "1" : "0",
-          "-n", std::to_string(c.members)};
+  return {FERMATA_MPIRUN, "--allow-run-as-root",      "--map-by", ":OVERSUBSCRIBE", "--bind-to",           "none",
+          "--mca",        "btl_sm_backing_directory", scratch(),  "--mca",          "mpi_yield_when_idle", crowded ? "1" : "0",
+          "-n",           std::to_string(c.members)};
 #else
-  return {FERMATA_MPIRUN, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-          "--mca", "orte_tmpdir_base", scratch(), "--mca", "btl_vader_backing_directory", scratch(),
-          "--mca", "mpi_yield_when_idle", crowded ? "1" : "0", "-n", std::to_string(c.members)};
+  return {FERMATA_MPIRUN,
+          "--allow-run-as-root",
+          "--oversubscribe",
+          "--bind-to",
+          "none",
+          "--mca",
+          "orte_tmpdir_base",
+          scratch(),
+          "--mca",
+          "btl_vader_backing_directory",
+          scratch(),
+          "--mca",
+          "mpi_yield_when_idle",
+          crowded ? "1" : "0",
+          "-n",
+          std::to_string(c.members)};
 #endif
 #else
   // MPICH yields after so many polls; 1,000 is its default. 4.0 has the setting, but its ch4 device never yields: the library does
@@ -130,9 +143,7 @@ class Mpi final : public Subject {
       case Kind::kReduce:
         run([&](const double* in, double* out) { return MPI_Reduce(in, out, count, type, MPI_SUM, roots.next(), all); });
         break;
-      case Kind::kAllreduce:
-        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
-        break;
+      case Kind::kAllreduce: run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); }); break;
       case Kind::kGather:
         run([&](const double* in, double* out) { return MPI_Gather(in, count, type, out, count, type, roots.next(), all); });
         break;
@@ -143,19 +154,11 @@ class Mpi final : public Subject {
         run([&](const double* in, double* out) { return MPI_Allgather(in, count, type, out, count, type, all); });
         break;
       case Kind::kReduceScatter:
-        run([&](const double* in, double* out) {
-          return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all);
-        });
+        run([&](const double* in, double* out) { return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all); });
         break;
-      case Kind::kAlltoall:
-        run([&](const double* in, double* out) { return MPI_Alltoall(in, count, type, out, count, type, all); });
-        break;
-      case Kind::kScan:
-        run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); });
-        break;
-      case Kind::kExscan:
-        run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
-        break;
+      case Kind::kAlltoall: run([&](const double* in, double* out) { return MPI_Alltoall(in, count, type, out, count, type, all); }); break;
+      case Kind::kScan: run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); }); break;
+      case Kind::kExscan: run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); }); break;
     }
     turn.lines[rank].status = bad;
   }
@@ -210,9 +213,7 @@ class Mpi final : public Subject {
   pid_t launcher_ = -1;
 };
 
-std::unique_ptr<Subject> make(std::string_view name) {
-  return name.empty() ? nullptr : std::make_unique<Mpi>(std::string(name));
-}
+std::unique_ptr<Subject> make(std::string_view name) { return name.empty() ? nullptr : std::make_unique<Mpi>(std::string(name)); }
 
 int member_main(int argc, char** argv, const WorkerArguments& arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // some launchers leave their ranks behind when they are killed

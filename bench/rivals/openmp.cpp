@@ -75,20 +75,13 @@ class OpenMp final : public Subject {
       });
     }
     switch (case_.doubles()) {
-      case 1:
-        return reduce<1>(rank, turn);
-      case 2:
-        return reduce<2>(rank, turn);
-      case 3:
-        return reduce<3>(rank, turn);
-      case 4:
-        return reduce<4>(rank, turn);
-      case 5:
-        return reduce<5>(rank, turn);
-      case 6:
-        return reduce<6>(rank, turn);
-      default:
-        return reduce<7>(rank, turn);
+      case 1: return reduce<1>(rank, turn);
+      case 2: return reduce<2>(rank, turn);
+      case 3: return reduce<3>(rank, turn);
+      case 4: return reduce<4>(rank, turn);
+      case 5: return reduce<5>(rank, turn);
+      case 6: return reduce<6>(rank, turn);
+      default: return reduce<7>(rank, turn);
     }
   }
   std::string version() const override {
@@ -124,9 +117,7 @@ class OpenMp final : public Subject {
   Local* locals_ = nullptr;
 };
 
-std::unique_ptr<Subject> make(std::string_view name) {
-  return name.empty() ? nullptr : std::make_unique<OpenMp>(std::string(name));
-}
+std::unique_ptr<Subject> make(std::string_view name) { return name.empty() ? nullptr : std::make_unique<OpenMp>(std::string(name)); }
 
 }  // namespace
 }  // namespace fermata::bench

@@ -22,9 +22,7 @@
 namespace cg {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct Alone {
   bool nudged = false;
@@ -162,14 +160,12 @@ class InRegion {
 // The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each
 // solve.
 template <class Solver, Team T>
-void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver,
-                Result& result) {
+void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver, Result& result) {
   if (!job.cpus.empty() && fermata_pin(job.cpus[static_cast<std::size_t>(team.rank())]) != FERMATA_OK)
     throw std::runtime_error(fermata_error_detail());
   const bool first = team.rank() == 0;
   const auto rank = static_cast<std::size_t>(team.rank());
-  const Part part{*job.matrix,
-                  {static_cast<std::size_t>(cuts[rank]), static_cast<std::size_t>(cuts[rank + 1])}};
+  const Part part{*job.matrix, {static_cast<std::size_t>(cuts[rank]), static_cast<std::size_t>(cuts[rank + 1])}};
   for (int repeat = 0; repeat < job.repeats; ++repeat) {
     std::vector<double> earlier;
     if (first) {
@@ -246,8 +242,7 @@ Result with_openmp(const Job& job) {
     }
   }
   if (given != job.threads)
-    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " +
-                             std::to_string(job.threads));
+    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " + std::to_string(job.threads));
   result.solution = std::move(solver.x);
   return result;
 }
@@ -262,12 +257,9 @@ Result with_openmp(const Job&) {
 template <class Run>
 Result by_method(const Job& job, Run&& run) {
   switch (job.method) {
-    case Method::kPipelinedCg:
-      return run.template operator()<PipelinedCg>();
-    case Method::kBicgstab:
-      return run.template operator()<Bicgstab>();
-    case Method::kConjugateGradient:
-      break;
+    case Method::kPipelinedCg: return run.template operator()<PipelinedCg>();
+    case Method::kBicgstab: return run.template operator()<Bicgstab>();
+    case Method::kConjugateGradient: break;
   }
   return run.template operator()<ConjugateGradient>();
 }

@@ -78,17 +78,17 @@ class SixStep {
   // From x to y; x is overwritten. sign 1: forward; -1: inverse. Between two calls nobody may be in the first: there is a barrier.
   void transform(Points& x, Points& y, double sign, Member& member) const {
     const Range rows2 = member.share(n2_), rows1 = member.share(n1_);
-    transpose(x, y, n1_, n2_, rows2, 1);          // 1
+    transpose(x, y, n1_, n2_, rows2, 1);  // 1
     for (Index b = rows2.begin; b < rows2.end; ++b) {
       Complex* row = &y[static_cast<std::size_t>(b * n1_)];
-      first_(row, sign);                          // 2
-      for (Index c = 0; c < n1_; ++c) {           // 3
+      first_(row, sign);                 // 2
+      for (Index c = 0; c < n1_; ++c) {  // 3
         const Complex root = roots_[static_cast<std::size_t>(b * c)];
         row[c] = row[c] * Complex{root.re, sign * root.im};
       }
     }
     member.barrier();
-    transpose(y, x, n2_, n1_, rows1, 1);          // 4
+    transpose(y, x, n2_, n1_, rows1, 1);                                                                   // 4
     for (Index c = rows1.begin; c < rows1.end; ++c) second_(&x[static_cast<std::size_t>(c * n2_)], sign);  // 5
     member.barrier();
     transpose(x, y, n1_, n2_, rows2, sign > 0 ? 1 : 1 / static_cast<double>(n1_ * n2_));  // 6

@@ -79,7 +79,8 @@ class barrier {
       wait(arrive());
     } else {
       const int status = fermata_anonymous_meet(handle_);
-      if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::barrier");
+      if (status < 0) [[unlikely]]
+        detail::throw_status(status, "fermata::barrier");
     }
   }
 
@@ -91,7 +92,8 @@ class barrier {
 
  private:
   void finish(int status, std::uint64_t phase) {
-    if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::barrier");
+    if (status < 0) [[unlikely]]
+      detail::throw_status(status, "fermata::barrier");
     if constexpr (kCompletes) {
       if (status != FERMATA_LAST) return;
       completion_();
@@ -117,7 +119,8 @@ class ranked_barrier {
 
   void arrive_and_wait(std::uint32_t rank) {
     const int status = fermata_ranked_meet(handle_, rank);
-    if (status < 0) [[unlikely]] detail::throw_status(status, "fermata::ranked_barrier");
+    if (status < 0) [[unlikely]]
+      detail::throw_status(status, "fermata::ranked_barrier");
   }
 
  private:

@@ -25,7 +25,8 @@ class Error : public std::runtime_error {
 namespace detail {
 
 inline void check(int status) {
-  if (status < 0) [[unlikely]] throw Error(status);
+  if (status < 0) [[unlikely]]
+    throw Error(status);
 }
 
 template <class T, void (*Destroy)(T*)>

@@ -21,12 +21,7 @@
 namespace fermata::inline v0 {
 
 enum class Engine { kThreads = FERMATA_THREADS, kProcesses = FERMATA_PROCESSES };
-enum class Wait {
-  kAuto = FERMATA_WAIT_AUTO,
-  kSpin = FERMATA_WAIT_SPIN,
-  kYield = FERMATA_WAIT_YIELD,
-  kPark = FERMATA_WAIT_PARK
-};
+enum class Wait { kAuto = FERMATA_WAIT_AUTO, kSpin = FERMATA_WAIT_SPIN, kYield = FERMATA_WAIT_YIELD, kPark = FERMATA_WAIT_PARK };
 
 class Topology {
  public:
@@ -121,8 +116,8 @@ class Member {
   // In place.
   template <class T>
   void allreduce(std::span<T> values, Op how) {
-    detail::check(fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(), detail::type_of<T>(),
-                                    static_cast<int>(how)));
+    detail::check(
+        fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(), detail::type_of<T>(), static_cast<int>(how)));
   }
   // The result at root; nothing elsewhere.
   template <class T>
@@ -139,25 +134,45 @@ class Member {
 
   // Blocks of any size: as the functions of operation.hpp with the same names say. Each waits.
   template <detail::Range Data>
-  void broadcast(Data&& data, int root) { execute(fermata::broadcast(data, root)); }
+  void broadcast(Data&& data, int root) {
+    execute(fermata::broadcast(data, root));
+  }
   template <detail::Input In, detail::Range Out, class How>
-  void reduce(In&& in, Out&& out, How how, int root) { execute(fermata::reduce(in, out, how, root)); }
+  void reduce(In&& in, Out&& out, How how, int root) {
+    execute(fermata::reduce(in, out, how, root));
+  }
   template <detail::Input In, detail::Range Out, class How>
-  void allreduce(In&& in, Out&& out, How how) { execute(fermata::allreduce(in, out, how)); }
+  void allreduce(In&& in, Out&& out, How how) {
+    execute(fermata::allreduce(in, out, how));
+  }
   template <detail::Input In, detail::Range Out>
-  void gather(In&& in, Out&& out, int root) { execute(fermata::gather(in, out, root)); }
+  void gather(In&& in, Out&& out, int root) {
+    execute(fermata::gather(in, out, root));
+  }
   template <detail::Range In, detail::Input Out>
-  void scatter(In&& in, Out&& out, int root) { execute(fermata::scatter(in, out, root)); }
+  void scatter(In&& in, Out&& out, int root) {
+    execute(fermata::scatter(in, out, root));
+  }
   template <detail::Input In, detail::Range Out>
-  void allgather(In&& in, Out&& out) { execute(fermata::allgather(in, out)); }
+  void allgather(In&& in, Out&& out) {
+    execute(fermata::allgather(in, out));
+  }
   template <detail::Input In, detail::Range Out, class How>
-  void reduce_scatter(In&& in, Out&& out, How how) { execute(fermata::reduce_scatter(in, out, how)); }
+  void reduce_scatter(In&& in, Out&& out, How how) {
+    execute(fermata::reduce_scatter(in, out, how));
+  }
   template <detail::Input In, detail::Range Out>
-  void alltoall(In&& in, Out&& out) { execute(fermata::alltoall(in, out)); }
+  void alltoall(In&& in, Out&& out) {
+    execute(fermata::alltoall(in, out));
+  }
   template <detail::Input In, detail::Range Out, class How>
-  void scan(In&& in, Out&& out, How how) { execute(fermata::scan(in, out, how)); }
+  void scan(In&& in, Out&& out, How how) {
+    execute(fermata::scan(in, out, how));
+  }
   template <detail::Input In, detail::Range Out, class How>
-  void exscan(In&& in, Out&& out, How how) { execute(fermata::exscan(in, out, how)); }
+  void exscan(In&& in, Out&& out, How how) {
+    execute(fermata::exscan(in, out, how));
+  }
 
   // Any operation of operation.hpp: done here and now; begun; or made to be started any number of times.
   void execute(const Operation& operation) {
@@ -181,12 +196,8 @@ class Member {
     return raw != nullptr ? std::optional<Member>(Member(raw)) : std::nullopt;
   }
 
-  void set_timeout(std::chrono::duration<double> seconds) {
-    detail::check(fermata_member_set_timeout(handle_.get(), seconds.count()));
-  }
-  void set_idle_hook(fermata_idle_hook hook, void* user) {
-    detail::check(fermata_member_set_idle_hook(handle_.get(), hook, user));
-  }
+  void set_timeout(std::chrono::duration<double> seconds) { detail::check(fermata_member_set_timeout(handle_.get(), seconds.count())); }
+  void set_idle_hook(fermata_idle_hook hook, void* user) { detail::check(fermata_member_set_idle_hook(handle_.get(), hook, user)); }
   fermata_member* get() const noexcept { return handle_.get(); }
 
  private:

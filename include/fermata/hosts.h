@@ -56,8 +56,8 @@ typedef struct fermata_window {
  *   close     the same, and land is not called any more.
  * What the thread that writes knew is visible to who sees the header. */
 typedef struct fermata_port {
-  size_t size; /* sizeof(fermata_port) */
-  void* self;  /* handed to each of them */
+  size_t size;                                           /* sizeof(fermata_port) */
+  void* self;                                            /* handed to each of them */
   int (*open)(void* self, const fermata_window* window); /* lines may come from now on; FERMATA_OK or an error */
   void (*write)(void* self, const fermata_line* line, const fermata_block* block);
   void (*progress)(void* self);

@@ -17,9 +17,9 @@ extern "C" {
 typedef struct fermata_job {
   size_t size; /* sizeof(fermata_job) */
   int rank, processes;
-  const int* hosts;          /* of each process, numbered in the order of their first ones (FERMATA_FAKE_HOSTS=k: pretended ones) */
-  const int* pinned;         /* the CPU to which each process is pinned there, or the first of a core; -1: to none */
-  const char* const* names;  /* of the hosts */
+  const int* hosts;         /* of each process, numbered in the order of their first ones (FERMATA_FAKE_HOSTS=k: pretended ones) */
+  const int* pinned;        /* the CPU to which each process is pinned there, or the first of a core; -1: to none */
+  const char* const* names; /* of the hosts */
   int (*gather)(const void* mine, size_t bytes, void* all); /* everybody's bytes, in the order of processes */
   /* Called by a and b alone, a < b, which both get the time, in ns, the median of so many repeats (at most 1024; < 0: it failed).
    *   signals 0: half the round trip of a message of so many bytes. signals > 0: how long so many empty synchronous messages at once take

@@ -49,23 +49,41 @@ namespace detail {
 template <class T>
 struct Element;  // none: elements are integers, float, double, Half, Bfloat16 and the pairs of fermata.h
 template <>
-struct Element<float> { static constexpr int kType = FERMATA_FLOAT; };
+struct Element<float> {
+  static constexpr int kType = FERMATA_FLOAT;
+};
 template <>
-struct Element<double> { static constexpr int kType = FERMATA_DOUBLE; };
+struct Element<double> {
+  static constexpr int kType = FERMATA_DOUBLE;
+};
 template <>
-struct Element<Half> { static constexpr int kType = FERMATA_HALF; };
+struct Element<Half> {
+  static constexpr int kType = FERMATA_HALF;
+};
 template <>
-struct Element<Bfloat16> { static constexpr int kType = FERMATA_BFLOAT16; };
+struct Element<Bfloat16> {
+  static constexpr int kType = FERMATA_BFLOAT16;
+};
 template <>
-struct Element<fermata_float_int> { static constexpr int kType = FERMATA_FLOAT_INT; };
+struct Element<fermata_float_int> {
+  static constexpr int kType = FERMATA_FLOAT_INT;
+};
 template <>
-struct Element<fermata_double_int> { static constexpr int kType = FERMATA_DOUBLE_INT; };
+struct Element<fermata_double_int> {
+  static constexpr int kType = FERMATA_DOUBLE_INT;
+};
 template <>
-struct Element<fermata_int32_int> { static constexpr int kType = FERMATA_INT32_INT; };
+struct Element<fermata_int32_int> {
+  static constexpr int kType = FERMATA_INT32_INT;
+};
 template <>
-struct Element<fermata_int64_int> { static constexpr int kType = FERMATA_INT64_INT; };
+struct Element<fermata_int64_int> {
+  static constexpr int kType = FERMATA_INT64_INT;
+};
 template <>
-struct Element<fermata_int16_int> { static constexpr int kType = FERMATA_INT16_INT; };
+struct Element<fermata_int16_int> {
+  static constexpr int kType = FERMATA_INT16_INT;
+};
 
 template <class T>
 constexpr int type_of() {
@@ -155,8 +173,7 @@ Operation operation(int collective, In&& in, Out&& out) {
 
 template <class T, class F>
 void apply(void* out, const void* left, const void* right, std::size_t count, void*) {
-  for (std::size_t i = 0; i < count; ++i)
-    static_cast<T*>(out)[i] = F{}(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
+  for (std::size_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = F{}(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
 }
 
 template <class T>
@@ -205,10 +222,10 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   const bool in_here = f.in == FERMATA_IN_PLACE;
   const bool out_here = f.out == FERMATA_IN_PLACE;
   const bool root = f.root == rank;
-  const bool several_in = f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL ||
-                          (f.collective == FERMATA_DO_SCATTER && root);
-  const bool several_out = f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL ||
-                           (f.collective == FERMATA_DO_GATHER && root);
+  const bool several_in =
+      f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL || (f.collective == FERMATA_DO_SCATTER && root);
+  const bool several_out =
+      f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL || (f.collective == FERMATA_DO_GATHER && root);
   require(!out_here || (f.collective == FERMATA_DO_SCATTER && root), "in_place for the output: at scatter's root only");
   require(!in_here || f.collective != FERMATA_DO_GATHER || root, "in_place for gather's input: at its root only");
   if (f.irregular != 0) {

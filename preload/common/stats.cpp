@@ -21,7 +21,7 @@ constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 constexpr std::uint32_t kPlace = 1;  // owns slots that name a record with a site's text; threads' numbers are even
 constexpr std::uint32_t kOpen = 3;   // likewise, but not written yet
 
-File* file = nullptr;  // written at load and in a forked child, before it has a second thread
+File* file = nullptr;       // written at load and in a forked child, before it has a second thread
 void* mapped = MAP_FAILED;  // where; a forked child's is there, too: it may have come out of a wait
 const char* library_name = "";
 const char* plan_text = "";
@@ -92,7 +92,7 @@ File* open_file() {
 }
 
 void in_child() {
-  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);  // zeros from here on
+  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);                           // zeros from here on
   for (auto& reason : reasons) reason.store(nullptr, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
   // The parent's file must not be written by this process, whatever becomes of the next one.
   mmap(mapped, sizeof(File), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);

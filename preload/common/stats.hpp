@@ -20,16 +20,16 @@ namespace fermata::stats {
 inline constexpr std::uint32_t kMagic = 0x46535431;  // "1TSF"
 inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kRecords = 16384, kNotes = 64, kEvents = 1u << 20;
-inline constexpr std::uint64_t kFirst = 64;      // these are timed, and
-inline constexpr std::uint64_t kSampled = 256;   // one in so many: two looks at the clock and an exchange cost 150 ns, a barrier 50 to 100
+inline constexpr std::uint64_t kFirst = 64;     // these are timed, and
+inline constexpr std::uint64_t kSampled = 256;  // one in so many: two looks at the clock and an exchange cost 150 ns, a barrier 50 to 100
 inline constexpr std::size_t kPlanText = 80;
 
 struct alignas(64) Record {
-  std::uint64_t object;    // address of the barrier; 0: one of a team's
-  std::uint64_t site;      // return address of the call
+  std::uint64_t object;  // address of the barrier; 0: one of a team's
+  std::uint64_t site;    // return address of the call
   std::uint32_t thread;
-  std::uint32_t members;   // arrivals per episode
-  std::uint32_t reason;    // 0: ours; else 1 + the note that says why it was left to the run-time
+  std::uint32_t members;  // arrivals per episode
+  std::uint32_t reason;   // 0: ours; else 1 + the note that says why it was left to the run-time
   std::uint32_t padding;
   std::uint64_t calls;
   std::uint64_t episodes;  // that this thread counts; exactly one thread of each does. Ours, and where the run-time tells
@@ -40,8 +40,8 @@ struct alignas(64) Record {
   std::uint64_t measured;  // of those: with the time since the arrival before it
   std::uint64_t late_ns;   // the sum of these times
   std::uint64_t longest_ns;
-  char plan[kPlanText];    // what the barrier was made of, where it is not what the file says
-  char place[128];         // the call site as text: "+0x1234 (/path/program)", counted from where the object begins in memory
+  char plan[kPlanText];  // what the barrier was made of, where it is not what the file says
+  char place[128];       // the call site as text: "+0x1234 (/path/program)", counted from where the object begins in memory
 };
 
 struct Note {
@@ -61,10 +61,10 @@ struct File {
   std::uint32_t tracing;
   char library[32];
   char command[128];
-  char plan[128];  // what the barriers are made of
+  char plan[128];                      // what the barriers are made of
   std::atomic<std::uint32_t> records;  // taken so far; may exceed kRecords
   std::atomic<std::uint32_t> events;
-  std::atomic<std::uint32_t> lost;     // calls that found no record
+  std::atomic<std::uint32_t> lost;  // calls that found no record
   Note note[kNotes];
   Record record[kRecords];
   Event event[kEvents];
@@ -81,10 +81,10 @@ struct Arrivals {
 bool start(const char* library, const char* plan);
 
 struct Meeting {
-  const void* object;     // null: the members are all that a report wants to tell apart
+  const void* object;  // null: the members are all that a report wants to tell apart
   const void* site;
   std::uint32_t members;
-  const char* reason;     // why it is left to the run-time, a literal; null: it is ours
+  const char* reason;  // why it is left to the run-time, a literal; null: it is ours
 };
 
 // Where a thread's calls of a meeting are counted: one table for all threads, since what each would keep in its own static memory comes
@@ -101,8 +101,8 @@ struct alignas(64) Slot {
   std::uint64_t number;   // such a count
 };
 static_assert(sizeof(Slot) == 64);
-inline constexpr unsigned kSlotBits = 16;  // a record takes at most three
-extern Slot* slots __attribute__((visibility("hidden")));  // written at load
+inline constexpr unsigned kSlotBits = 16;                                                             // a record takes at most three
+extern Slot* slots __attribute__((visibility("hidden")));                                             // written at load
 extern __thread std::uint32_t self __attribute__((tls_model("initial-exec"), visibility("hidden")));  // 0: none of its slots yet
 
 inline std::size_t slot_of(const void* object, const void* site, std::uint32_t owner) {
@@ -141,7 +141,8 @@ class Wait {
   template <class Describe>
   Wait(const Meeting& meeting, Arrivals& arrivals, std::uint64_t number, Describe&& describe) : arrivals_(&arrivals) {
     if (!find(meeting)) return;
-    if (record_->calls == 0) [[unlikely]] describe(record_->plan, sizeof record_->plan);
+    if (record_->calls == 0) [[unlikely]]
+      describe(record_->plan, sizeof record_->plan);
     begin(number);
   }
   // This thread came last, or it did not; who did has the episode counted.
@@ -150,13 +151,15 @@ class Wait {
     ++record_->judged;
     record_->last += last;
     record_->episodes += last;
-    if (begin_ns_ != 0) [[unlikely]] finish(last);
+    if (begin_ns_ != 0) [[unlikely]]
+      finish(last);
   }
   // Of a barrier that does not tell who came last.
   void end_untold(bool counts) {
     if (record_ == nullptr) return;
     record_->episodes += counts;
-    if (begin_ns_ != 0) [[unlikely]] finish_untold();
+    if (begin_ns_ != 0) [[unlikely]]
+      finish_untold();
   }
   // It was no wait: nothing is counted.
   void cancel() {
@@ -175,7 +178,8 @@ class Wait {
   }
   void begin(std::uint64_t number) {
     ++record_->calls;
-    if (is_sampled(number)) [[unlikely]] time(number);
+    if (is_sampled(number)) [[unlikely]]
+      time(number);
   }
   bool find_slowly(const Meeting& meeting);
   void time(std::uint64_t number);

@@ -27,8 +27,8 @@ struct Free {
   Free* next;
 };
 Free* unused = nullptr;
-Begun* later = nullptr;   // over, and not yet told the library
-State* active = nullptr;    // states with something outstanding
+Begun* later = nullptr;       // over, and not yet told the library
+State* active = nullptr;      // states with something outstanding
 State* next_visit = nullptr;  // of those, or null: the first
 int active_count = 0;
 
@@ -363,7 +363,7 @@ int claim_error(MPI_Request handle, MPI_Comm* comm) {
   if (b == nullptr) return MPI_SUCCESS;
   const int error = b->error;
   b->error = MPI_SUCCESS;
-  failures.fetch_sub(1, std::memory_order_relaxed);           // order: relaxed: see complete()
+  failures.fetch_sub(1, std::memory_order_relaxed);        // order: relaxed: see complete()
   *comm = b->state->comm.load(std::memory_order_relaxed);  // order: relaxed: null where it was freed meanwhile
   return error;
 }

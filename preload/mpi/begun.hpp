@@ -74,7 +74,7 @@ extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: no memory.
 Begun* new_begun();
-void drop(Begun* begun);       // that did not begin
+void drop(Begun* begun);  // that did not begin
 // One of the communicator's that are over and did the same, instead of this one, if there is any; what is over, to be one of those or
 // freed; and they end. With the state.
 Begun* as_before(State& state, Begun* begun);
@@ -149,9 +149,9 @@ int in_library(Call&& call) {
 }
 
 // A function of the library's with the helper beside it.
-#define FERMATA_BESIDE(name, parameters, arguments)          \
-  int MPI_##name parameters {                                \
-    return in_library([=] { return real.name arguments; });  \
+#define FERMATA_BESIDE(name, parameters, arguments)         \
+  int MPI_##name parameters {                               \
+    return in_library([=] { return real.name arguments; }); \
   }
 
 // False: this process cannot have the thread.

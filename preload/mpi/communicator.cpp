@@ -20,8 +20,8 @@ bool several_threads = false, guarded = false;
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
-constexpr std::uint32_t kEager = 32;      // communicators that get a team when they are made
-constexpr std::uint32_t kUntilTeam = 32;  // blocking collectives of the others before that
+constexpr std::uint32_t kEager = 32;                     // communicators that get a team when they are made
+constexpr std::uint32_t kUntilTeam = 32;                 // blocking collectives of the others before that
 constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
 
 int keyval = MPI_KEYVAL_INVALID;
@@ -209,7 +209,9 @@ void equip(State& s, MPI_Comm comm, State* council) {
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
   say("communicator %s of %d ranks: %s", name[0] != '\0' ? name : "without a name", s.size,
-      s.member == nullptr ? s.reason : over_hosts ? "a team over hosts" : "a team of this host");
+      s.member == nullptr ? s.reason
+      : over_hosts        ? "a team over hosts"
+                          : "a team of this host");
 }
 
 }  // namespace
@@ -254,10 +256,8 @@ void set_up(MPI_Comm comm, const Origin& origin) {
   s->member = nullptr;
   s->makings = makings;
   s->until_team = origin.initial || (parent != nullptr && makings <= kEager) ? 0 : kUntilTeam;
-  if (s->until_team == 0)
-    equip(*s, comm, council_of(origin));
-  else
-    postpone(*s, comm);
+  if (s->until_team == 0) equip(*s, comm, council_of(origin));
+  else postpone(*s, comm);
   publish(*s, comm);
   PMPI_Comm_set_attr(comm, keyval, s);
 }

@@ -22,15 +22,15 @@ struct alignas(64) State {
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // of non-blocking and persistent ones
   int size = 0, rank = 0;
-  bool crowded = false;              // its ranks share CPUs
-  std::uint64_t ours = 0, left = 0;  // collectives
-  const char* reason = nullptr;      // why it has no member
+  bool crowded = false;                // its ranks share CPUs
+  std::uint64_t ours = 0, left = 0;    // collectives
+  const char* reason = nullptr;        // why it has no member
   const char* begun_reason = nullptr;  // why it has one for blocking collectives alone
-  bool folds_begun = false;  // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
+  bool folds_begun = false;            // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
   Pooled* pooled = nullptr;
-  bool mismatched = false;    // the ranks' calls differed, so its team is of no use any more (recovery.hpp)
-  std::uint64_t resumes = 0;  // the first call that the library does then; 0: not agreed
-  std::uint64_t starts = 0, prepared = 0;  // of persistent requests: those in `ours`; and requests that were made
+  bool mismatched = false;                           // the ranks' calls differed, so its team is of no use any more (recovery.hpp)
+  std::uint64_t resumes = 0;                         // the first call that the library does then; 0: not agreed
+  std::uint64_t starts = 0, prepared = 0;            // of persistent requests: those in `ours`; and requests that were made
   std::uint32_t users = 0;                           // requests that outlive the communicator; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken where several threads may call
   State* next = nullptr;                             // of all that there are
@@ -45,8 +45,8 @@ struct alignas(64) State {
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
   std::uint32_t pass = 0, passed = 0;  // begun ones of which it isn't looked whether they are over at once, and were not yet
-  State* next_active = nullptr;  // of those with any
-  Begun* kept = nullptr;         // over, and for the next ones that are the same
+  State* next_active = nullptr;        // of those with any
+  Begun* kept = nullptr;               // over, and for the next ones that are the same
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
   bool begins(Kind kind) const { return (begun_kinds >> kind & 1) != 0; }

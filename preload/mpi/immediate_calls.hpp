@@ -122,8 +122,7 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
                     Library library) {
   const State* const s = find(comm);
   const auto by_library = [=](auto&&...) { return library(in, out, counts, type, op, comm); };
-  if (const Count* const same = same_count(s, counts))
-    return ireduce_scatter_block(in, out, *same, type, op, comm, target, by_library);
+  if (const Count* const same = same_count(s, counts)) return ireduce_scatter_block(in, out, *same, type, op, comm, target, by_library);
   return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 

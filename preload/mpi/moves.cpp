@@ -63,10 +63,8 @@ bool Operation::prepare_scatter(const State& s, const Arguments& a) {
   Layout in;
   if (!layout_of(a.in.type, &in) || !set_in(a.in, s.size, !own && meet(a.out, 1, a.in, s.size))) return false;
   op_.count = op_.irregular ? op_.in_counts[s.rank] : static_cast<std::size_t>(a.in.count) * in.size;
-  if (own)
-    op_.out = FERMATA_IN_PLACE;
-  else
-    expect_blocks(1, op_.count);
+  if (own) op_.out = FERMATA_IN_PLACE;
+  else expect_blocks(1, op_.count);
   return true;
 }
 
@@ -133,18 +131,12 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
   if (finds_uncommitted(a, root)) return false;
   switch (a.collective) {
-    case FERMATA_DO_BROADCAST:
-      return prepare_broadcast(s, a);
-    case FERMATA_DO_GATHER:
-      return prepare_gather(s, a);
-    case FERMATA_DO_SCATTER:
-      return prepare_scatter(s, a);
-    case FERMATA_DO_ALLGATHER:
-      return prepare_allgather(s, a);
-    case FERMATA_DO_ALLTOALL:
-      return prepare_alltoall(s, a);
-    default:
-      return false;
+    case FERMATA_DO_BROADCAST: return prepare_broadcast(s, a);
+    case FERMATA_DO_GATHER: return prepare_gather(s, a);
+    case FERMATA_DO_SCATTER: return prepare_scatter(s, a);
+    case FERMATA_DO_ALLGATHER: return prepare_allgather(s, a);
+    case FERMATA_DO_ALLTOALL: return prepare_alltoall(s, a);
+    default: return false;
   }
 }
 
@@ -166,8 +158,7 @@ int Operation::finish(int status) {
   for (int i = 0; i < blocks_; ++i) {
     if (each_ != kAsSaid)
       unpack_block(packed_ + static_cast<std::size_t>(i) * each_, each_, at + i * to_.count * layout_.extent, to_.count);
-    else
-      unpack_block(packed_ + op_.out_displacements[i], op_.out_counts[i], at + to_.displacements[i] * layout_.extent, to_.counts[i]);
+    else unpack_block(packed_ + op_.out_displacements[i], op_.out_counts[i], at + to_.displacements[i] * layout_.extent, to_.counts[i]);
   }
   return error_;
 }

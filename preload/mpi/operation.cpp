@@ -161,8 +161,7 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
     *all += out.counts[b];
   }
   const bool fits = 2 * blocks <= 4 * kInline;
-  auto* const counts =
-      fits ? sizes_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  auto* const counts = fits ? sizes_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
   std::size_t before = 0;
   for (int b = 0; b < blocks; ++b) {
     counts[b] = static_cast<std::size_t>(out.counts[b]) * reduction_.parts;
@@ -229,10 +228,8 @@ bool Operation::prepare(const State& s, const Arguments& a) {
     case FERMATA_DO_ALLREDUCE:
     case FERMATA_DO_REDUCE_SCATTER:
     case FERMATA_DO_SCAN:
-    case FERMATA_DO_EXSCAN:
-      return prepare_reduction(s, a);
-    default:
-      return prepare_data(s, a);
+    case FERMATA_DO_EXSCAN: return prepare_reduction(s, a);
+    default: return prepare_data(s, a);
   }
 }
 
@@ -266,26 +263,16 @@ int Operation::execute(State& s) const {
     return fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op);
   if (o.irregular != 0) return fermata_execute(m, &o);
   switch (o.collective) {  // these ride on lines where they are small
-    case FERMATA_DO_BROADCAST:
-      return fermata_broadcast(m, o.out, o.count, o.root);
-    case FERMATA_DO_REDUCE:
-      return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
-    case FERMATA_DO_ALLREDUCE:
-      return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_GATHER:
-      return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_SCATTER:
-      return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
-    case FERMATA_DO_ALLGATHER:
-      return fermata_allgather(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_REDUCE_SCATTER:
-      return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
-    case FERMATA_DO_ALLTOALL:
-      return fermata_alltoall(m, o.in, o.out, o.count, o.type);
-    case FERMATA_DO_SCAN:
-      return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
-    default:
-      return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, o.out, o.count, o.root);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_GATHER: return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_SCATTER: return fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
+    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, o.in, o.out, o.count, o.type);
+    case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
+    default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);
   }
 }
 

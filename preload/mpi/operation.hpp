@@ -101,10 +101,10 @@ class Operation {
   // A rank whose arguments contradict each other receives what the others send into memory of the operation, and as much of it as its own
   // arguments have room for is unpacked.
   static constexpr std::size_t kAsSaid = SIZE_MAX;
-  std::size_t each_ = kAsSaid;      // bytes of a block in packed_
-  std::size_t own_bytes_ = kAsSaid; // likewise of this rank's own block alone, where blocks differ
-  bool truncated_ = false;          // this rank sends more to itself than it has room for
-  Load* loads_[2];  // of one side each
+  std::size_t each_ = kAsSaid;       // bytes of a block in packed_
+  std::size_t own_bytes_ = kAsSaid;  // likewise of this rank's own block alone, where blocks differ
+  bool truncated_ = false;           // this rank sends more to itself than it has room for
+  Load* loads_[2];                   // of one side each
   int load_count_ = 0;
   Use uses_[5];  // of the operator, of the types of two loads and of what is unpacked and folded
   int use_count_ = 0;

@@ -26,15 +26,15 @@ MPI_Comm private_comm = MPI_COMM_NULL;
 
 namespace {
 
-constexpr int kMostTeams = 1024;     // at a time
-constexpr double kSeconds = 20;      // to hand out the ground
-constexpr double kSlice = 0.02;      // of waiting for it, between looks at the library
+constexpr int kMostTeams = 1024;               // at a time
+constexpr double kSeconds = 20;                // to hand out the ground
+constexpr double kSlice = 0.02;                // of waiting for it, between looks at the library
 constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and has a CPU for itself
-constexpr double kHookEvery = 1e-3;  // longest sleep of who waits, beside a library that wants to be driven
+constexpr double kHookEvery = 1e-3;            // longest sleep of who waits, beside a library that wants to be driven
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-Pooled* pool = nullptr;  // all, taken or not; under lock
-int teams = 0;           // likewise
+Pooled* pool = nullptr;          // all, taken or not; under lock
+int teams = 0;                   // likewise
 fermata_team* ground = nullptr;  // of this host
 int* cpu_of = nullptr;           // of each rank of MPI_COMM_WORLD: what it was bound to in MPI_Init, or -1
 

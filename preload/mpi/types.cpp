@@ -27,27 +27,17 @@ int number_of(const Listed& type, std::size_t size) {
   switch (type.family) {
     case kInteger:
       switch (size) {
-        case 1:
-          return type.is_signed ? FERMATA_INT8 : FERMATA_UINT8;
-        case 2:
-          return type.is_signed ? FERMATA_INT16 : FERMATA_UINT16;
-        case 4:
-          return type.is_signed ? FERMATA_INT32 : FERMATA_UINT32;
-        case 8:
-          return type.is_signed ? FERMATA_INT64 : FERMATA_UINT64;
-        default:
-          return -1;
+        case 1: return type.is_signed ? FERMATA_INT8 : FERMATA_UINT8;
+        case 2: return type.is_signed ? FERMATA_INT16 : FERMATA_UINT16;
+        case 4: return type.is_signed ? FERMATA_INT32 : FERMATA_UINT32;
+        case 8: return type.is_signed ? FERMATA_INT64 : FERMATA_UINT64;
+        default: return -1;
       }
-    case kFloating:
-      return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
-    case kComplex:
-      return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
-    case kBytes:
-      return FERMATA_UINT8;
-    case kLogical:
-      return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
-    default:
-      return -1;
+    case kFloating: return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
+    case kComplex: return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
+    case kBytes: return FERMATA_UINT8;
+    case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
+    default: return -1;
   }
 }
 

@@ -47,8 +47,8 @@ int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   for (int i = 0; i < count; ++i) {
     MPI_Status* const status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
     Begun* const persistent = persistent_in(&requests[i]);
-    const int rc = persistent != nullptr ? wait_persistent(persistent, status)
-                                         : poll([&](int* flag) { return test_one(&requests[i], flag, status); });
+    const int rc =
+        persistent != nullptr ? wait_persistent(persistent, status) : poll([&](int* flag) { return test_one(&requests[i], flag, status); });
     if (rc != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = rc;
   }

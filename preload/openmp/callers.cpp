@@ -107,8 +107,8 @@ void keep(Family family, std::uint64_t word) {
 void note_planned(bool planned) {
   static std::atomic<bool> exception{false};
   if (!planned) exception.store(true, std::memory_order_relaxed);  // order: relaxed: one who passes a call on for nothing gets the same
-  const bool all = planned && !exception.load(std::memory_order_relaxed);                           // order: see above
-  fermata_openmp_all_planned.store(all ? 1 : 0, std::memory_order_relaxed);                         // order: see above
+  const bool all = planned && !exception.load(std::memory_order_relaxed);    // order: see above
+  fermata_openmp_all_planned.store(all ? 1 : 0, std::memory_order_relaxed);  // order: see above
 }
 
 const RunTime* number_and_keep(const Search& s, std::uint64_t closes_before) {
@@ -168,7 +168,8 @@ Caller look_up(Family family, const void* address) {
 Caller caller_of(Family family, const void* object) {
   const std::uint64_t page = reinterpret_cast<std::uintptr_t>(object) >> kPageBits;
   // order: acquire, as kMovedRead: what was forgotten before it became 0 is not seen. Pairs with dlclose()
-  if (table.closing.load(std::memory_order_acquire) != 0) [[unlikely]] return look_up(family, object);
+  if (table.closing.load(std::memory_order_acquire) != 0) [[unlikely]]
+    return look_up(family, object);
   for (const auto& known : table.callers[static_cast<int>(family)]) {
     const std::uint64_t word = known.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with keep()
     if (page - first_page(word) < pages(word)) [[likely]] {

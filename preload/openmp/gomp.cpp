@@ -36,7 +36,8 @@ inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... res
     say_none(entry.name);
     return body(data);
   }
-  if (!caller.run_time->planned) [[unlikely]] return real(body, data, rest...);
+  if (!caller.run_time->planned) [[unlikely]]
+    return real(body, data, rest...);
   Noted noted{body, data, caller.run_time, {}};
   begin(noted.region, caller);
   real(trampoline, &noted, rest...);
@@ -76,13 +77,9 @@ FERMATA_EXPORT void GOMP_barrier() {
   at_gomp_barrier(place_in(Family::kGomp, site), site);
 }
 
-FERMATA_EXPORT void GOMP_loop_end() {
-  at_end<kLoopEnd.index>(kLoopEndNowait, __builtin_return_address(0));
-}
+FERMATA_EXPORT void GOMP_loop_end() { at_end<kLoopEnd.index>(kLoopEndNowait, __builtin_return_address(0)); }
 
-FERMATA_EXPORT void GOMP_sections_end() {
-  at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0));
-}
+FERMATA_EXPORT void GOMP_sections_end() { at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0)); }
 
 // ---- Regions. What GCC passes behind the function and its data goes on unchanged.
 
@@ -119,8 +116,7 @@ FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* dat
   in_region(kLoopNonmonotonicGuided, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
-                                               unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end, long step, unsigned flags) {
   in_region(kLoopRuntime, body, data, threads, start, end, step, flags);
 }
 
@@ -129,8 +125,8 @@ FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* da
   in_region(kLoopNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end,
-                                                                  long step, unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
+                                                                  unsigned flags) {
   in_region(kLoopMaybeNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 

@@ -39,7 +39,7 @@ bool tasks_are_used() {
     return any;
   });
   if (any) found.store(true, std::memory_order_relaxed);  // order: relaxed, both: see above
-  else looked_at.store(seen, std::memory_order_relaxed);   // order: see above
+  else looked_at.store(seen, std::memory_order_relaxed);  // order: see above
   return any;
 }
 

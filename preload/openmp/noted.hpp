@@ -38,9 +38,7 @@ class Stay {
   const Here before_;
 };
 
-inline Facts facts(const RunTime& run_time) {
-  return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0};
-}
+inline Facts facts(const RunTime& run_time) { return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0}; }
 
 // A region that `caller`, of a run-time library whose regions may be planned, is about to enter.
 inline void begin(Region& region, const Caller& caller) {
@@ -52,7 +50,8 @@ inline void begin(Region& region, const Caller& caller) {
 
 // Its thread's place there, if nothing is between.
 inline Place place_at(const Here at) {
-  if (at.region->level() != at.level) [[unlikely]] return {};
+  if (at.region->level() != at.level) [[unlikely]]
+    return {};
   const bool planned = team_of(*at.region, [&] { return facts(*at.region->run_time); }) != nullptr;
   return {at.region, at.rank, planned && !has_tasks(*at.region, at.rank)};
 }

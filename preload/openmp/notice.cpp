@@ -15,9 +15,7 @@ bool talkative = false;              // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds that had their line
 std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
-void say(const char* text, const char* detail) {
-  write_line("fermata-openmp", "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail);
-}
+void say(const char* text, const char* detail) { write_line("fermata-openmp", "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail); }
 
 __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
@@ -25,8 +23,8 @@ __attribute__((destructor)) void sum_up() {
   const auto load = [](const auto& counter) {
     return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));  // order: relaxed: text
   };
-  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes", load(regions),
-           load(planned_regions), load(planned_episodes));
+  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes", load(regions), load(planned_regions),
+           load(planned_episodes));
   say(text, "");
 }
 
@@ -40,8 +38,7 @@ const char* text_of(Fallback kind) {
     case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
     case Fallback::kSize: return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
     case Fallback::kUnnoted: return "a barrier outside of the regions that are watched, or in one that was entered in another way";
-    case Fallback::kObserved:
-      return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay its own";
+    case Fallback::kObserved: return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay its own";
     case Fallback::kLateTasks: return "tasks were made in a region with planned barriers: the rest of its barriers stay the run-time's";
   }
   return "";

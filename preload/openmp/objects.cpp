@@ -38,7 +38,7 @@ Object::Object(const dl_phdr_info& info) : path_(info.dlpi_name != nullptr ? inf
   for (const ElfW(Dyn)* d = dynamic_; d != nullptr && d->d_tag != DT_NULL; ++d) read(*d);
 }
 
-void Object::read(const ElfW(Dyn)& d) {
+void Object::read(const ElfW(Dyn) & d) {
   switch (d.d_tag) {
     case DT_SYMTAB: point(symbols_, d.d_un.d_ptr); break;
     case DT_STRTAB: point(names_, d.d_un.d_ptr); break;

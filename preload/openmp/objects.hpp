@@ -45,7 +45,7 @@ class Object {
   }
 
  private:
-  void read(const ElfW(Dyn)& d);
+  void read(const ElfW(Dyn) & d);
   void* defined(std::uint32_t symbol, const char* name) const;
 
   // The loader has relocated these addresses in place, except on some architectures and in the kernel's own object.
@@ -69,8 +69,8 @@ class Object {
   const char* path_;
   ElfW(Addr) base_;
   std::uintptr_t low_ = 0, high_ = 0;
-  const ElfW(Dyn)* dynamic_ = nullptr;
-  const ElfW(Sym)* symbols_ = nullptr;
+  const ElfW(Dyn) * dynamic_ = nullptr;
+  const ElfW(Sym) * symbols_ = nullptr;
   const char* names_ = nullptr;
   const std::uint32_t* gnu_hash_ = nullptr;
   const std::uint32_t* hash_ = nullptr;

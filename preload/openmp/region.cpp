@@ -13,9 +13,9 @@ namespace fermata::preload {
 namespace {
 
 constexpr std::uint32_t kMostMembers = 4096;
-constexpr int kPool = 16;    // teams kept; a program has few sizes
+constexpr int kPool = 16;              // teams kept; a program has few sizes
 constexpr std::uint32_t kLooks = 256;  // between yields
-constexpr int kTries = 64;   // for the pool's lock: a team of one's own is the way out
+constexpr int kTries = 64;             // for the pool's lock: a team of one's own is the way out
 
 struct Pooled {
   fermata_ranked* team;

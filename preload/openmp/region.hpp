@@ -20,18 +20,18 @@ struct RunTime;
 
 struct alignas(kLine) Region {
   // The first line: all its threads read it at each barrier.
-  std::atomic<std::uintptr_t> decision{0};   // 0: none yet; kReal; kDeciding; else a fermata_ranked*
-  int (*level)() = nullptr;                  // the run-time library's
-  std::uintptr_t low = 0, span = 0;          // addresses of the object that entered it: its calls are this region's run-time library's
-  std::atomic<std::uint64_t> tasked{0};      // 1 + barriers of the region before its first task; 0: none was made
+  std::atomic<std::uintptr_t> decision{0};  // 0: none yet; kReal; kDeciding; else a fermata_ranked*
+  int (*level)() = nullptr;                 // the run-time library's
+  std::uintptr_t low = 0, span = 0;         // addresses of the object that entered it: its calls are this region's run-time library's
+  std::atomic<std::uint64_t> tasked{0};     // 1 + barriers of the region before its first task; 0: none was made
   const RunTime* run_time = nullptr;
   std::atomic<bool> failed{false};
-  Fallback why = Fallback::kSize;            // of kReal; this and the size are written by whoever decides
-  std::uint32_t size = 0;                    // of the team
+  Fallback why = Fallback::kSize;  // of kReal; this and the size are written by whoever decides
+  std::uint32_t size = 0;          // of the team
   // The second one.
   alignas(kLine) stats::Arrivals arrivals = {};
-  std::uint64_t serial = 0;                  // with statistics: no other region's; never 0
-  std::uint64_t before = 0;                  // the team's calls when the region began
+  std::uint64_t serial = 0;  // with statistics: no other region's; never 0
+  std::uint64_t before = 0;  // the team's calls when the region began
 };
 
 // What a decision needs of the run-time.
@@ -51,7 +51,8 @@ template <class GetFacts>
 fermata_ranked* team_of(Region& region, GetFacts&& facts) {
   // order: acquire, as kMovedRead: sees the team as its maker left it. Pairs with the store in decide().
   const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
-  if (decision > kDeciding) [[likely]] return reinterpret_cast<fermata_ranked*>(decision);
+  if (decision > kDeciding) [[likely]]
+    return reinterpret_cast<fermata_ranked*>(decision);
   return decision == kReal ? nullptr : decide(region, facts());
 }
 
@@ -61,7 +62,7 @@ struct Place {
   Region* region = nullptr;
   std::uint32_t rank = 0;
   bool planned = false;
-  fermata_ranked* team() const {  // of a planned one
+  fermata_ranked* team() const {                                                                 // of a planned one
     return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));  // order: relaxed: team_of() has looked
   }
 };
@@ -82,14 +83,16 @@ inline bool has_tasks(const Region& region, std::uint32_t rank) {
 
 // True if the barrier has been done; tasks that were made before it may still have to be run, by the run-time library's barrier.
 inline bool meet(Place place) {
-  if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]] return true;
+  if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]]
+    return true;
   failed_to_meet(place);
   return false;
 }
 
 // True if it has been done; else data is as it was.
 inline bool allreduce(Place place, void* data, std::size_t bytes, fermata_fold fold, void* context) {
-  if (fermata_ranked_allreduce(place.team(), place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]] return true;
+  if (fermata_ranked_allreduce(place.team(), place.rank, data, bytes, fold, context) == FERMATA_OK) [[likely]]
+    return true;
   failed_to_meet(place);
   return false;
 }

@@ -26,8 +26,8 @@ void for_each_entry(F&& f) {
   const auto all = [&](auto... entries) { (f(entries.name, entries.index), ...); };
   using namespace gomp;
   all(kBarrier, kLoopEnd, kLoopEndNowait, kSectionsEnd, kSectionsEndNowait, kParallel, kParallelSections, kLoopStatic, kLoopDynamic,
-      kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime, kLoopNonmonotonicRuntime,
-      kLoopMaybeNonmonotonicRuntime, kTask, gomp::kTaskloop, kTaskloopUll, kTarget, kTargetUpdate, kTargetData);
+      kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime, kLoopNonmonotonicRuntime, kLoopMaybeNonmonotonicRuntime,
+      kTask, gomp::kTaskloop, kTaskloopUll, kTarget, kTargetUpdate, kTargetData);
   all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop, kmp::kTaskloop5);
 }
 

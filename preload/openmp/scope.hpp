@@ -8,11 +8,11 @@ namespace fermata::preload {
 
 struct Search {
   Family family;
-  const void* address;      // in the caller
-  bool in_object = false;   // else it is in code that was made at run time
-  bool imports = false;     // the object calls a run-time library; else it made a call for another one, e.g. by a tail call
+  const void* address;               // in the caller
+  bool in_object = false;            // else it is in code that was made at run time
+  bool imports = false;              // the object calls a run-time library; else it made a call for another one, e.g. by a tail call
   std::uintptr_t low = 0, span = 0;  // of the object
-  int candidates = 0;       // run-time libraries that are loaded
+  int candidates = 0;                // run-time libraries that are loaded
   bool found = false;
   RunTime run_time = {};
 };

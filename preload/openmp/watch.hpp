@@ -51,7 +51,8 @@ class LeftWait {
 // each.
 inline bool count_untimed(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
-  if (own.left == 0 || seen.site != site) [[unlikely]] return false;
+  if (own.left == 0 || seen.site != site) [[unlikely]]
+    return false;
   --own.left;
   ++seen.record->calls;
   if (place.rank == 0) ++seen.record->episodes;
@@ -100,9 +101,12 @@ template <class Real>
 // barrier's last look and the next one's signal.
 template <class Real>
 inline void at_barrier(Place place, const void* site, Real real) {
-  if (!place.planned) [[unlikely]] return at_barrier_left(place, site, real);
-  if (is_timed(place, site)) [[unlikely]] return at_barrier_timed(place, site, real);
-  if (!meet(place) || has_tasks(*place.region, place.rank)) [[unlikely]] at_barrier_left(place, site, real);
+  if (!place.planned) [[unlikely]]
+    return at_barrier_left(place, site, real);
+  if (is_timed(place, site)) [[unlikely]]
+    return at_barrier_timed(place, site, real);
+  if (!meet(place) || has_tasks(*place.region, place.rank)) [[unlikely]]
+    at_barrier_left(place, site, real);
 }
 
 }  // namespace fermata::preload

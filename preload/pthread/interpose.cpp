@@ -27,14 +27,14 @@ namespace {
 constexpr unsigned kMostCount = 1u << 30;  // what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
 
 Table table;
-Real real;                          // written at load, or by an earlier constructor's barrier
-std::atomic<bool> resolved{false};  // it is
-bool ours = false;                  // may barriers be bound? Written by start, once
+Real real;                                   // written at load, or by an earlier constructor's barrier
+std::atomic<bool> resolved{false};           // it is
+bool ours = false;                           // may barriers be bound? Written by start, once
 Fallback none_is_ours = Fallback::kForeign;  // why not; likewise
-bool disabled = false;        // written at load
-bool all_preloaded = false;  // likewise: all processes that share a barrier
-std::atomic<bool> watched{false};  // likewise: are statistics wanted?
-stats::Arrivals* arrivals = nullptr;  // likewise: of each of the table's entries; null without statistics
+bool disabled = false;                       // written at load
+bool all_preloaded = false;                  // likewise: all processes that share a barrier
+std::atomic<bool> watched{false};            // likewise: are statistics wanted?
+stats::Arrivals* arrivals = nullptr;         // likewise: of each of the table's entries; null without statistics
 
 pthread_once_t found = PTHREAD_ONCE_INIT, started = PTHREAD_ONCE_INIT;
 
@@ -59,8 +59,8 @@ const Real& the_real() {
 
 bool watch() {
   if (!stats::start("fermata-pthread", "anonymous barriers")) return false;
-  void* memory = mmap(nullptr, Table::kCapacity * sizeof(stats::Arrivals), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, Table::kCapacity * sizeof(stats::Arrivals), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   arrivals = static_cast<stats::Arrivals*>(memory);
   return true;
@@ -117,7 +117,7 @@ Fallback why_left(const pthread_barrier_t* barrier) {
   const Tag tag = read_tag(barrier);
   const std::uint32_t kind = tag.index - kLeft;
   return tag.magic == kMagic && kind <= static_cast<std::uint32_t>(Fallback::kForeign) ? Fallback{static_cast<std::uint8_t>(kind)}
-                                                                                        : Fallback::kForeign;
+                                                                                       : Fallback::kForeign;
 }
 
 // With statistics: who came last but one, and when, has no place in it.
@@ -157,8 +157,8 @@ __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const voi
 // With statistics. The barrier's address is only a name by now.
 __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry, const void* site) {
   const int saved = errno;
-  fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);   // order: relaxed: ordered by find
-  const std::uint32_t count = entry.count.load(std::memory_order_relaxed);            // order: see above
+  fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);  // order: relaxed: ordered by find
+  const std::uint32_t count = entry.count.load(std::memory_order_relaxed);           // order: see above
   stats::Wait wait({barrier, site, count, nullptr}, arrivals[table.place(entry)]);
   const int status = fermata_anonymous_meet(library);
   wait.end(status == FERMATA_LAST);
@@ -219,14 +219,16 @@ FERMATA_EXPORT pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept { re
 
 // Once more for dlvsym, under each version that glibc gives them. Functions of their own: the linker drops the name without a version
 // where one with a version has the same address.
-#define FERMATA_VERSIONED(prefix, version)                                                                               \
-  FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) {    \
-    return preload::init(barrier, attributes, count);                                                                    \
-  }                                                                                                                      \
-  FERMATA_EXPORT prefix##_wait(pthread_barrier_t* barrier) { return preload::wait(barrier); }                            \
-  FERMATA_EXPORT prefix##_destroy(pthread_barrier_t* barrier) { return preload::destroy(barrier); }                      \
-  __asm__(".symver " #prefix "_init, pthread_barrier_init@" version ", remove\n"                                         \
-          ".symver " #prefix "_wait, pthread_barrier_wait@" version ", remove\n"                                         \
+#define FERMATA_VERSIONED(prefix, version)                                                                            \
+  FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) { \
+    return preload::init(barrier, attributes, count);                                                                 \
+  }                                                                                                                   \
+  FERMATA_EXPORT prefix##_wait(pthread_barrier_t* barrier) { return preload::wait(barrier); }                         \
+  FERMATA_EXPORT prefix##_destroy(pthread_barrier_t* barrier) { return preload::destroy(barrier); }                   \
+  __asm__(".symver " #prefix "_init, pthread_barrier_init@" version                                                   \
+          ", remove\n"                                                                                                \
+          ".symver " #prefix "_wait, pthread_barrier_wait@" version                                                   \
+          ", remove\n"                                                                                                \
           ".symver " #prefix "_destroy, pthread_barrier_destroy@" version ", remove")
 #if defined(__x86_64__)
 FERMATA_VERSIONED(fermata_old, "GLIBC_2.2.5");

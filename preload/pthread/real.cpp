@@ -23,8 +23,7 @@ Function* next(const char* name, Function* otherwise) {
 }  // namespace
 
 Real find_real() {
-  return {next("pthread_barrier_init", no_init), next("pthread_barrier_wait", no_other),
-          next("pthread_barrier_destroy", no_other)};
+  return {next("pthread_barrier_init", no_init), next("pthread_barrier_wait", no_other), next("pthread_barrier_destroy", no_other)};
 }
 
 bool layout_is_known(const Real& real) {

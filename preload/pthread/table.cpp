@@ -99,7 +99,7 @@ void Table::unbind(pthread_barrier_t* barrier) {
   if (place == 0) return;
   Entry& entry = entries_.load(std::memory_order_relaxed)[place - 1];  // order: relaxed: as in slot_of
   *link = entry.next;
-  entry.address.store(nullptr, std::memory_order_relaxed);  // order: relaxed: no thread may be about to wait on it
+  entry.address.store(nullptr, std::memory_order_relaxed);                   // order: relaxed: no thread may be about to wait on it
   fermata_anonymous_destroy(entry.library.load(std::memory_order_relaxed));  // order: relaxed: under the lock
   entry.next = free_;
   free_ = place;

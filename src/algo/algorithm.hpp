@@ -32,11 +32,10 @@ struct Algorithm {
   // Can it (not: should it)? E.g. butterfly only at powers of two, sense_reversing only barriers, wholes only
   // where there is no root.
   bool (*applicable)(const Request&);
-  Schedule (*build)(
-      const Request&);  // precondition: applicable; the result's algorithm name includes the degree
-  bool redundant;       // contributions may arrive more than once (dissemination): idempotent operators only
-  bool cuts = false;    // broadcast, reduce and allreduce work on pieces of the vector: more than one chunk
-  bool serial = false;  // for operations left to right alone; whether others would gain has not been measured
+  Schedule (*build)(const Request&);  // precondition: applicable; the result's algorithm name includes the degree
+  bool redundant;                     // contributions may arrive more than once (dissemination): idempotent operators only
+  bool cuts = false;                  // broadcast, reduce and allreduce work on pieces of the vector: more than one chunk
+  bool serial = false;                // for operations left to right alone; whether others would gain has not been measured
 };
 
 std::span<const Algorithm> algorithms();

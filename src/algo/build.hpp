@@ -36,8 +36,7 @@ bool exchange_applicable(const Request& request);
 // them that the request wants. For a root other than 0 the ranks 0 and root change places, all others keep
 // theirs. Gather and scatter carry the chunks of whole subtrees; allgather is a gather, then what each lacks;
 // reduce_scatter is a reduce of all chunks, then a scatter.
-Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival,
-                     const EdgeStages& release);
+Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival, const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
 // Name, kind, members, root and chunks (one per block) of the request; no stages.

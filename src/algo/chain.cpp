@@ -45,9 +45,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
-  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan);
-}
+bool applicable(const Request& r) { return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan); }
 
 }  // namespace
 

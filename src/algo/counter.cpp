@@ -27,10 +27,8 @@ Schedule build(const Request& r) {
   const std::int32_t pollers = r.half == Half::kArrive ? 1 : r.members;
   schedule.words.push_back({.threshold = adders - first_adder});
   schedule.stages.resize(2);
-  for (std::int32_t i = first_adder; i < adders; ++i)
-    schedule.stages[0].transfers.push_back({.from = i, .to = word});  // 1.
-  for (std::int32_t i = first_poller; i < pollers; ++i)
-    schedule.stages[1].transfers.push_back({.from = word, .to = i});  // 2.
+  for (std::int32_t i = first_adder; i < adders; ++i) schedule.stages[0].transfers.push_back({.from = i, .to = word});    // 1.
+  for (std::int32_t i = first_poller; i < pollers; ++i) schedule.stages[1].transfers.push_back({.from = word, .to = i});  // 2.
   return schedule;
 }
 

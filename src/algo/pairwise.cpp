@@ -31,9 +31,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter);
-}
+bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter); }
 
 }  // namespace
 

@@ -25,8 +25,7 @@ namespace {
 void allgather(Schedule& schedule) {
   const Masters masters(schedule.members);
   const auto send_group = [&masters](Stage& stage, std::int32_t from, std::int32_t to, std::int32_t group) {
-    for (std::int32_t k = 0; k < masters.group_size(group); ++k)
-      stage.transfers.push_back(moved(from, to, masters.master(group) + k));
+    for (std::int32_t k = 0; k < masters.group_size(group); ++k) stage.transfers.push_back(moved(from, to, masters.master(group) + k));
   };
   if (masters.pairs > 0) {  // 1.
     Stage& stage = schedule.stages.emplace_back();
@@ -63,8 +62,7 @@ Schedule build(const Request& r) {
   }
   for (std::int32_t distance = 1; first + distance < r.members; distance *= 2) {  // 5.
     Stage& stage = schedule.stages.emplace_back();
-    for (std::int32_t i = first; i + distance < r.members; ++i)
-      stage.transfers.push_back(folded(i, i + distance, 0, Side::kLeft));
+    for (std::int32_t i = first; i + distance < r.members; ++i) stage.transfers.push_back(folded(i, i + distance, 0, Side::kLeft));
   }
   return schedule;
 }

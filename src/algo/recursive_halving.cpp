@@ -30,10 +30,10 @@ class Halving {
   }
 
   void run() {
-    if (masters_.pairs > 0) fold_pairs();                                       // 1.
-    for (std::int32_t bit = 1; bit < masters_.groups; bit *= 2) halve(bit);     // 2.
+    if (masters_.pairs > 0) fold_pairs();                                                      // 1.
+    for (std::int32_t bit = 1; bit < masters_.groups; bit *= 2) halve(bit);                    // 2.
     for (std::int32_t bit = masters_.groups / 2; whole_ && bit > 0; bit /= 2) double_up(bit);  // 3.
-    if (masters_.pairs > 0) tell_pairs();                                       // 4.
+    if (masters_.pairs > 0) tell_pairs();                                                      // 4.
   }
 
  private:
@@ -101,9 +101,7 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) {
-  return in_pieces_applicable(r) && (r.kind == Kind::kAllreduce || r.kind == Kind::kReduceScatter);
-}
+bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kAllreduce || r.kind == Kind::kReduceScatter); }
 
 }  // namespace
 

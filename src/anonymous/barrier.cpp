@@ -16,8 +16,7 @@ void OsCalls::relax() {
 struct Pools {
   static PoolLayout layout(std::uint32_t leaves) {
     std::size_t bytes = sizeof(Barrier);
-    if (leaves > 1)
-      bytes += (leaves - 1) * sizeof(Domain<RealAtomics>) + (leaves <= kFanIn ? 1 : kInnerNodes) * sizeof(Node<RealAtomics>);
+    if (leaves > 1) bytes += (leaves - 1) * sizeof(Domain<RealAtomics>) + (leaves <= kFanIn ? 1 : kInnerNodes) * sizeof(Node<RealAtomics>);
     return {bytes, __builtin_offsetof(Barrier, link_)};
   }
   static Pool all[kMaxLeaves + 1];
@@ -46,11 +45,11 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   // order: relaxed at all: handed over with the barrier
   b->count_.store(count, std::memory_order_relaxed);
   b->spins_.store(choose_spins(count, usable_cpus()), std::memory_order_relaxed);  // order: see above
-  b->generation_.fetch_add(1, std::memory_order_relaxed);           // order: see above
-  b->entry_.store(shape.entry, std::memory_order_relaxed);          // order: see above
+  b->generation_.fetch_add(1, std::memory_order_relaxed);                          // order: see above
+  b->entry_.store(shape.entry, std::memory_order_relaxed);                         // order: see above
   b->set_name(b);
-  b->pace_.park_until.store(0, std::memory_order_relaxed);          // order: see above
-  b->pace_.length.store(0, std::memory_order_relaxed);              // order: see above
+  b->pace_.park_until.store(0, std::memory_order_relaxed);  // order: see above
+  b->pace_.length.store(0, std::memory_order_relaxed);      // order: see above
   excuse(b->pace_, 0);
   if (leaves == 0) {
     TheCounter::open(b->first_.phase, b->measure_, count, b->drops_, b->any_drops_);

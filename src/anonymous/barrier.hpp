@@ -35,8 +35,8 @@ std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
 // How a barrier is made, beyond its count. Tests force what a machine would not ask for.
 struct Shape {
   bool completion = false;
-  std::uint32_t leaves = 0;              // 0: as the machine and the count want it
-  std::uint32_t (*entry)() = nullptr;    // the current domain, taken modulo leaves; null: of the current CPU
+  std::uint32_t leaves = 0;            // 0: as the machine and the count want it
+  std::uint32_t (*entry)() = nullptr;  // the current domain, taken modulo leaves; null: of the current CPU
 };
 
 // How often this thread looks at a phase before wait_long(), in the barrier where it waited long last. In each thread, since what ends
@@ -67,8 +67,8 @@ struct LongWait {
   const void* barrier;  // what this thread learns belongs to this one,
   std::uint32_t generation;
   std::uint32_t count;
-  std::uint64_t call;   // the phase's number
-  Pace* pace;           // null: it lies between processes, and has no room for one
+  std::uint64_t call;  // the phase's number
+  Pace* pace;          // null: it lies between processes, and has no room for one
   Standing (*standing)(const void* barrier, std::uint64_t token);
 };
 void wait_long(const LongWait& wait);
@@ -87,9 +87,7 @@ class alignas(kMaxLine) Barrier {
   void set_name(const void* name) { name_.store(name, std::memory_order_relaxed); }  // order: relaxed: text
   Standing standing(std::uint64_t token) const;
 
-  Arrival arrive(std::uint32_t arrivals) {
-    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false);
-  }
+  Arrival arrive(std::uint32_t arrivals) { return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false); }
   Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls{}) : arrive_tree(1, true); }
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }

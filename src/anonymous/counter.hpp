@@ -84,9 +84,9 @@ class Counter {
   static void open(Phase<A>& phase, Measure& measure, std::uint32_t count, Drops<A>& drops, Any& any) {
     // order: relaxed at all: nobody arrives at the old barrier any more, and who gave it back was acquired with the entry.
     A::store_relaxed(drops.noted[0], std::uint64_t{0});
-    A::store_relaxed(drops.noted[1], std::uint64_t{0});   // order: see above
-    A::store_relaxed(drops.stand_ins, std::uint64_t{0});  // order: see above
-    A::store_relaxed(any, std::uint32_t{0});              // order: see above
+    A::store_relaxed(drops.noted[1], std::uint64_t{0});              // order: see above
+    A::store_relaxed(drops.stand_ins, std::uint64_t{0});             // order: see above
+    A::store_relaxed(any, std::uint32_t{0});                         // order: see above
     const std::uint64_t tickets = A::load_relaxed(phase.word) >> 1;  // order: see above
     const std::uint32_t unused = measure.number_of(tickets) + 2;
     const std::uint64_t phases = Divisor(count).quotient(tickets + count - 1);

@@ -19,9 +19,9 @@ constexpr std::int32_t kCpus = 4096;
 
 std::atomic<WaitKind> g_wait{WaitKind::kAuto};
 std::atomic<std::int64_t> g_stall_ns{0};
-std::atomic<std::uint32_t> g_cpus{0};       // 0: not asked yet
+std::atomic<std::uint32_t> g_cpus{0};      // 0: not asked yet
 std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may have; 0: not asked since the last look
-std::atomic<std::int64_t> g_looked{0};      // when, as os::now_ns()
+std::atomic<std::int64_t> g_looked{0};     // when, as os::now_ns()
 std::atomic<std::int64_t> g_pause{kFirstLookNs};
 
 struct Localities {
@@ -49,7 +49,7 @@ Localities* localities() {
 }
 
 void read_environment() {
-  g_wait.store(read_wait_kind(), std::memory_order_relaxed);      // order: relaxed, both: see settle()
+  g_wait.store(read_wait_kind(), std::memory_order_relaxed);    // order: relaxed, both: see settle()
   g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
 }
 
@@ -66,7 +66,7 @@ void settle() {
   read_environment();
 }
 
-WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }        // order: relaxed: see settle()
+WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }         // order: relaxed: see settle()
 std::int64_t stall_ns() { return g_stall_ns.load(std::memory_order_relaxed); }  // order: see above
 
 std::uint32_t usable_cpus() {
@@ -91,13 +91,13 @@ std::uint32_t cpus_of_processes() {
 }
 
 void look_again(std::int64_t now_ns) {
-  std::int64_t looked = g_looked.load(std::memory_order_relaxed);        // order: relaxed at all here: hints for waiting
-  const std::int64_t pause = g_pause.load(std::memory_order_relaxed);    // order: see above
+  std::int64_t looked = g_looked.load(std::memory_order_relaxed);      // order: relaxed at all here: hints for waiting
+  const std::int64_t pause = g_pause.load(std::memory_order_relaxed);  // order: see above
   if (now_ns - looked < pause) return;
   // order: see above; the exchange makes one thread of several the one who looks
   if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
   if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
-  g_all_cpus.store(0, std::memory_order_relaxed);  // order: see above
+  g_all_cpus.store(0, std::memory_order_relaxed);                                // order: see above
   const auto cpus = static_cast<std::uint32_t>(os::process_cpus(os::online_cpus()));
   g_cpus.store(os::within_quota(cpus), std::memory_order_relaxed);  // order: see above
 }

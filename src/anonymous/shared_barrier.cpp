@@ -22,7 +22,7 @@ Standing standing(const void* barrier, std::uint64_t token) {
 
 Met SharedBarrier::meet() {
   const OsCalls os(true);
-  const Arrival arrival = arrive(os);  // 1.
+  const Arrival arrival = arrive(os);                       // 1.
   if (!arrival.last && !is_over(phase(), arrival.token)) {  // 2.
     const std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : choose_spins(count(), cpus_of_processes());
     if (!look_often(phase(), arrival.token, looks)) {

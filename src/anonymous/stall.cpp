@@ -45,7 +45,7 @@ void Stall::report(std::int64_t waited_ns) {
   const os::ErrnoKept kept;
   const Standing standing = standing_(barrier_, token_);
   if (standing.missing == 0) return;  // it has just ended
-  char text[1024];  // a thread's stack may be small
+  char text[1024];                    // a thread's stack may be small
   const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
   int at = snprintf(text, sizeof text,
                     "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are missing; in it wait threads",

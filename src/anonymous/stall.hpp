@@ -24,7 +24,8 @@ class Stall {
 
   // Now and then: says once on stderr who has come, when the time is over.
   void look(std::int64_t waited_ns) {
-    if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]] report(waited_ns);
+    if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]]
+      report(waited_ns);
   }
 
  private:

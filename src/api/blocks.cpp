@@ -31,9 +31,7 @@ void fold_own(void* context, void* out, const void* left, const void* right, std
   given.fold(out, left, right, count, given.user);
 }
 
-bool fits(std::size_t count, std::size_t times, std::size_t element) {
-  return count <= (SIZE_MAX >> 2) / times / element;
-}
+bool fits(std::size_t count, std::size_t times, std::size_t element) { return count <= (SIZE_MAX >> 2) / times / element; }
 
 int check_counts(const size_t* counts, const size_t* displacements, std::uint32_t members, std::size_t element, std::size_t* largest) {
   for (std::uint32_t r = 0; r < members; ++r) {
@@ -151,11 +149,10 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (!c.irregular && given) return fail(Status::kArgument, "counts or displacements without irregular");
   c.counts_in = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root));
   c.counts_out = c.irregular && (c.kind == Kind::kAlltoall || c.kind == Kind::kAllgather || (c.kind == Kind::kGather && root));
-  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr))
-    return null_handle();
+  if ((c.counts_in && o.in_counts == nullptr) || (c.counts_out && o.out_counts == nullptr)) return null_handle();
   c.largest = c.irregular && !has_root(c.kind) ? 0 : o.count;
-  for (const auto& [used, counts, displacements] : {std::tuple{c.counts_in, o.in_counts, o.in_displacements},
-                                                    std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
+  for (const auto& [used, counts, displacements] :
+       {std::tuple{c.counts_in, o.in_counts, o.in_displacements}, std::tuple{c.counts_out, o.out_counts, o.out_displacements}}) {
     if (!used) continue;
     const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
     if (bad != FERMATA_OK) return bad;
@@ -217,9 +214,8 @@ bool is_same(const fermata_request& r, const fermata_operation& o) {
   const fermata_operation& g = r.given;
   const std::uint32_t members = r.member->member->team().members();
   return o.size == g.size && o.collective == g.collective && o.in == g.in && o.out == g.out && o.count == g.count && o.type == g.type &&
-         o.op == g.op && o.root == g.root && o.irregular == g.irregular && o.element == g.element && o.fold == g.fold &&
-         o.user == g.user && o.ordered == g.ordered &&
-         same_sizes(o.in_counts, o.in_displacements, g.in_counts, members) &&
+         o.op == g.op && o.root == g.root && o.irregular == g.irregular && o.element == g.element && o.fold == g.fold && o.user == g.user &&
+         o.ordered == g.ordered && same_sizes(o.in_counts, o.in_displacements, g.in_counts, members) &&
          same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
 }
 
@@ -281,8 +277,12 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   member->member->excuse_call();
   if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
     return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
-  const BlockCase wanted{.kind = c.kind, .members = static_cast<std::int32_t>(team.members()), .root = root,
-                         .bytes = agreed_bytes(c), .irregular = c.irregular, .op = c.traits};
+  const BlockCase wanted{.kind = c.kind,
+                         .members = static_cast<std::int32_t>(team.members()),
+                         .root = root,
+                         .bytes = agreed_bytes(c),
+                         .irregular = c.irregular,
+                         .op = c.traits};
   BlockKnowledge known;
   const bool knows = unpack_knowledge(team, &known);
   const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
@@ -371,8 +371,7 @@ std::size_t agreed_bytes(const Checked& c) {
 
 Blocks::Key key_of(const Checked& c, std::int32_t root) {
   const OpTraits op = c.traits;
-  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent,
-          op.left_to_right};
+  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent, op.left_to_right};
 }
 
 Blocks& blocks_of(fermata_member* member) {

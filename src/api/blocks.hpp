@@ -22,7 +22,7 @@ struct Checked {
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   std::size_t mean = 0;     // bytes of a block, where all members know the sizes
   bool irregular = false;
-  bool hidden = false;      // blocks differ in size, and not all members know how large each is
+  bool hidden = false;                         // blocks differ in size, and not all members know how large each is
   bool counts_in = false, counts_out = false;  // this member's side has blocks of different sizes
   OpTraits traits;
 };
@@ -32,25 +32,25 @@ struct Checked {
 struct fermata_request : fermata::kept::Kept<fermata_request> {
   fermata::exec::BlockRequest core;
   fermata_member* member = nullptr;
-  std::uint64_t member_serial = 0;                  // another one, once the member has left
+  std::uint64_t member_serial = 0;  // another one, once the member has left
   fermata_operation given{};
   fermata::api::Checked checked;
-  bool prepared = false;                            // persistent
-  bool filled = false;                              // and may begin again as it is: nothing is copied at each start
+  bool prepared = false;  // persistent
+  bool filled = false;    // and may begin again as it is: nothing is copied at each start
   std::shared_ptr<const fermata::CompiledBlocks> program;
-  fermata::exec::Channel own;                       // of a persistent one
-  std::vector<fermata::exec::Channel::End> ends;    // of own
-  fermata::api::HeldSlots slots;                    // where own lies
+  fermata::exec::Channel own;                     // of a persistent one
+  std::vector<fermata::exec::Channel::End> ends;  // of own
+  fermata::api::HeldSlots slots;                  // where own lies
   std::vector<fermata::exec::BlockOperation::Work> work;
-  std::vector<std::size_t> sizes;                   // what given's counts and displacements point to
+  std::vector<std::size_t> sizes;  // what given's counts and displacements point to
   std::unique_ptr<std::byte[]> space;
   std::size_t space_bytes = 0;
-  std::unique_ptr<std::byte[]> input;               // a copy of what an operation in place would overwrite too early
+  std::unique_ptr<std::byte[]> input;  // a copy of what an operation in place would overwrite too early
   std::size_t input_bytes = 0;
   fermata_callback callback = nullptr;
   void* callback_user = nullptr;
-  fermata::api::Chain* chain = nullptr;             // that it is a link of
-  std::unique_ptr<fermata::api::Chain> links;       // of a chain, which has no operation of its own
+  fermata::api::Chain* chain = nullptr;        // that it is a link of
+  std::unique_ptr<fermata::api::Chain> links;  // of a chain, which has no operation of its own
 };
 
 namespace fermata::api {
@@ -68,9 +68,9 @@ struct Plain {
 struct Chain {
   fermata_request* whole = nullptr;
   std::vector<std::unique_ptr<fermata_request>> links;
-  std::size_t next = 0;      // link to start
-  bool stepping = false;     // go_on() is under way further up the stack: a link was over as soon as it was started
-  bool over = false;         // that link, as
+  std::size_t next = 0;   // link to start
+  bool stepping = false;  // go_on() is under way further up the stack: a link was over as soon as it was started
+  bool over = false;      // that link, as
   Status status = Status::kOk;
 };
 
@@ -80,13 +80,13 @@ struct Blocks {
   // Root, log2 of the block's bytes, irregular, associative, commutative, idempotent, left to right.
   using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
   std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
-  std::unique_ptr<fermata_request> call;   // the blocking call's, kept for the memory that it has, or because it was interrupted
-  Plain last;                              // call is prepared for it
-  std::unique_ptr<std::byte[]> bounce;     // between processes, where long pieces may be read out of another one's memory
-  Direct lent;                             // and which
-  SlotHeap heap;                           // rank 0's account of the team's heap, for all
-  PartsOverHosts parts;                    // likewise, over several hosts
-  std::uint64_t told[4] = {};              // by rank 0, of slots: where, how large a piece, over several hosts the part's use; lines
+  std::unique_ptr<fermata_request> call;  // the blocking call's, kept for the memory that it has, or because it was interrupted
+  Plain last;                             // call is prepared for it
+  std::unique_ptr<std::byte[]> bounce;    // between processes, where long pieces may be read out of another one's memory
+  Direct lent;                            // and which
+  SlotHeap heap;                          // rank 0's account of the team's heap, for all
+  PartsOverHosts parts;                   // likewise, over several hosts
+  std::uint64_t told[4] = {};             // by rank 0, of slots: where, how large a piece, over several hosts the part's use; lines
 };
 
 // Bytes of a block as all members know them: they must choose alike.

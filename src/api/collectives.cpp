@@ -11,23 +11,21 @@ namespace api = fermata::api;
 namespace {
 
 // Not inlined: a successful call does not pay for its frame.
-[[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
-  return api::member_status(member, status);
-}
+[[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) { return api::member_status(member, status); }
 [[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
 
 [[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {
   return api::guarded([&] { return api::review(member); });
 }
 
-inline int answer(const fermata_member* member, Status status) {
-  return status == Status::kOk ? FERMATA_OK : failed(member, status);
-}
+inline int answer(const fermata_member* member, Status status) { return status == Status::kOk ? FERMATA_OK : failed(member, status); }
 
 // The same for calls on lines, behind which the team may look where its members are.
 inline int answer_and_review(fermata_member* member, Status status) {
-  if (status != Status::kOk) [[unlikely]] return failed(member, status);
-  if (member->member->review_due()) [[unlikely]] return reviewed(member);
+  if (status != Status::kOk) [[unlikely]]
+    return failed(member, status);
+  if (member->member->review_due()) [[unlikely]]
+    return reviewed(member);
   return FERMATA_OK;
 }
 
@@ -71,42 +69,46 @@ inline bool data_ok(size_t count, int type, int op) {
 }
 
 [[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]] return null_handle();
+  if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]]
+    return null_handle();
   if (!data_ok(count, type, op)) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_ALLREDUCE, type, op, 0, in, out, count});
-  if (out == FERMATA_IN_PLACE && count != 0) [[unlikely]] return nowhere();
+  if (out == FERMATA_IN_PLACE && count != 0) [[unlikely]]
+    return nowhere();
   if (in == FERMATA_IN_PLACE) in = out;
   const auto n = static_cast<std::uint32_t>(count);
   return answer_and_review(member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
 }
 
-inline bool root_ok(const fermata_member* member, int root) {
-  return static_cast<unsigned>(root) < member->member->team().members();
-}
+inline bool root_ok(const fermata_member* member, int root) { return static_cast<unsigned>(root) < member->member->team().members(); }
 
 }  // namespace
 
 extern "C" {
 
 int fermata_barrier(fermata_member* member) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   return answer_and_review(member, member->member->barrier(member->openings));
 }
 
 int fermata_barrier_tagged(fermata_member* member, uint32_t tag) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   return answer_and_review(member, member->member->barrier_tagged(tag));
 }
 
 int fermata_arrive(fermata_member* member) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   const Status status = member->member->arrive();
   if (status == Status::kOk) member->arrived = true;
   return answer(member, status);
 }
 
 int fermata_arrive_with(fermata_member* member, const fermata_operation* operation) {
-  if (member == nullptr || operation == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr || operation == nullptr) [[unlikely]]
+    return null_handle();
   const fermata_operation& o = *operation;
   if (o.size != sizeof o) return api::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
   const bool broadcasts = o.collective == FERMATA_DO_BROADCAST;
@@ -137,12 +139,14 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
 }
 
 int fermata_depart(fermata_member* member) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   return answer_outstanding(member, member->member->depart());
 }
 
 int fermata_test(fermata_member* member) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   const bool outstanding = member->member->outstanding();
   const Status status = member->member->test();
   if (status == Status::kPending) return FERMATA_PENDING;
@@ -150,40 +154,50 @@ int fermata_test(fermata_member* member) {
 }
 
 int fermata_resume(fermata_member* member) {
-  if (member == nullptr) [[unlikely]] return null_handle();
+  if (member == nullptr) [[unlikely]]
+    return null_handle();
   return answer_outstanding(member, member->member->resume());
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   // One test for two null pointers; two that have no bit in common only take the longer way.
   const bool may_be_null = (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
-  if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]] return other_allreduce(member, in, out, count, type, op);
+  if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]]
+    return other_allreduce(member, in, out, count, type, op);
   if (member->member->repeats(member->openings, count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
     return answer_and_review(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 
 int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root) {
-  if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]] return null_handle();
-  if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
+  if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]]
+    return null_handle();
+  if (!root_ok(member, root)) [[unlikely]]
+    return bad_root(member, root);
   if (!data_ok(count, type, op)) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
   const bool is_root = static_cast<unsigned>(root) == member->member->rank();
-  if (is_root && out == nullptr && count != 0) [[unlikely]] return null_handle();
+  if (is_root && out == nullptr && count != 0) [[unlikely]]
+    return null_handle();
   if (in == FERMATA_IN_PLACE) in = out;
   const bool bare = in == nullptr || in == FERMATA_IN_PLACE || (is_root && out == FERMATA_IN_PLACE);
-  if (bare && count != 0) [[unlikely]] return nowhere();
+  if (bare && count != 0) [[unlikely]]
+    return nowhere();
   const auto n = static_cast<std::uint32_t>(count);
   const auto to = static_cast<std::uint32_t>(root);
   const Status status = member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to);
-  if (status != Status::kOk) [[unlikely]] return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
+  if (status != Status::kOk) [[unlikely]]
+    return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
   return answer_and_review(member, status);
 }
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
-  if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]] return null_handle();
-  if (!root_ok(member, root)) [[unlikely]] return bad_root(member, root);
-  if (data == FERMATA_IN_PLACE && bytes != 0) [[unlikely]] return nowhere();
+  if (member == nullptr || (data == nullptr && bytes != 0)) [[unlikely]]
+    return null_handle();
+  if (!root_ok(member, root)) [[unlikely]]
+    return bad_root(member, root);
+  if (data == FERMATA_IN_PLACE && bytes != 0) [[unlikely]]
+    return nowhere();
   if (bytes > FERMATA_MAX_PAYLOAD) [[unlikely]]
     return as_blocks(member, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
   const auto from = static_cast<std::uint32_t>(root);

@@ -24,7 +24,7 @@ namespace fermata::api {
 struct Blocks;      // api/blocks.hpp
 struct RefreshLog;  // api/refresh.hpp
 class Refresher;    // api/refresh.cpp
-}
+}  // namespace fermata::api
 
 struct fermata_topology {
   fermata::Topology value;
@@ -51,13 +51,13 @@ struct fermata_team : fermata::kept::Kept<fermata_team> {
 struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata::exec::Member* member;
   fermata::exec::Openings openings;  // the member's, which hold() puts here
-  fermata_team* team;       // the handle to free with it, for sub-teams; else null
-  fermata_team* origin;     // the handle that it was joined from
+  fermata_team* team;                // the handle to free with it, for sub-teams; else null
+  fermata_team* origin;              // the handle that it was joined from
   fermata_idle_hook hook;
   void* hook_user;
-  bool arrived = false;  // at a split-phase barrier that is outstanding
-  std::vector<std::int32_t> planned_for;  // CPUs that the present plans are for; empty: placement-free
-  std::shared_ptr<fermata::api::Blocks> blocks;  // once it has had operations on blocks
+  bool arrived = false;                                // at a split-phase barrier that is outstanding
+  std::vector<std::int32_t> planned_for;               // CPUs that the present plans are for; empty: placement-free
+  std::shared_ptr<fermata::api::Blocks> blocks;        // once it has had operations on blocks
   std::uint64_t refreshes = 0;                         // of its team's profile that it took part in
   std::shared_ptr<fermata::api::Refresher> refresher;  // of rank 0, once there was one
 
@@ -105,20 +105,20 @@ struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
   bool tagged = false;
-  bool reproducible = false;        // as FERMATA_REPRODUCIBLE says, of a sub-team as its parent
+  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says, of a sub-team as its parent
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   std::vector<std::int32_t> cpus;
   std::vector<const Plan*> plans;
-  std::vector<std::int32_t> hosts;  // of each rank; empty: one
-  std::vector<std::string> names;   // of the hosts; empty: not known
-  std::vector<std::int32_t> pinned; // the CPU of each rank on its host, or -1; empty: unpinned
-  const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: planned here
+  std::vector<std::int32_t> hosts;   // of each rank; empty: one
+  std::vector<std::string> names;    // of the hosts; empty: not known
+  std::vector<std::int32_t> pinned;  // the CPU of each rank on its host, or -1; empty: unpinned
+  const void* programs = nullptr;    // what fermata_hosts_plan gave on one of the hosts; null: planned here
   std::size_t programs_bytes = 0;
-  std::int32_t host = 0;            // this one
-  exec::Team* within = nullptr;     // in whose file the team is to lie; null: its own
-  double refresh_seconds = 0;       // over several hosts: > 0: the profile is refreshed, this often at most
-  bool refresh_keeps = false;       // into the cache, too
+  std::int32_t host = 0;         // this one
+  exec::Team* within = nullptr;  // in whose file the team is to lie; null: its own
+  double refresh_seconds = 0;    // over several hosts: > 0: the profile is refreshed, this often at most
+  bool refresh_keeps = false;    // into the cache, too
 };
 // Checks a configuration. Not FERMATA_OK: it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
@@ -145,8 +145,8 @@ PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
 // What a team is made with.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
-  std::vector<std::byte> blocks;   // what operations on blocks are chosen by, as plan/block_model.hpp packs it
-  std::vector<std::byte> refresh;  // what refreshes begin with (api/refresh.hpp); empty: none come
+  std::vector<std::byte> blocks;                 // what operations on blocks are chosen by, as plan/block_model.hpp packs it
+  std::vector<std::byte> refresh;                // what refreshes begin with (api/refresh.hpp); empty: none come
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);

@@ -35,8 +35,7 @@ static_assert(sizeof(fermata_port) == sizeof(net::Port) && offsetof(fermata_port
               offsetof(fermata_port, open) == offsetof(net::Port, open) && offsetof(fermata_port, write) == offsetof(net::Port, write) &&
               offsetof(fermata_port, progress) == offsetof(net::Port, progress) &&
               offsetof(fermata_port, is_gone) == offsetof(net::Port, is_gone) &&
-              offsetof(fermata_port, flush) == offsetof(net::Port, flush) &&
-              offsetof(fermata_port, close) == offsetof(net::Port, close));
+              offsetof(fermata_port, flush) == offsetof(net::Port, flush) && offsetof(fermata_port, close) == offsetof(net::Port, close));
 
 namespace fermata::api {
 namespace {

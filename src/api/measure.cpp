@@ -67,8 +67,8 @@ constexpr std::int64_t kMeetNs = 5'000'000'000;
 void meet(Timing& timing, std::uint32_t members) {
   timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed at all: only the time matters
   const std::int64_t end = os::now_ns() + kMeetNs;
-  while (timing.ready.load(std::memory_order_relaxed) < members &&   // order: see above
-         timing.failed.load(std::memory_order_relaxed) == 0 &&       // order: see above
+  while (timing.ready.load(std::memory_order_relaxed) < members &&  // order: see above
+         timing.failed.load(std::memory_order_relaxed) == 0 &&      // order: see above
          os::now_ns() < end)
     os::yield();
 }
@@ -130,8 +130,7 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
 
 Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
   const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
-  if (!key.cpus.empty() && key.cpus.size() != program.members)
-    return Error{Status::kArgument, "one CPU per member is needed to measure"};
+  if (!key.cpus.empty() && key.cpus.size() != program.members) return Error{Status::kArgument, "one CPU per member is needed to measure"};
   exec::TeamOptions options;
   options.members = program.members;
   options.shared = key.engine == Engine::kProcesses;
@@ -147,13 +146,12 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   }
   auto& timing = *new (page) Timing;
   const bool ran = run_members(
-      key.engine, program.members,
-      [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
+      key.engine, program.members, [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
       [&] { team->break_with(Status::kBroken, 0); });
   // All members have ended, and were waited for.
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                 // order: see above
-  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);            // order: see above
-  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));          // order: see above
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
+  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: see above
+  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: see above
   munmap(page, Timing::bytes(program.members));
   team->release();
   if (!ran) return Error{Status::kSystem, "measuring: fork failed"};

@@ -16,7 +16,7 @@ namespace {
 
 using namespace api;
 
-constexpr std::int64_t kFirst = 4;             // rounds of a batch; never the one that counts: pages and rings are still cold in it
+constexpr std::int64_t kFirst = 4;  // rounds of a batch; never the one that counts: pages and rings are still cold in it
 constexpr std::int64_t kMost = 1 << 18;
 constexpr std::int64_t kLongEnough = 3'000'000;  // ns
 constexpr std::int64_t kTimeout = 10'000'000'000;
@@ -56,8 +56,8 @@ int run_batches(fermata_member* member, std::uint32_t rank, const Plain& operati
     if (rank == 0) {
       const std::int64_t end = os::now_ns();
       const bool last = batch > kFirst && (middle - start >= kLongEnough || batch * 4 > kMost);
-      timing.with_ns.store(middle - start, std::memory_order_relaxed);   // order: read after all have ended
-      timing.without_ns.store(end - middle, std::memory_order_relaxed);  // order: as above
+      timing.with_ns.store(middle - start, std::memory_order_relaxed);       // order: read after all have ended
+      timing.without_ns.store(end - middle, std::memory_order_relaxed);      // order: as above
       timing.batch.store(last ? batch : -batch, std::memory_order_relaxed);  // order: the barrier that follows orders it
     }
     if (status == FERMATA_OK) status = fermata_barrier(member);
@@ -123,9 +123,9 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
       key.engine, static_cast<std::uint32_t>(key.members), [&](std::uint32_t rank) { work(rank, subject, timing); },
       [&] { team->team->break_with(Status::kBroken, 0); });
   // All members have ended, and were waited for.
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                  // order: see above
-  const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));       // order: see above
-  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));      // order: see above
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                    // order: see above
+  const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));         // order: see above
+  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));        // order: see above
   const auto without = static_cast<double>(timing.without_ns.load(std::memory_order_relaxed));  // order: see above
   munmap(page, sizeof(Timing));
   fermata_team_destroy(team);

@@ -89,8 +89,7 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
     estimated = estimate_profile(topology);
     profile = &estimated;
   }
-  return hand_out(plan_for(key, topology, profile, r.algorithm != nullptr ? r.algorithm : "", r.layout != nullptr ? r.layout : ""),
-                  out);
+  return hand_out(plan_for(key, topology, profile, r.algorithm != nullptr ? r.algorithm : "", r.layout != nullptr ? r.layout : ""), out);
 }
 
 }  // namespace

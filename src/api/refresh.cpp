@@ -18,14 +18,14 @@ using namespace fermata::api;
 namespace fermata::api {
 namespace {
 
-constexpr double kMostOfTheTime = 0.01;           // that refreshes take
-constexpr std::uint64_t kMostGrowth = 64;         // of the calls from one to the next
-constexpr std::uint64_t kProbes = 2;              // from each host to each other one
-constexpr std::int64_t kProbeNs = 20'000'000;     // that they are waited for at most
-constexpr double kUnknownChangeNs = 20'000'000;   // to other plans, before there was one
+constexpr double kMostOfTheTime = 0.01;          // that refreshes take
+constexpr std::uint64_t kMostGrowth = 64;        // of the calls from one to the next
+constexpr std::uint64_t kProbes = 2;             // from each host to each other one
+constexpr std::int64_t kProbeNs = 20'000'000;    // that they are waited for at most
+constexpr double kUnknownChangeNs = 20'000'000;  // to other plans, before there was one
 constexpr std::size_t kMostText = 16384;
 constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes, by far
-constexpr int kOnLine = 7;  // int64 of a line
+constexpr int kOnLine = 7;                                       // int64 of a line
 
 // What all members tell rank 0, which gets the least of each: minus a number for a team's branch that this process has not seen; -1: has
 // requests outstanding; and how late lines come from host to host.
@@ -90,8 +90,8 @@ class Refresher {
   std::vector<std::byte> programs_;
   std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // before the present team
   double planning_ns_ = 0, change_ns_ = kUnknownChangeNs;
-  std::uint64_t calls_ = 0;     // at the end of the last refresh,
-  std::int64_t ended_ns_ = 0;   // which was then; 0: there was none
+  std::uint64_t calls_ = 0;    // at the end of the last refresh,
+  std::int64_t ended_ns_ = 0;  // which was then; 0: there was none
   std::string text_;
 };
 
@@ -279,8 +279,8 @@ void follow(const fermata_member* member) {
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
-  if (decision.bytes > kMostPrograms) return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
-                                                  static_cast<unsigned long long>(decision.bytes));
+  if (decision.bytes > kMostPrograms)
+    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes", static_cast<unsigned long long>(decision.bytes));
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();
   if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;

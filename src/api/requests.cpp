@@ -12,9 +12,7 @@ namespace {
 
 constexpr const char* kIsLink = "this request is a link of a chain, which starts and frees it";
 
-inline int plain_call(fermata_member* member, const Plain& plain) {
-  return member == nullptr ? null_handle() : call(member, plain);
-}
+inline int plain_call(fermata_member* member, const Plain& plain) { return member == nullptr ? null_handle() : call(member, plain); }
 
 fermata_operation irregular(const Plain& plain) {
   fermata_operation o = operation_of(plain);

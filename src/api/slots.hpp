@@ -27,7 +27,7 @@ class SlotHeap {
     bool used = false;     // it was another part before, and is as that one was left
   };
   Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);  // spare: bytes among them that it doesn't need
-  std::size_t taken() const { return taken_.size(); }  // parts; some of them may not be held any more
+  std::size_t taken() const { return taken_.size(); }                              // parts; some of them may not be held any more
   // Bytes that a part may have now beyond what it needs, to be faster: of an eighth of the heap a share of what is left, so that however
   // many parts come, they find room.
   std::uint64_t spare() const { return spare_ / kSpares; }
@@ -85,7 +85,7 @@ class HeldSlots {
  private:
   exec::Team* team_ = nullptr;
   std::uint64_t at_ = 0;
-  std::uint64_t use_ = 0;  // over several hosts
+  std::uint64_t use_ = 0;         // over several hosts
   std::uint32_t generation_ = 0;  // a forked child holds nothing
 };
 

@@ -64,8 +64,7 @@ int member_status(const fermata_member* member, Status status) {
       return fail(status, "rank %u has an operation outstanding: fermata_resume, fermata_depart or fermata_team_abort",
                   member->member->rank());
     case Status::kForked: return fail(status, "this member belongs to the parent of this forked process");
-    case Status::kUnsupported:
-      return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
+    case Status::kUnsupported: return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
     case Status::kArgument: return fail(status, "no operation of rank %u is outstanding", member->member->rank());
     case Status::kTruncated: return fail(status, "rank %u was sent more than it has room for", member->member->rank());
     case Status::kInterrupted: return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());

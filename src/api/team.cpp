@@ -25,9 +25,7 @@ std::int64_t to_ns(double seconds) {
   return seconds > 9e9 ? INT64_MAX / 2 : static_cast<std::int64_t>(seconds * 1e9);
 }
 
-std::int64_t stall_ns(double configured) {
-  return configured > 0 ? to_ns(configured) : os::stall_ns();
-}
+std::int64_t stall_ns(double configured) { return configured > 0 ? to_ns(configured) : os::stall_ns(); }
 
 }  // namespace
 
@@ -218,8 +216,7 @@ int check(const fermata_team_config& c) {
     return fail(Status::kArgument, "members must be 1..4096, not %d", c.members);
   if (c.engine != FERMATA_THREADS && c.engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", c.engine);
-  if (c.wait < FERMATA_WAIT_AUTO || c.wait > FERMATA_WAIT_PARK)
-    return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
+  if (c.wait < FERMATA_WAIT_AUTO || c.wait > FERMATA_WAIT_PARK) return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
   if (c.plan_count > 0 && c.plans == nullptr) return fail(Status::kArgument, "plans is NULL but plan_count is not 0");
   if (std::isnan(c.stall_seconds)) return fail(Status::kArgument, "stall_seconds is not a number");
   if (std::isnan(c.refresh_seconds)) return fail(Status::kArgument, "refresh_seconds is not a number");
@@ -293,8 +290,7 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (team->team->is_within()) return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
   return status == Status::kOk ? FERMATA_OK
-                               : fail(status, "serving the team as '%s': %s", name,
-                                      fermata_status_string(static_cast<int>(status)));
+                               : fail(status, "serving the team as '%s': %s", name, fermata_status_string(static_cast<int>(status)));
 }
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {

@@ -10,6 +10,7 @@ namespace {
 using exec::Call;
 using exec::Member;
 using exec::PlanSlot;
+using exec::Taken;
 
 // The same at all members: of what the arguments must agree in.
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
@@ -96,7 +97,7 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
     *status = answer(member, m.swap(call, plain.count, folded, blocks_of_two(plain, rank, block)));
     return true;
   }
-  Member::Taken taken{.out = out, .bytes = block};
+  Taken taken{.out = out, .bytes = block};
   Line line;
   switch (plain.collective) {
     case FERMATA_DO_ALLGATHER:
@@ -126,7 +127,9 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const PlanSlot slot = all <= 8 ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
-  const Call call{.kind = Kind::kScatter, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
+  const Call call{.kind = Kind::kScatter,
+                  .type = static_cast<std::uint8_t>(plain.type),
+                  .root = static_cast<std::uint32_t>(plain.root),
                   .bytes = block};
   const bool two = m.team().members() == 2;
   if (!is_root) {
@@ -138,8 +141,7 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const auto* const in = static_cast<const std::byte*>(plain.in);
   *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
   // Its signals are on their way.
-  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
-    copy_bytes(plain.out, in + m.rank() * block, block);
+  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE) copy_bytes(plain.out, in + m.rank() * block, block);
   return true;
 }
 
@@ -153,8 +155,8 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
   if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK) return true;
-  const Call call{.kind = Kind::kGather, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root),
-                  .bytes = block};
+  const Call call{
+      .kind = Kind::kGather, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root), .bytes = block};
   const std::uint32_t own = m.rank() * block;
   if (m.team().members() == 2) {
     auto* const out = static_cast<std::byte*>(plain.out);
@@ -169,7 +171,7 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   }
   Line line;
   copy_bytes(line.at + own, plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
-  const Member::Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
+  const Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
   *status = answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
   return true;
 }
@@ -179,7 +181,7 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   Checked c;
   if ((*status = check(member, o, &c)) != FERMATA_OK) return true;
   Member& m = *member->member;
-  Member::Taken taken{.out = o.out};
+  Taken taken{.out = o.out};
   Line line;
   std::size_t all = 0, place = 0;
   for (std::uint32_t r = 0; r < m.team().members(); ++r) {
@@ -195,8 +197,8 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
   if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
   if (taken.bytes == 0) taken.out = nullptr;
-  const Call call{.kind = c.kind, .type = static_cast<std::uint8_t>(o.type), .op = static_cast<std::uint8_t>(o.op), .bytes = c.mean,
-                  .irregular = true};
+  const Call call{
+      .kind = c.kind, .type = static_cast<std::uint8_t>(o.type), .op = static_cast<std::uint8_t>(o.op), .bytes = c.mean, .irregular = true};
   const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
   *status = answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
   return true;

@@ -43,8 +43,8 @@ struct WidePair {
 
 // In the order of Type.
 using Elements = std::tuple<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t, std::uint8_t,
-                            std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>,
-                            EvenPair<std::int32_t>, WidePair<std::int64_t>, PairWithGap<std::int16_t, std::int16_t>>;
+                            std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>, EvenPair<std::int32_t>,
+                            WidePair<std::int64_t>, PairWithGap<std::int16_t, std::int16_t>>;
 static_assert(std::tuple_size_v<Elements> == kTypeCount);
 
 template <Type T>
@@ -164,7 +164,8 @@ constexpr T apply(T a, T b) {
       return static_cast<T>(O == Op::kSum ? x + y : x * y);
     } else {
       const T result = arithmetic<O>(a, b);
-      if (result != result) [[unlikely]] return nan_of(a, b);
+      if (result != result) [[unlikely]]
+        return nan_of(a, b);
       return result;
     }
   } else if constexpr (O == Op::kMin || O == Op::kMax) {

@@ -25,9 +25,7 @@ inline constexpr int kKindCount = 11;
 inline constexpr int kLineKindCount = 4;
 
 constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
-constexpr bool has_root(Kind k) {
-  return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter;
-}
+constexpr bool has_root(Kind k) { return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter; }
 // Contributions are folded; else they are only moved.
 constexpr bool folds(Kind k) {
   return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan || k == Kind::kExscan;
@@ -38,10 +36,24 @@ constexpr bool synchronizes(Kind k) {
 }
 
 enum class Type : std::uint8_t {
-  kInt32 = 0, kInt64, kUint32, kUint64, kFloat, kDouble,
-  kInt8, kUint8, kInt16, kUint16, kHalf, kBfloat16,
+  kInt32 = 0,
+  kInt64,
+  kUint32,
+  kUint64,
+  kFloat,
+  kDouble,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kHalf,
+  kBfloat16,
   // A value and an int32 index, as a C struct has them: for minloc and maxloc.
-  kFloatInt, kDoubleInt, kInt32Int, kInt64Int, kInt16Int
+  kFloatInt,
+  kDoubleInt,
+  kInt32Int,
+  kInt64Int,
+  kInt16Int
 };
 inline constexpr int kTypeCount = 17;
 
@@ -57,9 +69,7 @@ struct OpTraits {
   bool left_to_right = false;  // one tree alone will do: ((0 op 1) op 2) op ..., as a serial loop over the ranks folds
 };
 
-constexpr bool is_floating(Type t) {
-  return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16;
-}
+constexpr bool is_floating(Type t) { return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16; }
 constexpr bool is_pair(Type t) { return t >= Type::kFloatInt; }
 
 // Bitwise operators are for integers, minloc and maxloc for pairs, and nothing else is for pairs.
@@ -86,8 +96,8 @@ constexpr unsigned log2_size_of(Type t) { return static_cast<unsigned>(kLog2Size
 constexpr std::size_t size_of(Type t) { return std::size_t{1} << log2_size_of(t); }
 
 constexpr const char* name_of(Type t) {
-  constexpr const char* kNames[kTypeCount] = {"int32",   "int64",    "uint32",    "uint64",     "float",     "double",
-                                              "int8",    "uint8",    "int16",     "uint16",     "half",      "bfloat16",
+  constexpr const char* kNames[kTypeCount] = {"int32",     "int64",      "uint32",    "uint64",    "float",    "double",
+                                              "int8",      "uint8",      "int16",     "uint16",    "half",     "bfloat16",
                                               "float_int", "double_int", "int32_int", "int64_int", "int16_int"};
   return kNames[static_cast<int>(t)];
 }
@@ -109,8 +119,8 @@ inline constexpr std::size_t kLinePayload = 56;
 // Bytes of all blocks of a call whose blocks ride together on a line, as a broadcast, a reduce or an allreduce of all of them. 0: they
 // don't. The root's own need not, where there is but one other.
 constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
-  const bool rides = k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter ||
-                     k == Kind::kAlltoall;
+  const bool rides =
+      k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
   if (!rides || block > kLinePayload) return 0;
   const bool rooted = k == Kind::kGather || k == Kind::kScatter;
   const std::size_t all = block * (rooted && members == 2 ? 1 : members) * (k == Kind::kAlltoall ? members : 1);

@@ -112,8 +112,7 @@ void Team::close_port() {
 
 void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& team = *static_cast<Team*>(self);
-  if (line->sent_ns != 0 && team.arrivals_ != nullptr)
-    team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
+  if (line->sent_ns != 0 && team.arrivals_ != nullptr) team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
   if (line->branch == 0) return team.land(line->rank, *line, block);
   const BranchesTurn turn(team.branches_turn_);
   for (Team* branch = team.branches_; branch != nullptr; branch = branch->next_branch_)

@@ -56,7 +56,7 @@ class Arrivals {
     std::int64_t least = kUnknown;
     for (std::uint64_t i = 0; i < kKept && i < seen; ++i) {
       if (now - f.at_ns[i].load(std::memory_order_relaxed) > kOldNs) continue;  // order: see note()
-      const std::int64_t late = f.late_ns[i].load(std::memory_order_relaxed);  // order: see note()
+      const std::int64_t late = f.late_ns[i].load(std::memory_order_relaxed);   // order: see note()
       if (late < least) least = late;
     }
     return least;

@@ -37,13 +37,13 @@ struct BlockAt {
 };
 
 enum class BlockCode : std::uint8_t {
-  kSend = 0,       // from -> the peer
-  kReceive,        // the peer's -> to
-  kReceiveLeft,    // to = the peer's op from
-  kReceiveRight,   // to = from op the peer's
+  kSend = 0,      // from -> the peer
+  kReceive,       // the peer's -> to
+  kReceiveLeft,   // to = the peer's op from
+  kReceiveRight,  // to = from op the peer's
   // Here, before all that this stage receives.
-  kCopy,           // to = from
-  kFold,           // to = from op to
+  kCopy,  // to = from
+  kFold,  // to = from op to
 };
 
 constexpr bool is_local(BlockCode code) { return code >= BlockCode::kCopy; }
@@ -58,10 +58,10 @@ struct BlockTransfer {
   // Of a receive: this stage also sends what `to` holds, so each part of it may be overwritten only when it was sent.
   bool after_sends = false;
   std::uint32_t peer = 0;
-  std::uint32_t edge = 0;    // in BlockProgram::edges
-  BlockAt from;              // kSend and what is local: the source; kReceiveLeft, kReceiveRight: this member's own operand (may be `to`)
-  BlockAt to;                // of all but sends: where the result goes
-  std::uint32_t block = 0;   // number of the block (schedule/contents.hpp), whose size it has where it lies in space
+  std::uint32_t edge = 0;   // in BlockProgram::edges
+  BlockAt from;             // kSend and what is local: the source; kReceiveLeft, kReceiveRight: this member's own operand (may be `to`)
+  BlockAt to;               // of all but sends: where the result goes
+  std::uint32_t block = 0;  // number of the block (schedule/contents.hpp), whose size it has where it lies in space
   std::uint32_t piece = 0;
   std::uint32_t pieces = 1;
 };
@@ -81,7 +81,7 @@ struct BlockEdge {
 // the ring lets both CPUs copy at the same time; which sizes that is for is measured (cost_model.cpp), and none if it was not.
 inline constexpr int kLog2DirectFrom = 11;
 inline constexpr std::size_t kDirectFrom = std::size_t{1} << kLog2DirectFrom;
-inline constexpr int kLog2LentFrom = 14;  // never less
+inline constexpr int kLog2LentFrom = 14;          // never less
 inline constexpr std::size_t kMostPiece = 16384;  // bytes of one that goes through a ring (to another host: net/net.hpp)
 
 // One member's program. Transfers between two members happen in the same order at both.
@@ -93,7 +93,7 @@ struct BlockProgram {
   std::uint32_t space_blocks = 0;
   std::uint32_t stage_count = 0;
   std::uint32_t transfer_count = 0;
-  std::uint32_t edge_count = 0;      // of the whole schedule, the same list at every member: where the rings lie
+  std::uint32_t edge_count = 0;  // of the whole schedule, the same list at every member: where the rings lie
   const BlockStage* stages = nullptr;
   const BlockTransfer* transfers = nullptr;
   const BlockEdge* edges = nullptr;

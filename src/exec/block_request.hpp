@@ -14,7 +14,7 @@ namespace fermata::exec {
 struct BlockRequest {
   BlockOperation operation;
   Call call;
-  bool ordered = true;   // on the channel that all operations share, and so in the same order at all members; else on its own
+  bool ordered = true;  // on the channel that all operations share, and so in the same order at all members; else on its own
   bool active = false;
   Status status = Status::kOk;  // of the last use that is over
   std::uint64_t uses = 0;

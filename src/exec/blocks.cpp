@@ -114,7 +114,8 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   }
   const bool direct = goes_direct(w);
   if (!has_room(w, direct, end.credit_seen)) return Moved::kNothing;
-  if (w.away) [[unlikely]] return send_away(x, w);
+  if (w.away) [[unlikely]]
+    return send_away(x, w);
   std::byte* line = this->line(w);
   const std::uint64_t tag = tag_of(w) | (direct ? kByAddress : 0);
   memcpy(line + kTagAt, &tag, sizeof tag);
@@ -216,7 +217,8 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   }
   const std::uint64_t read = end.next++;
   if (!Pieces::give_credit(credit_of(w.ring), read, channel_->lines, leaves_quarter)) return Moved::kQuietly;
-  if (!w.away) [[likely]] return Moved::kTold;
+  if (!w.away) [[likely]]
+    return Moved::kTold;
   give_credit_away(x, w, read);
   return Moved::kQuietly;
 }
@@ -294,8 +296,7 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
     default:
       if (const std::size_t bytes = kept(w, elements) * call_.element; bytes <= kOnLine)
         copy_bytes(w.to + at, theirs, static_cast<std::uint32_t>(bytes));
-      else
-        memcpy(w.to + at, theirs, bytes);
+      else memcpy(w.to + at, theirs, bytes);
       break;
   }
   w.done += elements;
@@ -347,9 +348,8 @@ bool BlockOperation::lends() const {
 }
 
 bool BlockOperation::lacks(std::uint32_t rank) const {
-  return any_open([&](const BlockTransfer& x, std::uint32_t t) {
-    return !is_local(x.code) && x.peer == rank && is_next(t) && !peer_has_acted(t);
-  });
+  return any_open(
+      [&](const BlockTransfer& x, std::uint32_t t) { return !is_local(x.code) && x.peer == rank && is_next(t) && !peer_has_acted(t); });
 }
 
 std::size_t BlockOperation::open_bytes() const {

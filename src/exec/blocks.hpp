@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the l
 // Of the rings that members share, where there is room: a stream that is four pieces long stops at each (1 MiB, two processes: 126 us with
 // quarters of a piece each, 75 so).
 inline constexpr std::size_t kMostInQuarter = 65536;
-inline constexpr std::size_t kOnLine = 48;        // bytes of a piece beside header and tag
+inline constexpr std::size_t kOnLine = 48;  // bytes of a piece beside header and tag
 using fermata::kMostPiece;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
 inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
@@ -45,14 +45,14 @@ struct Channel {
   struct End {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
-    std::uint64_t place = 0;  // bytes of the buffer handed out so far, lap after lap
+    std::uint64_t place = 0;                    // bytes of the buffer handed out so far, lap after lap
     std::uint64_t last_in[kRingQuarters] = {};  // the sender's: piece that was last written into each quarter
-    bool refused = false;  // the receiver can't read this process's memory
+    bool refused = false;                       // the receiver can't read this process's memory
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
-  std::size_t in_quarter = 0; // bytes of a quarter of the buffer; 0: lines only
-  std::uint32_t members = 0;  // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
+  std::size_t in_quarter = 0;  // bytes of a quarter of the buffer; 0: lines only
+  std::uint32_t members = 0;   // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
   End* ends = nullptr;
 
   static constexpr std::size_t ring_bytes(std::uint64_t lines, std::size_t in_quarter) {
@@ -101,16 +101,16 @@ struct BlockBuffer {
 
 struct BlockCall {
   BlockBuffer input, output;
-  std::size_t element = 1;     // bytes
+  std::size_t element = 1;  // bytes
   BlockFold fold = nullptr;
   void* context = nullptr;
-  std::uint64_t tag = 0;       // of this call; 63 bits
-  std::size_t direct_from = 0; // bytes from which pieces go by address: in a team of threads all,
-  Sizes lent[2];               // in one of processes these: base/sizes.hpp
-  const Team* team = nullptr;  // null: none; the members are driven by hand, in one process
-  os::Lender home;             // this one; {} in a team of threads
-  bool bounded = false;        // a block has its sender's length, and its receiver drops what it has no room for
-  std::byte* bounce = nullptr; // kBounce bytes; null: pieces that come by another process's address are refused
+  std::uint64_t tag = 0;        // of this call; 63 bits
+  std::size_t direct_from = 0;  // bytes from which pieces go by address: in a team of threads all,
+  Sizes lent[2];                // in one of processes these: base/sizes.hpp
+  const Team* team = nullptr;   // null: none; the members are driven by hand, in one process
+  os::Lender home;              // this one; {} in a team of threads
+  bool bounded = false;         // a block has its sender's length, and its receiver drops what it has no room for
+  std::byte* bounce = nullptr;  // kBounce bytes; null: pieces that come by another process's address are refused
 };
 
 class BlockOperation {
@@ -121,19 +121,19 @@ class BlockOperation {
     std::byte* to = nullptr;
     std::byte* ring = nullptr;
     Channel::End* end = nullptr;
-    std::size_t elements = 0;       // as many as travel
-    std::size_t room = 0;           // as many as this member's arguments say: what a receive may write
-    std::size_t done = 0;           // elements
-    std::uint64_t announced = 0;    // a direct send: the piece that carries the address; 0: not sent yet
-    std::uint32_t after = 0;        // 1 + the transfer before it on its edge in this stage; 0: none
-    std::uint32_t after_fold = 0;   // a receive: 1 + the one before it in this stage with the same result
-    bool follows = false;           // a receive: sends of this stage read just what it writes: it stays behind them
-    bool shifted = false;           // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
-    bool overwritten = false;       // a send: this stage writes what it reads
-    bool alone = false;             // a send: this member has nothing else to move in this stage
-    bool away = false;              // the peer is on another host
-    std::uint8_t ahead = 0;         // a send: how many pieces before it is written a piece's place is asked for; 0: it isn't
-    std::uint16_t in_buffer = 0;    // and how much of that is in the buffer
+    std::size_t elements = 0;      // as many as travel
+    std::size_t room = 0;          // as many as this member's arguments say: what a receive may write
+    std::size_t done = 0;          // elements
+    std::uint64_t announced = 0;   // a direct send: the piece that carries the address; 0: not sent yet
+    std::uint32_t after = 0;       // 1 + the transfer before it on its edge in this stage; 0: none
+    std::uint32_t after_fold = 0;  // a receive: 1 + the one before it in this stage with the same result
+    bool follows = false;          // a receive: sends of this stage read just what it writes: it stays behind them
+    bool shifted = false;          // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
+    bool overwritten = false;      // a send: this stage writes what it reads
+    bool alone = false;            // a send: this member has nothing else to move in this stage
+    bool away = false;             // the peer is on another host
+    std::uint8_t ahead = 0;        // a send: how many pieces before it is written a piece's place is asked for; 0: it isn't
+    std::uint16_t in_buffer = 0;   // and how much of that is in the buffer
   };
 
   // space: program.space_blocks blocks of space_elements elements.

@@ -15,7 +15,7 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kMostStages = 13;  // log2(4096) of a dissemination, and one more
+constexpr std::uint32_t kMostStages = 13;   // log2(4096) of a dissemination, and one more
 constexpr std::uint32_t kMostComplete = 8;  // members: beyond, their squared number of slots costs more than the way through one member
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 

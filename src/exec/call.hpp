@@ -32,8 +32,13 @@ struct Call {
            (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
   }
   static Call unpack(std::uint64_t v) {
-    return {static_cast<Kind>(v & 15), static_cast<std::uint8_t>(v >> 4 & 63), static_cast<std::uint8_t>(v >> 10 & 15),
-            static_cast<std::uint32_t>(v >> 14 & 0xfff), v >> kBytesAt, (v >> 26 & 1) != 0, (v >> 27 & 1) != 0,
+    return {static_cast<Kind>(v & 15),
+            static_cast<std::uint8_t>(v >> 4 & 63),
+            static_cast<std::uint8_t>(v >> 10 & 15),
+            static_cast<std::uint32_t>(v >> 14 & 0xfff),
+            v >> kBytesAt,
+            (v >> 26 & 1) != 0,
+            (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
@@ -46,6 +51,15 @@ struct Call {
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
+
+// What a member takes of a line on which blocks ride together.
+struct Taken {
+  void* out = nullptr;      // null: nothing
+  std::uint32_t bytes = 0;  // of a block
+  std::uint32_t blocks = 1;
+  std::uint32_t first = 0;   // offset of the first
+  std::uint32_t stride = 0;  // from one to the next
+};
 
 // A digest of the calls that a member has made, in their order: what it compares with others' by way of tags, in the headers of slots and
 // in pieces of blocks. Calls on lines that synchronize need not be in it: who makes another one waits in vain.

@@ -59,5 +59,17 @@ class Crew {
   std::atomic<Member*> first_{nullptr};
 };
 
+// The thread that works on a member's requests.
+class Holder {
+ public:
+  // order: relaxed: this thread's own store, or one that says that it isn't this thread
+  bool is_this_thread() const { return thread_.load(std::memory_order_relaxed) == Crew::self(); }
+  void become_this_thread() { thread_.store(Crew::self(), std::memory_order_relaxed); }  // order: see above
+  void become_nobody() { thread_.store(nullptr, std::memory_order_relaxed); }            // order: see above
+
+ private:
+  std::atomic<const void*> thread_{nullptr};
+};
+
 }  // namespace fermata::exec
 #endif

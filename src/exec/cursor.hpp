@@ -114,7 +114,8 @@ class Cursor {
           const std::uint32_t slot = slot_of(*step, episode);
           const std::uint64_t seen = watch(memory.header(slot), header, pauses_at(*step), spins);
           if (!header.has_come(seen)) return pend(step);
-          if (meets_another_call<L>(header, seen)) [[unlikely]] return fail(step, Status::kMismatch);
+          if (meets_another_call<L>(header, seen)) [[unlikely]]
+            return fail(step, Status::kMismatch);
           if constexpr (L != Load::kNothing) take<L>(memory, carried, *step, slot, regs);
           ++step;
           break;
@@ -134,8 +135,7 @@ class Cursor {
         case Code::kPoll: {
           auto& word = memory.word(step->offset);
           // order: acquire: sees all that those who added, or flipped, knew. Pairs with kWordAdd and kWordFlip.
-          for (std::uint32_t n = 0;
-               A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
+          for (std::uint32_t n = 0; A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
           }
@@ -151,8 +151,7 @@ class Cursor {
         case Code::kCreditAwait: {
           auto& credit = memory.credit(step->offset);
           // order: acquire: the receiver's reads of the slot happened before our overwriting it. Pairs with kCreditGive.
-          for (std::uint32_t n = 0;
-               A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
+          for (std::uint32_t n = 0; A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
           }
@@ -217,13 +216,16 @@ class Cursor {
     // Read anew, so that the wait keeps few registers, and its function needs no frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
-      if (!header.has_come(seen) || header.is_foreign(seen)) [[unlikely]] return Round::kLate;
+      if (!header.has_come(seen) || header.is_foreign(seen)) [[unlikely]]
+        return Round::kLate;
     } else {
-      if (seen != header.bits) [[unlikely]] return Round::kLate;  // not come, or another call's
+      if (seen != header.bits) [[unlikely]]
+        return Round::kLate;  // not come, or another call's
       const std::uint64_t theirs = A::plain_load(*awaited_payload_);
       value = step_->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
     }
-    if (step_[1].code == Code::kEnd) [[likely]] return Round::kOver;
+    if (step_[1].code == Code::kEnd) [[likely]]
+      return Round::kOver;
     send<L>(memory, next_slot_, header, 1, [&](std::uint32_t) { return value; });
     return Round::kMore;
   }
@@ -328,8 +330,7 @@ class Cursor {
   }
 
   template <Load L>
-  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
-            std::uint64_t (*regs)[kPayloadWords]) {
+  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t (*regs)[kPayloadWords]) {
     if (s.fold == Fold::kNone) return;
     if (s.fold == Fold::kCopy) {
       for (std::uint32_t i = 0; i < words<L>(carried.words); ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));

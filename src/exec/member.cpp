@@ -170,8 +170,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->swaps_ = layout.members == 2 && word.steps != nullptr && is_exchange(*team);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
-                          has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
+  m->barrier_has_words_ =
+      barrier.steps != nullptr && word.steps != nullptr && has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
   *out = m;
   return Status::kOk;
 }
@@ -207,7 +207,8 @@ const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   if (of_roots_ == nullptr) of_roots_ = static_cast<Step**>(calloc(std::size_t{kPlanSlots} * members, sizeof *of_roots_));
   if (of_roots_ == nullptr) return nullptr;
   Step*& kept = of_roots_[static_cast<std::size_t>(slot) * members + root];
-  if (kept != nullptr) [[likely]] return kept;
+  if (kept != nullptr) [[likely]]
+    return kept;
   const std::uint32_t count = team_->copy_steps(slot, index, nullptr, 0);
   auto* const steps = count != 0 ? static_cast<Step*>(aligned_alloc(sizeof(Step), count * sizeof(Step))) : nullptr;
   if (steps == nullptr) return nullptr;
@@ -258,12 +259,14 @@ Status Member::other_barrier() {
   }
   if (barrier_carries_) return barrier_with_tag(0);
   const Status ready = start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
-  if (ready != Status::kOk) [[unlikely]] return ready;
+  if (ready != Status::kOk) [[unlikely]]
+    return ready;
   if (!cursor_.advance<Load::kNothing>(memory_, {}, regs_, spins_)) [[unlikely]] {
     load_ = Load::kNothing;
     return wait();
   }
-  if (cursor_.status() != Status::kOk) [[unlikely]] return finish();
+  if (cursor_.status() != Status::kOk) [[unlikely]]
+    return finish();
   over();
   return Status::kOk;
 }

@@ -83,8 +83,8 @@ class Member {
   bool swaps() const { return swaps_; }
   [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count, std::uint32_t type,
                                            std::uint32_t op) const {
-    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op &&
-           kind == openings.swapped_kind && openings.swap.is_known() && gate_ == os::fork_generation();
+    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op && kind == openings.swapped_kind &&
+           openings.swap.is_known() && gate_ == os::fork_generation();
   }
   [[gnu::always_inline]] Status swap_again(const Openings& openings, const Swap& swap) {
     const std::uint64_t value = word_at(swap.sent, 0, openings.swapped_bytes);
@@ -96,13 +96,6 @@ class Member {
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
   // A call whose blocks ride together: a payload of `bytes` (1..56), this member's contribution in `in` (null: it has none), and of what is
   // on the line in the end `taken`.
-  struct Taken {
-    void* out = nullptr;       // null: nothing
-    std::uint32_t bytes = 0;   // of a block
-    std::uint32_t blocks = 1;
-    std::uint32_t first = 0;   // offset of the first
-    std::uint32_t stride = 0;  // from one to the next
-  };
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
@@ -139,7 +132,7 @@ class Member {
   // begin() and wait_for(): a call. If it is interrupted, it is outstanding as other calls are: resume() waits on.
   Status execute(BlockRequest* request);
   Status test_for(BlockRequest* request);  // kPending, or how it ended
-  Status team_status();  // what broke the team; its requests have ended with it
+  Status team_status();                    // what broke the team; its requests have ended with it
   bool has_requests() const { return active_ != 0; }
 
   std::uint32_t rank() const { return rank_; }
@@ -190,13 +183,15 @@ class Member {
   [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
     const std::uint32_t root = call.root;
     const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
-    if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]] return refusal();
+    if (gate_ != os::fork_generation() || plan.steps == nullptr) [[unlikely]]
+      return refusal();
     memory_.region = plan.region + root * plan.region_bytes;
     memory_.root = root;
     const Step* steps = plan.steps;
     if (root != 0 && (over_hosts_ || rank_ == 0 || rank_ == root)) {
       steps = steps_of_root(slot, root);
-      if (steps == nullptr) [[unlikely]] return refuse_root();
+      if (steps == nullptr) [[unlikely]]
+        return refuse_root();
     }
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
@@ -205,7 +200,8 @@ class Member {
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
-    if (sequence_ >= spacing_.next()) [[unlikely]] turn_spacing();
+    if (sequence_ >= spacing_.next()) [[unlikely]]
+      turn_spacing();
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
   }
@@ -236,11 +232,13 @@ class Member {
     const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
     const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
     const Status ready = start<L>(slot, call, words, word);
-    if (ready != Status::kOk) [[unlikely]] return ready;
+    if (ready != Status::kOk) [[unlikely]]
+      return ready;
     const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
     carried = {words, fold};
     if constexpr (L == Load::kWords)
-      if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]] carry_wide(carried, call);
+      if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
+        carry_wide(carried, call);
     if (in != nullptr)
       for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
     return Status::kOk;
@@ -250,7 +248,8 @@ class Member {
   [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
     Carried carried;
     const Status ready = start_with<L>(slot, call, in, carried);
-    if (ready != Status::kOk) [[unlikely]] return ready;
+    if (ready != Status::kOk) [[unlikely]]
+      return ready;
     if (cursor_.advance<L>(memory_, carried, regs_, spins_) && cursor_.status() == Status::kOk) [[likely]] {
       if (out != nullptr) copy_bytes(out, regs_[0], call.bytes);
       over();
@@ -344,22 +343,20 @@ class Member {
     bool outer_;
   };
   friend class Crew;
-  // By this thread: in a callback, which may not wait, since nothing of this member's goes on meanwhile.
-  bool is_held() const {
-    // order: relaxed: this thread's own store, or one that says that it isn't this thread
-    return holder_.load(std::memory_order_relaxed) == Crew::self();
-  }
+  bool is_held() const { return holder_.is_this_thread(); }  // in a callback, which may not wait: nothing goes on meanwhile
   // False: it does already.
   bool hold() {
     if (is_held()) return false;
-    if (!turn_.is_alone()) [[unlikely]] take_turn();
-    holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see above
+    if (!turn_.is_alone()) [[unlikely]]
+      take_turn();
+    holder_.become_this_thread();
     return true;
   }
   void take_turn();
   void let_go() {
-    holder_.store(nullptr, std::memory_order_relaxed);  // order: see hold()
-    if (active_ != in_call() || place_.crew != nullptr) [[unlikely]] give_turn();
+    holder_.become_nobody();
+    if (active_ != in_call() || place_.crew != nullptr) [[unlikely]]
+      give_turn();
   }
   void give_turn();
   std::uint32_t in_call() const { return call_ != nullptr ? 1 : 0; }
@@ -407,8 +404,8 @@ class Member {
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
-  Step** of_roots_ = nullptr;       // of each plan and root; null: not used yet
-  bool tagged_ = false;             // this team's barrier carries tags
+  Step** of_roots_ = nullptr;  // of each plan and root; null: not used yet
+  bool tagged_ = false;        // this team's barrier carries tags
   bool over_hosts_ = false;
   bool attends_ = false;            // a port, in every turn of requests
   bool barrier_has_words_ = false;  // which carry no history; 8 bytes' allreduce does
@@ -416,24 +413,24 @@ class Member {
   History history_;
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
-  Channel channel_;                    // base null: this team moves no blocks
+  Channel channel_;  // base null: this team moves no blocks
   RequestQueue ordered_, unordered_;
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false;
   bool taken_back_ = false;
-  std::uint32_t active_ = 0;           // requests
-  BlockRequest* call_ = nullptr;       // one of them: a call waits for it that began it, so nobody else need know of it
-  Turn<RealAtomics> turn_;             // at all of this; alone: no others know of this member
-  std::atomic<const void*> holder_{nullptr};  // the thread that has it
+  std::uint32_t active_ = 0;      // requests
+  BlockRequest* call_ = nullptr;  // one of them: a call waits for it that began it, so nobody else need know of it
+  Turn<RealAtomics> turn_;        // at all of this; alone: no others know of this member
+  Holder holder_;                 // of the turn
   CrewPlace place_;
   Patience patience_;
   Spacing spacing_;
-  std::uint64_t ended_ = 0;            // requests
-  std::uint64_t looked_at_ = 0;        // of them, when pending_ns_ was set
-  std::int64_t pending_ns_ = 0;        // since when none has ended
+  std::uint64_t ended_ = 0;      // requests
+  std::uint64_t looked_at_ = 0;  // of them, when pending_ns_ was set
+  std::int64_t pending_ns_ = 0;  // since when none has ended
   std::int64_t next_look_ns_ = 0;
 
-  Taken taken_;  // where results go when the operation is over
+  Taken taken_;                                                 // where results go when the operation is over
   bool tag_check_ = false, bounded_ = false, departs_ = false;  // (from a split-phase call)
   std::uint64_t their_bytes_ = 0;
 

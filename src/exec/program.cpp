@@ -102,8 +102,6 @@ bool has_any(const void* blob, const ProgramHeader& header, Code one, Code other
 }  // namespace
 
 bool has_words(const void* blob, const ProgramHeader& header) { return has_any(blob, header, Code::kAdd, Code::kFlip); }
-bool leaves_host(const void* blob, const ProgramHeader& header) {
-  return has_any(blob, header, Code::kSendAway, Code::kCreditGiveAway);
-}
+bool leaves_host(const void* blob, const ProgramHeader& header) { return has_any(blob, header, Code::kSendAway, Code::kCreditGiveAway); }
 
 }  // namespace fermata

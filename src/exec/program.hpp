@@ -20,17 +20,17 @@ inline constexpr std::uint32_t kProgramMagic = 0x464d5450;  // "FMTP"
 inline constexpr std::uint32_t kProgramVersion = 3;
 
 enum class Code : std::uint8_t {
-  kEnd = 0,     // the episode is over for this member
-  kSend,        // write register `reg` and the header of my slot at the receiver; ring its door
-  kAwait,       // the slot has this episode: fold it into register `reg`
-  kAdd,         // add 1 to a word; if that completes it go on at `target`, else at the next step
-  kPoll,        // the word has reached threshold x episode
-  kFlip,        // set a phase word to this episode; ring the word's door
-  kCreditAwait, // the receiver has read episode - slots: the slot that the next kSend writes is free
-  kCreditGive,  // tell the sender that this episode was read (every `threshold` episodes, a power of two)
-  kJump,        // go on at `target`
-  kSendAway,       // kSend to a member on another host: by the process's port (net/net.hpp)
-  kCreditGiveAway, // kCreditGive likewise
+  kEnd = 0,         // the episode is over for this member
+  kSend,            // write register `reg` and the header of my slot at the receiver; ring its door
+  kAwait,           // the slot has this episode: fold it into register `reg`
+  kAdd,             // add 1 to a word; if that completes it go on at `target`, else at the next step
+  kPoll,            // the word has reached threshold x episode
+  kFlip,            // set a phase word to this episode; ring the word's door
+  kCreditAwait,     // the receiver has read episode - slots: the slot that the next kSend writes is free
+  kCreditGive,      // tell the sender that this episode was read (every `threshold` episodes, a power of two)
+  kJump,            // go on at `target`
+  kSendAway,        // kSend to a member on another host: by the process's port (net/net.hpp)
+  kCreditGiveAway,  // kCreditGive likewise
 };
 
 enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy };
@@ -41,19 +41,19 @@ inline constexpr std::uint32_t kMostPauses = 64;
 // 32 bytes, so that two share a line and none straddles one.
 struct Step {
   Code code;
-  std::uint8_t reg;        // register sent from, or folded into
+  std::uint8_t reg;  // register sent from, or folded into
   Fold fold;
-  std::uint8_t rings;      // 1: `door` is a member's (its rank); 2: an offset in the region; 0: nobody parks on this
-  std::uint32_t offset;    // of the edge's slot 0, the word, or the credit
-  std::uint32_t stride;    // bytes from one slot of the edge to the next
-  std::uint32_t mask;      // slots - 1
-  std::uint32_t threshold; // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive: batch
+  std::uint8_t rings;       // 1: `door` is a member's (its rank); 2: an offset in the region; 0: nobody parks on this
+  std::uint32_t offset;     // of the edge's slot 0, the word, or the credit
+  std::uint32_t stride;     // bytes from one slot of the edge to the next
+  std::uint32_t mask;       // slots - 1
+  std::uint32_t threshold;  // kAdd, kPoll: adds per episode; kCreditAwait: slots; kCreditGive: batch
   union {
     std::uint32_t target;  // kAdd, kJump: index of a step of the same member
     std::uint32_t pauses;  // kAwait, kPoll, kCreditAwait: between two looks, at least 1
   };
   std::uint32_t door;
-  std::uint32_t peer;      // the other end, a member's rank, or members + word (reports and traces)
+  std::uint32_t peer;  // the other end, a member's rank, or members + word (reports and traces)
 };
 static_assert(sizeof(Step) == 32 && std::is_trivially_copyable_v<Step>);
 
@@ -65,12 +65,12 @@ struct MemberProgram {
 struct ProgramHeader {
   std::uint32_t magic = kProgramMagic;
   std::uint32_t version = kProgramVersion;
-  std::uint64_t hash = 0;          // of everything behind this field; members compare it before first use
-  std::uint32_t bytes = 0;         // of the whole blob
+  std::uint64_t hash = 0;   // of everything behind this field; members compare it before first use
+  std::uint32_t bytes = 0;  // of the whole blob
   std::uint32_t members = 0;
-  std::uint32_t kind = 0;          // fermata::Kind
-  std::uint32_t payload = 0;       // bytes that slots can carry; 0: none
-  std::uint32_t registers = 1;     // 1..kMaxRegisters
+  std::uint32_t kind = 0;       // fermata::Kind
+  std::uint32_t payload = 0;    // bytes that slots can carry; 0: none
+  std::uint32_t registers = 1;  // 1..kMaxRegisters
   std::uint32_t line = 64;
   std::uint32_t region_bytes = 0;  // multiple of 128
   std::uint32_t regions = 1;       // 1, or members for rooted collectives

@@ -90,7 +90,7 @@ Status ProgressThread::set(int on) {
   Status status = Status::kOk;
   const bool runs = runs_here();
   if (on > 0 && !runs) {
-    stop.store(0, std::memory_order_relaxed);  // order: the thread is created behind it
+    stop.store(0, std::memory_order_relaxed);                                                  // order: the thread is created behind it
     if (start_thread() == 0) runs_in.store(os::fork_generation(), std::memory_order_relaxed);  // order: see runs_here()
     else status = Status::kSystem;
   } else if (on <= 0 && runs) {

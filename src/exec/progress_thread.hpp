@@ -21,7 +21,8 @@ class ProgressThread {
   // A member of this process has requests outstanding.
   static void requests_began() {
     // order: relaxed: a thread that is being switched on looks by itself
-    if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]] wake();
+    if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]]
+      wake();
   }
 
  private:

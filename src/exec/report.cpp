@@ -45,12 +45,12 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   const bool inside = (sequence & 1) == 0;
   const bool dead = state == MemberState::kJoined && team.is_gone(rank, rank);
   const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
-                      : state == MemberState::kLeft ? "has left"
-                      : dead && sequence == 0       ? "has died"
-                      : sequence == 0               ? "has called nothing yet"
-                      : dead                        ? (inside ? "has died in" : "has died outside, after")
-                      : inside                      ? "is in"
-                                                    : "is outside, after";
+                      : state == MemberState::kLeft                                   ? "has left"
+                      : dead && sequence == 0                                         ? "has died"
+                      : sequence == 0                                                 ? "has called nothing yet"
+                      : dead                                                          ? (inside ? "has died in" : "has died outside, after")
+                      : inside                                                        ? "is in"
+                                                                                      : "is outside, after";
   const bool named = state == MemberState::kJoined && sequence != 0;
   // order: relaxed: text
   const unsigned process = s.process.load(std::memory_order_relaxed);

@@ -7,8 +7,8 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kTurnLooks = 200;   // before the CPU is given up
-constexpr std::uint32_t kMostAnswers = 8;   // that one call for progress looks for
+constexpr std::uint32_t kTurnLooks = 200;  // before the CPU is given up
+constexpr std::uint32_t kMostAnswers = 8;  // that one call for progress looks for
 
 }  // namespace
 
@@ -89,7 +89,8 @@ void Member::end_request(BlockRequest* r, Status status) {
 
 bool Member::progress(std::size_t most, std::int64_t until) {
   if (is_idle() && !has_requests()) return false;
-  if (attends_) [[unlikely]] team_->attend_port();
+  if (attends_) [[unlikely]]
+    team_->attend_port();
   const Hold hold(*this);
   if (progressing_) return false;
   progressing_ = true;
@@ -132,7 +133,7 @@ bool Member::progress_others() {
   Member* m = crew.take_next(nullptr, this);
   const bool any = m != nullptr;
   while (m != nullptr) {
-    m->holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see hold()
+    m->holder_.become_this_thread();
     m->progress(kFairShare);
     m->team_status();
     Member* const next = crew.take_next(m, this);
@@ -143,7 +144,7 @@ bool Member::progress_others() {
 }
 
 bool Member::push_data() {
-  holder_.store(Crew::self(), std::memory_order_relaxed);  // order: see hold()
+  holder_.become_this_thread();
   if (attends_) team_->attend_port();
   bool moved = false;
   bool over = false;

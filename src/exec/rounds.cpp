@@ -65,7 +65,8 @@ void Member::turn_spacing() {
 
 template <Load L, class Folds>
 [[gnu::always_inline]] inline Status Member::go(bool attend, std::uint64_t value, void* out, Folds fold) {
-  if (attend) [[unlikely]] return attend_and_go<L>(value, out, fold);
+  if (attend) [[unlikely]]
+    return attend_and_go<L>(value, out, fold);
   return go_round<L>(value, out, fold);
 }
 

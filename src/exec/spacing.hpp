@@ -16,9 +16,9 @@ namespace fermata::exec {
 class Spacing {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kFirst = 256;      // calls before the first trial
-  static constexpr std::uint64_t kWindow = 32;      // calls
-  static constexpr std::uint64_t kMostRest = 65536; // calls from one trial to the next: a trial is half a percent of them
+  static constexpr std::uint64_t kFirst = 256;       // calls before the first trial
+  static constexpr std::uint64_t kWindow = 32;       // calls
+  static constexpr std::uint64_t kMostRest = 65536;  // calls from one trial to the next: a trial is half a percent of them
 
   // From the member's present call on. Before, and if it is never called, pauses are the program's.
   void start(std::uint64_t call) { next_ = call + kFirst; }
@@ -67,7 +67,7 @@ class Spacing {
   std::int64_t best_[kChoices] = {};
   std::uint32_t window_ = 0;  // of a trial, from 1; 0: none
   std::uint32_t pauses_ = 0;
-  std::uint32_t stays_ = 0;   // what it was before the trial
+  std::uint32_t stays_ = 0;  // what it was before the trial
 };
 
 }  // namespace fermata::exec

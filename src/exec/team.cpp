@@ -173,10 +173,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
                         : options.shared          ? os::create_shared("fermata", bytes, &segment)
                                                   : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
-    *detail = options.within != nullptr ? "the team that it is to lie within has no place left, or there is no memory"
+    *detail = options.within != nullptr                     ? "the team that it is to lie within has no place left, or there is no memory"
               : options.shared && status == Status::kMemory ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
-              : options.shared          ? "memfd_create or ftruncate failed"
-                                        : "mmap failed";
+              : options.shared                              ? "memfd_create or ftruncate failed"
+                                                            : "mmap failed";
     return status;
   }
   auto* header = reinterpret_cast<TeamHeader*>(segment.base);

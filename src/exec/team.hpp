@@ -31,9 +31,7 @@ namespace fermata::exec {
 struct OsCalls {
   bool shared = false;
   void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
-  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
-    os::futex_sleep(bell, seen, ns, shared);
-  }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, shared); }
   template <Site S>
   void heavy_fence(bool full) const {
     if (full) {
@@ -65,8 +63,8 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> process;
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
-  std::atomic<std::uint32_t> reading;   // a block that lies in another member's memory (sync/lending.hpp)
-  std::uint32_t planned_cpu;            // 1 + the CPU that the team's plans are for, by who made the team; 0: any
+  std::atomic<std::uint32_t> reading;                      // a block that lies in another member's memory (sync/lending.hpp)
+  std::uint32_t planned_cpu;                               // 1 + the CPU that the team's plans are for, by who made the team; 0: any
   alignas(kMinLine) std::atomic<std::uint64_t> calls[16];  // the last ones' descriptors, by number (exec/member.hpp)
 };
 static_assert(sizeof(StatusLine) == 2 * kMaxLine);
@@ -87,32 +85,32 @@ struct TeamLayout {
   std::uint32_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t members = 0;
-  std::uint32_t shared = 0;  // between processes
-  std::uint32_t tagged = 0;  // the barrier's plan carries tags
+  std::uint32_t shared = 0;        // between processes
+  std::uint32_t tagged = 0;        // the barrier's plan carries tags
   std::uint32_t reproducible = 0;  // folds whose order matters are done in one order, whatever is measured (TeamOptions)
   std::uint64_t bytes = 0;
-  std::uint64_t hash = 0;    // over the plans' hashes
+  std::uint64_t hash = 0;  // over the plans' hashes
   PlanEntry plans[kPlanSlots];
   std::uint64_t rings = 0;       // offset of a ring for each pair of members (exec/blocks.hpp); 0: this team moves no blocks
   std::uint64_t ring_lines = 0;  // of each
   std::uint64_t in_quarter = 0;  // bytes of the longest piece in one
   std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
   std::uint64_t heap_bytes = 0;
-  std::uint64_t hosts = 0;       // offset of uint32 host[members]; 0: all are on this one
-  std::uint64_t window = 0;      // offset from which on lines of other hosts land: what broke the team there, who has left, the regions
-  std::uint64_t model = 0;       // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
+  std::uint64_t hosts = 0;   // offset of uint32 host[members]; 0: all are on this one
+  std::uint64_t window = 0;  // offset from which on lines of other hosts land: what broke the team there, who has left, the regions
+  std::uint64_t model = 0;   // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
   std::uint64_t model_bytes = 0;
-  std::uint64_t refresh = 0;     // offset of what a refresh of the team's profile begins with (api/refresh.hpp)
+  std::uint64_t refresh = 0;        // offset of what a refresh of the team's profile begins with (api/refresh.hpp)
   std::uint64_t refresh_bytes = 0;  // 0: its links are not observed
-  double usable_cpus = 0;        // by its members at once: the machine's, or the control group's quota if that is less
-  std::uint64_t places = 0;      // offset of a PlaceTable, behind all else; 0: no teams lie in its file (threads, and those that lie there)
+  double usable_cpus = 0;           // by its members at once: the machine's, or the control group's quota if that is less
+  std::uint64_t places = 0;  // offset of a PlaceTable, behind all else; 0: no teams lie in its file (threads, and those that lie there)
 };
 
 struct alignas(kMaxLine) TeamHeader {
   TeamLayout layout;
   alignas(kMaxLine) std::atomic<std::uint32_t> full_fence;  // both sides of a doorbell fence in full
-  alignas(kMaxLine) std::atomic<std::uint32_t> breach;  // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
-  std::atomic<std::uint32_t> joined;                    // members so far
+  alignas(kMaxLine) std::atomic<std::uint32_t> breach;      // -Status of what broke the team, rank + 1 or 0 of who (sync/handover.hpp)
+  std::atomic<std::uint32_t> joined;                        // members so far
   alignas(kMaxLine) Pace pace;
   alignas(kMaxLine) std::atomic<std::uint64_t> cpus[kCpuWords];  // where its members may run: the union of their affinities
 };
@@ -124,13 +122,13 @@ struct TeamOptions {
   bool shared = false;
   bool tagged = false;
   bool reproducible = false;  // for members to read: the programs that fold are the fixed ones, and blocks are folded left to right
-  bool blocks = false;  // room for operations on blocks: address space, which takes memory only where it is used
+  bool blocks = false;        // room for operations on blocks: address space, which takes memory only where it is used
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   const void* programs[kPlanSlots] = {};  // compiled blobs; null: calls of that kind are kUnsupported
   const void* model = nullptr;            // copied in as it is, for all members to read alike
   std::size_t model_bytes = 0;
-  const void* refresh = nullptr;          // likewise
+  const void* refresh = nullptr;  // likewise
   std::size_t refresh_bytes = 0;
   const std::uint32_t* hosts = nullptr;  // of each member; null: one
   std::uint32_t host = 0;                // this one
@@ -292,7 +290,7 @@ class Team {
   Team* trunk_ = nullptr;  // whose port it is, if it is another's
   std::uint32_t* trunk_ranks_ = nullptr;
   std::uint32_t branch_ = 0;
-  bool replaces_ = false;        // the trunk
+  bool replaces_ = false;         // the trunk
   Arrivals* arrivals_ = nullptr;  // the trunk's
   std::atomic<std::uint32_t> branches_seen_{0};
   // Of a trunk: what was split from it in this process, changed and landed in with the turn.
@@ -302,13 +300,13 @@ class Team {
   std::atomic<std::uint32_t> told_{0};
   std::atomic<std::uint32_t> references_{1};
   // Of teams of processes, changed under os::ProcessLock.
-  static Team* listed_;             // all of this process
+  static Team* listed_;  // all of this process
   Team* next_ = nullptr;
   os::FileId file_;
-  Team* ground_ = nullptr;          // whose file this one lies in, if not in its own
-  std::uint64_t place_ = 0;         // there
-  std::uint64_t offset_ = 0;        // likewise, of the segment
-  std::int32_t* spare_ = nullptr;   // further descriptors of the segment: closing one would drop this process's record locks
+  Team* ground_ = nullptr;         // whose file this one lies in, if not in its own
+  std::uint64_t place_ = 0;        // there
+  std::uint64_t offset_ = 0;       // likewise, of the segment
+  std::int32_t* spare_ = nullptr;  // further descriptors of the segment: closing one would drop this process's record locks
   std::uint32_t spares_ = 0;
 };
 

@@ -18,8 +18,8 @@ namespace fermata::exec {
 // The memory that a program's offsets refer to: one region of a team's segment, and its doors.
 struct TeamMemory {
   std::byte* region = nullptr;
-  DoorLine* doors = nullptr;                            // of the members
-  const std::atomic<std::uint32_t>* fence = nullptr;    // the team's full_fence
+  DoorLine* doors = nullptr;                          // of the members
+  const std::atomic<std::uint32_t>* fence = nullptr;  // the team's full_fence
   std::uint32_t root = 0;
   OsCalls calls;
   const Team* team = nullptr;
@@ -28,9 +28,7 @@ struct TeamMemory {
   Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
   Counter& word(std::uint32_t offset) const { return header(offset); }
   Counter& credit(std::uint32_t offset) const { return header(offset); }
-  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
-    return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
-  }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const { return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i]; }
   // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
   Door<RealAtomics>& door(const Step& step) const {
@@ -45,7 +43,8 @@ struct TeamMemory {
   }
   void wake(const Step& step) { fermata::wake<RealAtomics>(door(step), calls); }
   void ring(const Step& step) {
-    if (must_wake(step)) [[unlikely]] wake(step);
+    if (must_wake(step)) [[unlikely]]
+      wake(step);
   }
   void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words, const std::uint64_t* payload) const {
     net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset,

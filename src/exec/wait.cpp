@@ -7,13 +7,13 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLookNs = 20'000'000;  // between looks at the other members, and the longest park
+constexpr std::int64_t kLookNs = 20'000'000;      // between looks at the other members, and the longest park
 constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
 constexpr std::int64_t kWithPortNs = 1'000'000;   // the longest park between two looks at what comes from other hosts
 constexpr std::int64_t kPortNs = 50'000;          // between two such looks by who awaits a member of its own host
 constexpr std::int64_t kSayAgainNs = 1'000'000'000;
-constexpr std::uint32_t kMostMoves = 256;         // between looks at the clock
-constexpr std::size_t kBytesPerNs = 4;            // that another member copies at least while nobody disturbs it
+constexpr std::uint32_t kMostMoves = 256;            // between looks at the clock
+constexpr std::size_t kBytesPerNs = 4;               // that another member copies at least while nobody disturbs it
 constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
 
 }  // namespace
@@ -61,7 +61,7 @@ Status Member::look_around(std::int64_t waited_ns) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r, rank_);
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
-    const bool away = team_->is_away(r);  // whose calls nobody here knows of
+    const bool away = team_->is_away(r);                                            // whose calls nobody here knows of
     // What it signalled before it went is there.
     if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);

@@ -46,9 +46,8 @@ class ObjectReader {
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type
 
   void complain(const JsonNode& where, const std::string& reason);
-  void take_over(const ObjectReader& inner);  // its complaint becomes this one's
-  void only(
-      std::initializer_list<std::string_view> known);  // complains about any other key, and about repeats
+  void take_over(const ObjectReader& inner);                 // its complaint becomes this one's
+  void only(std::initializer_list<std::string_view> known);  // complains about any other key, and about repeats
   bool ok() const { return complaint_.empty(); }
   Error error() const { return {Status::kParse, complaint_}; }
 

@@ -20,8 +20,7 @@ struct LoopOptions {
   double held = 0;             // share of the packets that take four times as long: later ones overtake them
   double lost = 0;             // share of the packets, acknowledgements too, that never come
   std::uint64_t seed = 1;
-  std::int64_t repeat_ns =
-      1'000'000;  // what is not acknowledged is sent again after so long (and twice the delay),
+  std::int64_t repeat_ns = 1'000'000;      // what is not acknowledged is sent again after so long (and twice the delay),
   std::int64_t patience_ns = 500'000'000;  // and given up after so long
 };
 
@@ -65,8 +64,8 @@ class Loop {
     Loop* loop = nullptr;
     std::uint32_t process = 0;
     Port port;
-    Window window;        // land null: not open
-    bool silent = false;  // closed or killed
+    Window window;                // land null: not open
+    bool silent = false;          // closed or killed
     std::vector<Packet> arrived;  // not landed yet
     std::map<std::uint64_t, Pending> pending;
     std::set<std::uint32_t> given_up;
@@ -91,7 +90,7 @@ class Loop {
   const LoopOptions options_;
   mutable std::mutex guard_;  // of all below
   std::vector<std::unique_ptr<End>> ends_;
-  std::multimap<std::int64_t, Packet> under_way_;  // by when they arrive
+  std::multimap<std::int64_t, Packet> under_way_;                           // by when they arrive
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;  // where they are other ones
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::uint64_t state_;

@@ -71,7 +71,7 @@ struct FileId {  // the same for all descriptors of one file
   bool operator==(const FileId&) const = default;
 };
 std::uint64_t length_of(std::int32_t fd);  // 0 for what is no file
-FileId identify(std::int32_t fd);  // {} for what is no file; no file has that
+FileId identify(std::int32_t fd);          // {} for what is no file; no file has that
 
 struct Segment {
   std::byte* base = nullptr;
@@ -80,9 +80,9 @@ struct Segment {
 };
 Status create_private(std::size_t bytes, Segment* out);
 Status create_shared(const char* name, std::size_t bytes, Segment* out);  // sealed against shrinking; it may grow
-Status map_shared(std::int32_t fd, Segment* out);  // takes the descriptor over; size from it
-void shorten(Segment* segment, std::size_t bytes);  // unmaps what is behind
-void unmap(Segment* segment);                      // also closes the descriptor
+Status map_shared(std::int32_t fd, Segment* out);                         // takes the descriptor over; size from it
+void shorten(Segment* segment, std::size_t bytes);                        // unmaps what is behind
+void unmap(Segment* segment);                                             // also closes the descriptor
 // A part of the file of a shared segment, which keeps the descriptor. `offset`: of a page.
 Status map_part(std::int32_t fd, std::uint64_t offset, std::size_t bytes, Segment* out);
 Status extend(std::int32_t fd, std::uint64_t bytes);  // it is at least so long from now on; kMemory: it may not be
@@ -142,7 +142,7 @@ struct Lender {
 };
 bool may_lend();   // false: the environment's FERMATA_CMA=0
 bool must_lend();  // true: FERMATA_CMA=1: wherever it is permitted, faster or not
-Lender lend();    // this process
+Lender lend();     // this process
 // False: not permitted, or it is gone, or another one; then `mine` holds anything.
 bool read_lent(const Lender& from, const void* theirs, void* mine, std::size_t bytes);
 

@@ -14,8 +14,8 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kListed = 16;   // runners-up that a plan records
-constexpr double kNoise = 0.03;       // of measured times; within it the better predicted one is taken
+constexpr std::size_t kListed = 16;  // runners-up that a plan records
+constexpr double kNoise = 0.03;      // of measured times; within it the better predicted one is taken
 constexpr std::int32_t kMostMembers = 1024;
 constexpr std::size_t kCompared = 4096;  // transfers of schedules that are compared with each other
 

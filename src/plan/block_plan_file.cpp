@@ -44,8 +44,8 @@ BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
   for (std::size_t i = 0; reader.ok() && i < entries->items.size(); ++i) {
     ObjectReader inner(entries->items[i], "candidates");
     inner.only({"name", "predicted_ns", "measured_ns", "verdict"});
-    plan.entries.push_back({inner.text("name"), inner.number("predicted_ns", 0, kMostNs), inner.number("measured_ns", 0, kMostNs, 0),
-                            inner.text("verdict")});
+    plan.entries.push_back(
+        {inner.text("name"), inner.number("predicted_ns", 0, kMostNs), inner.number("measured_ns", 0, kMostNs, 0), inner.text("verdict")});
     reader.take_over(inner);
   }
   outer.take_over(reader);
@@ -72,8 +72,8 @@ std::string plan_text(const BlockPlan& plan) {
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const BlockEntry& e = plan.entries[i];
     out += (i ? ",\n      " : "\n      ") + std::string("{\"name\": ") + json_string(e.name) +
-           ", \"predicted_ns\": " + json_number(e.predicted_ns) +
-           ", \"measured_ns\": " + json_number(e.measured_ns) + ", \"verdict\": " + json_string(e.verdict) + "}";
+           ", \"predicted_ns\": " + json_number(e.predicted_ns) + ", \"measured_ns\": " + json_number(e.measured_ns) +
+           ", \"verdict\": " + json_string(e.verdict) + "}";
   }
   return out + "\n    ]}";
 }
@@ -164,24 +164,28 @@ std::vector<KnownChoice> known_choices(const PlanKey& key) {
   if (!plans) return out;
   for (const BlockPlan& plan : plans->plans) {
     if (plan.origin != "measured") continue;
-    out.push_back({hash_of(plan.entries.front().name), static_cast<std::uint8_t>(plan.kind),
-                   static_cast<std::uint8_t>(std::countr_zero(plan.bytes)), {}});
+    out.push_back({hash_of(plan.entries.front().name),
+                   static_cast<std::uint8_t>(plan.kind),
+                   static_cast<std::uint8_t>(std::countr_zero(plan.bytes)),
+                   {}});
   }
   return out;
 }
 
 std::string explain(const BlockPlan& plan, const PlanKey& key) {
-  std::string out = format("%s of %d %s, blocks of up to %zu bytes, ", fermata::name_of(plan.kind), key.members, name_of(key.engine),
-                           plan.bytes);
+  std::string out =
+      format("%s of %d %s, blocks of up to %zu bytes, ", fermata::name_of(plan.kind), key.members, name_of(key.engine), plan.bytes);
   out += key.cpus.empty() ? "unpinned" : "on CPUs " + cpu_list(key.cpus);
   const BlockEntry& chosen = plan.entries.front();
   out += "\nalgorithm  " + chosen.name + "\npredicted  " + ns(chosen.predicted_ns) + " from last arrival to last departure\n";
   const double off = 100 * (chosen.measured_ns / std::max(1e-9, chosen.predicted_ns) - 1);
   out += chosen.measured_ns > 0 ? "measured   " + ns(chosen.measured_ns) + format(", %+.0f %% of the prediction\n", off)
                                 : "measured   not yet: run `fermata plan` where the team will run\n";
-  out += "costs      " + std::string(plan.origin == "estimated" ? "estimated: no profile tells what a byte costs; `fermata profile` does"
-                                     : plan.origin == "predicted" ? "from a measured profile"
-                                                                  : "from a profile; the best few were timed") + "\n";
+  out += "costs      " +
+         std::string(plan.origin == "estimated"   ? "estimated: no profile tells what a byte costs; `fermata profile` does"
+                     : plan.origin == "predicted" ? "from a measured profile"
+                                                  : "from a profile; the best few were timed") +
+         "\n";
   out += format("\nconsidered\n  %-44s %10s %10s\n", "algorithm", "predicted", "measured");
   for (const BlockEntry& e : plan.entries) {
     const std::string name = e.name.size() > 44 ? e.name.substr(0, 41) + "..." : e.name;

@@ -176,10 +176,10 @@ class BlockCompiler {
 
  private:
   struct Register {
-    BlockAt at;                   // if held
-    BlockAt start;                // when it was first written in stage `written`: where it was before
+    BlockAt at;     // if held
+    BlockAt start;  // when it was first written in stage `written`: where it was before
     bool held = false;
-    std::int32_t sent = -1;       // in which stage last
+    std::int32_t sent = -1;  // in which stage last
     std::int32_t sent_to_me = -1;
     std::int32_t written = -1;
     std::int32_t last_read = -1;  // in the whole schedule
@@ -190,9 +190,7 @@ class BlockCompiler {
     std::uint32_t index;
   };
 
-  Register& at_register(std::int32_t chunk, std::uint8_t reg) {
-    return registers_[static_cast<std::size_t>(chunk) * s_.registers + reg];
-  }
+  Register& at_register(std::int32_t chunk, std::uint8_t reg) { return registers_[static_cast<std::size_t>(chunk) * s_.registers + reg]; }
   std::uint32_t piece_of(std::int32_t chunk) const { return unsigned_of(chunk) % pieces_; }
   BlockAt start_of(const Register& r) const { return r.written == stage_ ? r.start : r.at; }
 
@@ -205,8 +203,7 @@ class BlockCompiler {
     for (std::size_t a = 0; a < s_.stages.size(); ++a) {
       for (const Transfer& t : s_.stages[a].transfers) {
         if (t.from == me_) at_register(t.chunk, t.src_reg).last_read = static_cast<std::int32_t>(a);
-        if (t.to == me_ && t.action == Action::kCombine)
-          at_register(t.chunk, t.dst_reg).last_read = static_cast<std::int32_t>(a);
+        if (t.to == me_ && t.action == Action::kCombine) at_register(t.chunk, t.dst_reg).last_read = static_cast<std::int32_t>(a);
       }
     }
   }
@@ -220,16 +217,13 @@ class BlockCompiler {
     if (is_local(code)) return out;
     out.peer = unsigned_of(code == BlockCode::kSend ? t.to : t.from);
     const std::pair edge(unsigned_of(t.from), unsigned_of(t.to));
-    const auto at = std::lower_bound(edges_.begin(), edges_.end(), edge, [](const BlockEdge& e, const auto& wanted) {
-      return std::pair(e.from, e.to) < wanted;
-    });
+    const auto at = std::lower_bound(edges_.begin(), edges_.end(), edge,
+                                     [](const BlockEdge& e, const auto& wanted) { return std::pair(e.from, e.to) < wanted; });
     out.edge = unsigned_of(at - edges_.begin());
     return out;
   }
 
-  BlockAt fresh_space(std::int32_t chunk) {
-    return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))};
-  }
+  BlockAt fresh_space(std::int32_t chunk) { return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))}; }
 
   // Results go to the output as soon as there is one. What goes to this member itself is not overwritten in its stage: that
   // receive may have to come after this one, and would never see the rest.

@@ -54,8 +54,8 @@ struct BlockCase {
 
 // A schedule that could do it: an algorithm of the table, or several along a tree of clusters; whole, or cut into segments.
 struct BlockCandidate {
-  std::string name;  // "ring*8": the algorithm as spelled, and into how many segments it is cut; "ring/linear (2 x 4)": along a tree
-  double ns = 0;     // predicted, from the last arrival to the last departure
+  std::string name;    // "ring*8": the algorithm as spelled, and into how many segments it is cut; "ring/linear (2 x 4)": along a tree
+  double ns = 0;       // predicted, from the last arrival to the last departure
   double path_ns = 0;  // the same if memory were never short
   // Stages and transfers between two members, those between hosts twice: they are another process's and the network's work, too.
   std::size_t steps = 0;

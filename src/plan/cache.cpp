@@ -8,8 +8,8 @@ namespace fermata {
 namespace {
 
 std::string canonical(const PlanKey& key) {
-  std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" +
-                     std::to_string(key.payload) + "|" + (key.engine == Engine::kThreads ? "threads" : "processes");
+  std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" + std::to_string(key.payload) +
+                     "|" + (key.engine == Engine::kThreads ? "threads" : "processes");
   for (const std::int32_t cpu : key.cpus) text += "|" + std::to_string(cpu);
   for (const std::int32_t host : key.hosts) text += "|h" + std::to_string(host);
   return text;

@@ -15,9 +15,9 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
-constexpr std::int32_t kMostCrowded = 512;  // where members get as far as they have slots in each turn on a CPU
+constexpr std::int32_t kMostCrowded = 512;                         // where members get as far as they have slots in each turn on a CPU
 constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;   // bytes of a team's segment for one plan's slots, all roots
-constexpr double kWorthwhile = 0.95;  // a stride that measured less gain than this is noise
+constexpr double kWorthwhile = 0.95;                               // a stride that measured less gain than this is noise
 
 // A team has a region for each root, with about as many edges as members.
 std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool crowded) {

@@ -29,8 +29,7 @@ double diameter_of(const CostModel& model, const Ranks& ranks) {
 std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reach) {
   Ranks centres = {ranks.front()};
   for (const std::int32_t r : ranks) {
-    const bool far = std::all_of(centres.begin(), centres.end(),
-                                 [&](std::int32_t c) { return distance(model, r, c) > reach; });
+    const bool far = std::all_of(centres.begin(), centres.end(), [&](std::int32_t c) { return distance(model, r, c) > reach; });
     if (far) centres.push_back(r);
   }
   std::vector<Ranks> groups(centres.size());
@@ -74,8 +73,7 @@ std::int32_t domain_of(const Cpu& cpu, Level level) {
   }
 }
 
-constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3,
-                                Level::kL2,      Level::kCore,    Level::kSelf};
+constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3, Level::kL2, Level::kCore, Level::kSelf};
 
 Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& model, Ranks ranks, std::size_t level) {
   Cluster node;
@@ -154,8 +152,8 @@ Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int
   std::iota(everyone.begin(), everyone.end(), 0);
   std::vector<const Cpu*> places;
   for (const std::int32_t os_index : cpus) places.push_back(topology.find(os_index));
-  const bool known = places.size() == everyone.size() &&
-                     std::none_of(places.begin(), places.end(), [](const Cpu* c) { return c == nullptr; });
+  const bool known =
+      places.size() == everyone.size() && std::none_of(places.begin(), places.end(), [](const Cpu* c) { return c == nullptr; });
   if (!known) {
     Cluster leaf;
     leaf.ranks = everyone;

@@ -58,8 +58,8 @@ class Emitter {
       : plan_(plan), blob_(blob), header_(*reinterpret_cast<const ProgramHeader*>(blob.data())) {}
 
   std::string run(const std::string& name) {
-    out_ = "// " + std::string(name_of(plan_.key.kind)) + " of " + std::to_string(header_.members) + " members: " +
-           plan_.schedule.algorithm + " in " + to_string(plan_.layout) + ". Generated from a plan of machine " +
+    out_ = "// " + std::string(name_of(plan_.key.kind)) + " of " + std::to_string(header_.members) +
+           " members: " + plan_.schedule.algorithm + " in " + to_string(plan_.layout) + ". Generated from a plan of machine " +
            plan_.key.fingerprint + ".\n#pragma once\n" + kPreamble + "namespace " + name + " {\n";
     out_ += "inline constexpr unsigned kMembers = " + std::to_string(header_.members) + ";\n";
     out_ += "inline constexpr std::size_t kRegionBytes = " + std::to_string(header_.region_bytes) + ";  // zeroed, aligned to 128\n";
@@ -110,9 +110,7 @@ class Emitter {
     return read<Step>(header_.steps_offset + (program.first + i) * sizeof(Step));
   }
 
-  static std::string label(std::uint32_t rank, std::uint32_t i) {
-    return "r" + std::to_string(rank) + "_" + std::to_string(i);
-  }
+  static std::string label(std::uint32_t rank, std::uint32_t i) { return "r" + std::to_string(rank) + "_" + std::to_string(i); }
 
   static std::string slot(const Step& s) {
     const std::string base = std::to_string(s.offset);
@@ -120,9 +118,7 @@ class Emitter {
     return base + " + (episode & " + std::to_string(s.mask) + ") * " + std::to_string(s.stride);
   }
 
-  static std::string times(std::uint32_t threshold) {
-    return threshold == 1 ? "episode" : "episode * " + std::to_string(threshold);
-  }
+  static std::string times(std::uint32_t threshold) { return threshold == 1 ? "episode" : "episode * " + std::to_string(threshold); }
 
   static std::string await(const std::string& offset, const std::string& value, const Step& s) {
     return "await(region, " + offset + ", " + value + ", " + std::to_string(s.pauses) + ");\n";

@@ -72,8 +72,7 @@ Node arrange(const Cluster& cluster, std::int32_t leader, const CostModel& model
     const std::int32_t led_by = holds(ranks, leader) ? leader : nearest_to_others(ranks, node.ranks, model, bytes);
     node.children.push_back(arrange(child, led_by, model, bytes));
   }
-  std::sort(node.children.begin(), node.children.end(),
-            [](const Node& a, const Node& b) { return a.ranks.front() < b.ranks.front(); });
+  std::sort(node.children.begin(), node.children.end(), [](const Node& a, const Node& b) { return a.ranks.front() < b.ranks.front(); });
   return node;
 }
 
@@ -260,9 +259,7 @@ class BlockComposer {
   static void drop_known(Schedule& s) {
     const auto n = static_cast<std::size_t>(s.members);
     std::vector<bool> has(n * n, false);
-    const auto known = [&](const Transfer& t) {
-      return has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)];
-    };
+    const auto known = [&](const Transfer& t) { return has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)]; };
     for (std::size_t i = 0; i < n; ++i) has[i * n + i] = true;
     for (Stage& stage : s.stages) {
       std::erase_if(stage.transfers, known);

@@ -19,8 +19,7 @@ namespace fermata {
 //   family  this algorithm wherever it is applicable; empty: at each place the one that costs least there
 //   bytes   of one block
 // Not verified.
-Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model, const Cluster& tree,
-                        const std::string& family);
+Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model, const Cluster& tree, const std::string& family);
 
 // Trees worth composing along, by what blocks of this size cost between their members; without those of one leaf.
 std::vector<Cluster> block_trees(const CostModel& model, double bytes);

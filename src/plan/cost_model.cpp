@@ -77,9 +77,7 @@ class Rows {
   }
   double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
   double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
-  Pair between(std::int32_t row_a, std::int32_t row_b) const {
-    return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
-  }
+  Pair between(std::int32_t row_a, std::int32_t row_b) const { return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)}; }
 
   // For CPUs that the profile doesn't have: their level's median, else the next one out, else the next one in.
   Pair guess(std::int32_t a, std::int32_t b) const {
@@ -131,11 +129,9 @@ void fill_layouts(CostModel& model, const Profile& profile) {
   const double base = period_of(profile, "private");
   if (base <= 0) return;
   for (const Layout layout : {Layout::kPublished, Layout::kPacked})
-    if (const double p = period_of(profile, name_of(layout)); p > 0)
-      model.layout_factor[static_cast<int>(layout)] = p / base;
+    if (const double p = period_of(profile, name_of(layout)); p > 0) model.layout_factor[static_cast<int>(layout)] = p / base;
   for (int stride = 2; stride <= 8; ++stride)
-    if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0)
-      model.stride_factor[stride] = p / base;
+    if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0) model.stride_factor[stride] = p / base;
 }
 
 double own_byte(const Profile& profile) {

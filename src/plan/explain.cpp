@@ -10,7 +10,7 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::int32_t kMatrixMembers = 8;        // shown unasked
+constexpr std::int32_t kMatrixMembers = 8;  // shown unasked
 constexpr std::int32_t kMostMatrixMembers = 16;
 constexpr std::size_t kRunnersUp = 12;
 constexpr std::size_t kSignalsShown = 12;
@@ -51,13 +51,9 @@ std::string levels_text(const Cluster& node, std::size_t indent, int& lines) {
   return out;
 }
 
-std::string vertex(const Schedule& s, std::int32_t v) {
-  return s.is_word(v) ? "w" + std::to_string(v - s.members) : std::to_string(v);
-}
+std::string vertex(const Schedule& s, std::int32_t v) { return s.is_word(v) ? "w" + std::to_string(v - s.members) : std::to_string(v); }
 
-const char* arrow(Action action) {
-  return action == Action::kSignal ? "->" : action == Action::kCombine ? "=+>" : "=>";
-}
+const char* arrow(Action action) { return action == Action::kSignal ? "->" : action == Action::kCombine ? "=+>" : "=>"; }
 
 std::string stages_text(const Schedule& s) {
   std::string out;
@@ -81,8 +77,8 @@ std::string runners_text(const Plan& plan) {
     if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
-    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
-                                    ns(c.predicted_ns).c_str(), ns(c.measured_ns).c_str(), c.verdict.c_str());
+    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(), ns(c.predicted_ns).c_str(),
+                                    ns(c.measured_ns).c_str(), c.verdict.c_str());
     out += wrapped(line, 32);
   }
   if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", shown - kRunnersUp - 1);
@@ -91,8 +87,7 @@ std::string runners_text(const Plan& plan) {
 
 std::string title(const Plan& plan) {
   const PlanKey& k = plan.key;
-  std::string line = format("%s of %d %s", name_of(k.kind), k.members,
-                            k.engine == Engine::kThreads ? "threads" : "processes");
+  std::string line = format("%s of %d %s", name_of(k.kind), k.members, k.engine == Engine::kThreads ? "threads" : "processes");
   if (k.payload > 0) line += format(", up to %d bytes", k.payload);
   line += k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus);
   return wrapped(line + ", machine " + k.fingerprint, 2);
@@ -103,8 +98,7 @@ std::string layout_text(const Plan& plan) {
   const LayoutChoice& all = plan.layout.at(0);
   if (plan.layout.listed().size() == 1)
     line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots, all.slots == 1 ? "slot" : "slots", all.stride, all.line);
-  else
-    line += " (stage by stage, the last one for all behind it)";
+  else line += " (stage by stage, the last one for all behind it)";
   if (plan.credit_batch > 0) line += format(", credits every %d episodes", plan.credit_batch);
   return wrapped(line, 11);
 }
@@ -116,18 +110,19 @@ std::string explain(const Plan& plan, bool matrices) {
   std::string out = title(plan);
   out += wrapped("algorithm  " + s.algorithm, 11);
   out += layout_text(plan);
-  out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n",
-                ns(plan.predicted_period_ns).c_str(), ns(plan.predicted_latency_ns).c_str());
+  out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n", ns(plan.predicted_period_ns).c_str(),
+                ns(plan.predicted_latency_ns).c_str());
   if (plan.measured_period_ns > 0)
     out += format("measured   %s per episode, %+.0f %% of the prediction\n", ns(plan.measured_period_ns).c_str(),
                   100 * (plan.measured_period_ns / std::max(1e-9, plan.predicted_period_ns) - 1));
-  else
-    out += "measured   not yet: run `fermata plan` where the team will run\n";
-  out += format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n",
-                ns(plan.bound_ns).c_str(), s.stages.size());
-  out += "costs      " + std::string(plan.origin == "estimated" ? "estimated: no measured profile was used"
-                                     : plan.origin == "predicted" ? "from a measured profile"
-                                                                  : "from a profile; the best few were timed") + "\n";
+  else out += "measured   not yet: run `fermata plan` where the team will run\n";
+  out += format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n", ns(plan.bound_ns).c_str(),
+                s.stages.size());
+  out += "costs      " +
+         std::string(plan.origin == "estimated"   ? "estimated: no measured profile was used"
+                     : plan.origin == "predicted" ? "from a measured profile"
+                                                  : "from a profile; the best few were timed") +
+         "\n";
   out += "\nlevels\n";
   int lines = 0;
   out += levels_text(plan.levels, 2, lines);

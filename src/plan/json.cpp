@@ -147,8 +147,7 @@ Result<Schedule> read_schedule(const JsonNode& node) {
   }
   auto schedule = parse_schedule(text);
   if (!schedule)
-    return Error{Status::kParse, "line " + std::to_string(node.line) + ": in the schedule that begins here, " +
-                                     schedule.error().message};
+    return Error{Status::kParse, "line " + std::to_string(node.line) + ": in the schedule that begins here, " + schedule.error().message};
   return schedule;
 }
 
@@ -179,9 +178,9 @@ std::string to_json(const Plan& plan) {
   const PlanKey& k = plan.key;
   std::string out = "{\n  \"format\": \"fermata-plan\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
   out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" + name_of(k.kind) +
-         "\", \"members\": " + std::to_string(k.members) + ", \"payload\": " + std::to_string(k.payload) +
-         ", \"engine\": \"" + (k.engine == Engine::kThreads ? "threads" : "processes") +
-         "\", \"cpus\": " + list(k.cpus) + (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";
+         "\", \"members\": " + std::to_string(k.members) + ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" +
+         (k.engine == Engine::kThreads ? "threads" : "processes") + "\", \"cpus\": " + list(k.cpus) +
+         (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";
   out += "  \"origin\": " + json_string(plan.origin) + ",\n  \"date\": " + json_string(plan.date) + ",\n";
   out += "  \"layout\": " + json_string(to_string(plan.layout)) + ",\n";
   out += "  \"credit_batch\": " + std::to_string(plan.credit_batch) + ",\n";
@@ -207,13 +206,12 @@ Result<Plan> plan_from_json(std::string_view text) {
   ObjectReader reader(*root, "plan");
   if (reader.ok() && (reader.text("format", {}) != "fermata-plan" || reader.integer("version", 0, 1 << 20, 0) != kVersion))
     reader.complain(*root, "this is no fermata-plan of version " + std::to_string(kVersion));
-  reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns",
-               "predicted_period_ns", "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
+  reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns", "predicted_period_ns",
+               "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
   const JsonNode* key = reader.object("key");
   const JsonNode* levels = reader.object("levels");
   const JsonNode* schedule = reader.array("schedule");
-  if (key == nullptr || levels == nullptr || schedule == nullptr)
-    reader.complain(*root, "'key', 'levels' or 'schedule' is missing");
+  if (key == nullptr || levels == nullptr || schedule == nullptr) reader.complain(*root, "'key', 'levels' or 'schedule' is missing");
   if (!reader.ok()) return reader.error();
   Plan plan;
   plan.key = read_key(*key, reader);

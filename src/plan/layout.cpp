@@ -15,7 +15,9 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 class Placer {
  public:
   Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts)
-      : schedule_(schedule), layouts_(layouts), hosts_(hosts),
+      : schedule_(schedule),
+        layouts_(layouts),
+        hosts_(hosts),
         slot_(8 + static_cast<std::uint32_t>(round_up(static_cast<std::size_t>(payload), 8))) {}
 
   Placed run() {
@@ -59,8 +61,7 @@ class Placer {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < transfers.size(); ++i)
       if (between_members(transfers[i])) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
     const auto stride = static_cast<std::uint32_t>(layout_.stride) * line();
     std::map<std::pair<std::int32_t, int>, EdgePlace> publications;
     std::map<std::pair<std::int32_t, int>, int> readers;
@@ -124,8 +125,7 @@ Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std
     if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
     if (layout.line != 64 && layout.line != 128) return Error{Status::kArgument, "line must be 64 or 128 bytes"};
   }
-  if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload))
-    return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
+  if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload)) return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
   Placer placer(schedule, layouts, payload, hosts);
   Placed placed = placer.run();
   if (placer.bytes() > kMostBytes) return Error{Status::kUnsupported, "the plan's slots would exceed 2 GiB"};

@@ -20,8 +20,13 @@ namespace {
 class Maker {
  public:
   Maker(const Plan& plan, const Schedule& schedule, const Placed& placed, const Credited& credited)
-      : plan_(plan), schedule_(schedule), placed_(placed), at_(placed.bytes), items_(static_cast<std::size_t>(schedule_.members)),
-        climbs_(schedule_.words.size()), polled_(schedule_.words.size(), false) {
+      : plan_(plan),
+        schedule_(schedule),
+        placed_(placed),
+        at_(placed.bytes),
+        items_(static_cast<std::size_t>(schedule_.members)),
+        climbs_(schedule_.words.size()),
+        polled_(schedule_.words.size(), false) {
     for (const auto& edge : credited) {
       credits_[edge] = at_;
       at_ += static_cast<std::uint32_t>(plan.layout.longest_line());
@@ -312,8 +317,8 @@ class Maker {
   const Placed& placed_;
   std::uint32_t at_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> credits_;  // (stage, transfer) -> offset
-  std::vector<std::vector<Item>> items_;    // of each member, in order
-  std::vector<std::vector<Climb>> climbs_;  // of each word's completer, in order
+  std::vector<std::vector<Item>> items_;                                    // of each member, in order
+  std::vector<std::vector<Climb>> climbs_;                                  // of each word's completer, in order
   std::vector<bool> polled_;
 };
 

@@ -23,13 +23,13 @@ namespace fermata {
 enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1 };
 
 struct PlanKey {
-  std::string fingerprint;         // of the topology
+  std::string fingerprint;  // of the topology
   Kind kind = Kind::kBarrier;
   std::int32_t members = 1;
-  std::int32_t payload = 0;        // class: 0, 8 or 56 bytes
+  std::int32_t payload = 0;  // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
-  std::vector<std::int32_t> cpus;  // OS index per rank; empty: placement-free
-  std::vector<std::int32_t> hosts; // of each rank, in a team over several; empty: all share memory, or the topology says
+  std::vector<std::int32_t> cpus;   // OS index per rank; empty: placement-free
+  std::vector<std::int32_t> hosts;  // of each rank, in a team over several; empty: all share memory, or the topology says
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -44,15 +44,15 @@ struct Cluster {
 struct Candidate {  // what else was considered, and why it lost
   std::string algorithm;
   Layouts layout;
-  double predicted_ns = 0;   // period per episode
-  double measured_ns = 0;    // 0: not measured
-  std::string verdict;       // "chosen", "predicted 1.8x slower", "measured 1.2x slower", "refused: ..."
+  double predicted_ns = 0;  // period per episode
+  double measured_ns = 0;   // 0: not measured
+  std::string verdict;      // "chosen", "predicted 1.8x slower", "measured 1.2x slower", "refused: ..."
   bool operator==(const Candidate&) const = default;
 };
 
 struct Plan {
   PlanKey key;
-  std::string origin;          // "estimated", "predicted" (from a measured profile), "measured"
+  std::string origin;  // "estimated", "predicted" (from a measured profile), "measured"
   Cluster levels;
   Schedule schedule;
   Layouts layout;
@@ -76,17 +76,16 @@ Result<std::vector<std::byte>> compile(const Plan& plan);
 using Measure = std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
 struct PlanOptions {
-  PlanKey key;                    // fingerprint may be empty: filled from the topology
-  std::string algorithm;          // empty: search; else one of the table's spellings
-  std::string layout;             // empty: search; else e.g. "packed+2slots", "packed:published"
+  PlanKey key;                          // fingerprint may be empty: filled from the topology
+  std::string algorithm;                // empty: search; else one of the table's spellings
+  std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
   bool clusters_from_topology = false;  // hwloc tree instead of SSS clustering of the profile
-  double sparseness = 0;          // 0: from the largest relative gap, 0.35 as fallback
-  int measure_best = 0;           // how many of the predicted best to time; 0: estimate only
+  double sparseness = 0;                // 0: from the largest relative gap, 0.35 as fallback
+  int measure_best = 0;                 // how many of the predicted best to time; 0: estimate only
   std::function<void(double done, const std::string& what)> progress;
 };
 
-Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
-                       const Measure& measure);
+Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options, const Measure& measure);
 
 // Why this plan may not run, from its schedule, slots and credits; empty: proved.
 std::string prove(const Plan& plan);
@@ -99,15 +98,15 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
 // Costs of members that have a CPU each become those of model.members_per_cpu to a CPU.
 void crowd(CostModel& model);
 
-std::string to_json(const Plan& plan);               // versioned, with fingerprint
-Result<Plan> plan_from_json(std::string_view text);  // verified again; refuses a bad file whole
+std::string to_json(const Plan& plan);                 // versioned, with fingerprint
+Result<Plan> plan_from_json(std::string_view text);    // verified again; refuses a bad file whole
 std::string explain(const Plan& plan, bool matrices);  // the stages as matrices: up to 8 members, if asked for up to 16
 
 // $XDG_CACHE_HOME/fermata/plan-<hash of key>.json, and the compiled form beside it (.bin).
 std::string plan_path(const PlanKey& key);
 Result<Plan> load_plan(const PlanKey& key);
 Result<Plan> load_plan_file(const std::string& path);
-Result<std::string> save_plan(const Plan& plan);     // path written
+Result<std::string> save_plan(const Plan& plan);  // path written
 
 }  // namespace fermata
 #endif

@@ -10,9 +10,9 @@
 namespace fermata {
 namespace {
 
-constexpr double kDiffers = 1.25;       // times: a link's cost is another one
-constexpr double kMostShare = 0.8;      // of the time that the plans that run take: others that take more are not worth a change
-constexpr double kPlanningShare = 0.05; // of the time so far that planning may take
+constexpr double kDiffers = 1.25;        // times: a link's cost is another one
+constexpr double kMostShare = 0.8;       // of the time that the plans that run take: others that take more are not worth a change
+constexpr double kPlanningShare = 0.05;  // of the time so far that planning may take
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)].host; }
 

@@ -61,9 +61,9 @@ class Refresh {
   Profile profile_;
   std::int32_t hosts_ = 0;
   std::vector<std::optional<Plan>> running_;
-  Matrix link_;         // O between hosts, as they are in the profile
-  bool open_ = false;   // costs have changed since other plans were looked for, or didn't pay yet
-  bool sure_ = false;   // the last judgement found that they pay, too
+  Matrix link_;        // O between hosts, as they are in the profile
+  bool open_ = false;  // costs have changed since other plans were looked for, or didn't pay yet
+  bool sure_ = false;  // the last judgement found that they pay, too
 };
 
 // Into the newest profile of an MPI job in the cache that has these hosts. Returns its path. Errors: kNotFound: none has.

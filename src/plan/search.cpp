@@ -1,6 +1,6 @@
 // make_plan: drafts, scores, proofs, timing, choice.
-#include "plan/reuse.hpp"
 #include "plan/search.hpp"
+#include "plan/reuse.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,16 +19,16 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kMostMembers = 4096;
-constexpr std::int32_t kPeriodForAll = 64;     // members up to which every entry's period is predicted, not its latency alone
-constexpr std::size_t kPeriodsOtherwise = 12;  // entries whose period is predicted beyond that
-constexpr int kEstimated = 12, kEstimatedOfMany = 4;                  // finalists where nothing is timed
-constexpr std::size_t kListed = 40;            // runners-up that a plan records
-constexpr std::size_t kSpacedBases = 4;        // of those timed, that are timed again with more pauses between looks
+constexpr std::int32_t kPeriodForAll = 64;            // members up to which every entry's period is predicted, not its latency alone
+constexpr std::size_t kPeriodsOtherwise = 12;         // entries whose period is predicted beyond that
+constexpr int kEstimated = 12, kEstimatedOfMany = 4;  // finalists where nothing is timed
+constexpr std::size_t kListed = 40;                   // runners-up that a plan records
+constexpr std::size_t kSpacedBases = 4;               // of those timed, that are timed again with more pauses between looks
 constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};
-constexpr std::size_t kVariedBases = 3;        // finalists that are also timed with other slots and lines, and with several layouts
-constexpr std::size_t kRuns = 8;               // parts of a schedule that are given layouts of their own by prediction,
-constexpr std::size_t kTimedRuns = 4;          // and by timing
-constexpr double kWorthMixing = 0.95;          // what the model can tell apart
+constexpr std::size_t kVariedBases = 3;  // finalists that are also timed with other slots and lines, and with several layouts
+constexpr std::size_t kRuns = 8;         // parts of a schedule that are given layouts of their own by prediction,
+constexpr std::size_t kTimedRuns = 4;    // and by timing
+constexpr double kWorthMixing = 0.95;    // what the model can tell apart
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
@@ -76,8 +76,11 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
 class Search {
  public:
   Search(const Topology& topology, const Profile& profile, PlanOptions options)
-      : topology_(topology), profile_(profile), options_(std::move(options)),
-        model_(cost_model(profile, topology, options_.key)), choices_(layouts_to_try(model_, topology, options_.key)),
+      : topology_(topology),
+        profile_(profile),
+        options_(std::move(options)),
+        model_(cost_model(profile, topology, options_.key)),
+        choices_(layouts_to_try(model_, topology, options_.key)),
         hosts_(hosts_of(topology, options_.key)) {}
 
   Result<Plan> run(const Measure& measure) {
@@ -139,8 +142,7 @@ class Search {
   bool may_publish(const Schedule& s, StageRun run) const { return publishes(s, run) && !publishes_across(s, run, hosts_); }
 
   const CostModel& model_for(const Entry& e) {
-    if (e.layout.uses(Layout::kPacked))
-      model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
+    if (e.layout.uses(Layout::kPacked)) model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
     return model_;
   }
 
@@ -194,10 +196,9 @@ class Search {
   // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
-    const std::vector<Layouts> layouts =
-        options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
-            ? slot_and_line_variants(base.layout, topology_, options_.key, model_.members_per_cpu > 1)
-            : std::vector{base.layout};
+    const std::vector<Layouts> layouts = options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
+                                             ? slot_and_line_variants(base.layout, topology_, options_.key, model_.members_per_cpu > 1)
+                                             : std::vector{base.layout};
     for (const Layouts& layout : layouts) {
       Entry e = base;
       e.layout = layout;
@@ -206,8 +207,7 @@ class Search {
       e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
       if (e.refusal.empty()) variants.push_back(std::move(e));
     }
-    std::stable_sort(variants.begin(), variants.end(),
-                     [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
+    std::stable_sort(variants.begin(), variants.end(), [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
     return variants;
   }
 
@@ -322,13 +322,13 @@ class Search {
   }
 
   void note_refused(const Entry& base) {
-    refused_.push_back({.algorithm = drafts_[base.draft].schedule.algorithm, .layout = base.layout,
-                        .predicted_ns = base.predicted_ns, .verdict = last_refusal_});
+    refused_.push_back({.algorithm = drafts_[base.draft].schedule.algorithm,
+                        .layout = base.layout,
+                        .predicted_ns = base.predicted_ns,
+                        .verdict = last_refusal_});
   }
 
-  Error nothing_stands() const {
-    return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_};
-  }
+  Error nothing_stands() const { return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_}; }
 
   Plan plan_of(std::size_t best) const {
     const Entry& e = entries_[best];
@@ -362,7 +362,7 @@ class Search {
   std::vector<std::size_t> finalists_;
   std::vector<Candidate> refused_;
   std::string last_refusal_;
-  std::map<std::size_t, std::string> proofs_;  // by draft; empty: verified
+  std::map<std::size_t, std::string> proofs_;                                                 // by draft; empty: verified
   std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::vector<Hazard>> hazards_;  // by draft and slots
 };
 
@@ -378,8 +378,7 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
     const Entry& e = entries_[k];
     const std::string& name = drafts_[e.draft].schedule.algorithm;
     if (!listed.insert({name, to_string(e.layout)}).second) return;
-    Candidate c{.algorithm = name, .layout = e.layout, .predicted_ns = e.predicted_ns,
-                .measured_ns = e.measured_ns, .verdict = e.refusal};
+    Candidate c{.algorithm = name, .layout = e.layout, .predicted_ns = e.predicted_ns, .measured_ns = e.measured_ns, .verdict = e.refusal};
     if (k == best) c.verdict = "chosen";
     else if (!e.refusal.empty()) c.verdict = e.refusal;
     else if (e.behind > 0) c.verdict = times_slower("measured", e.behind);
@@ -415,8 +414,7 @@ std::string prove(const Plan& plan) {
   return flaw_of_reuse(s, plan.layout, reuse_hazards(s, plan.layout, plan.key.payload > 0), plan.credit_batch);
 }
 
-Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
-                       const Measure& measure) {
+Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options, const Measure& measure) {
   auto key = normalised(options.key, topology);
   if (!key) return key.error();
   PlanOptions checked = options;

@@ -27,9 +27,9 @@ struct Entry {
   double predicted_ns = 0;  // period
   double latency_ns = 0;
   double measured_ns = 0;
-  double spread = 0;        // of the repeats, relative to their median
-  double behind = 0;        // how many times slower than the best it was when it was dropped; 0: it was timed to the end
-  std::string refusal;      // why it may not run; empty: it may
+  double spread = 0;    // of the repeats, relative to their median
+  double behind = 0;    // how many times slower than the best it was when it was dropped; 0: it was timed to the end
+  std::string refusal;  // why it may not run; empty: it may
 };
 
 // The algebra that a plan of this kind must stand: commutative, not associative, not idempotent for reduce and
@@ -44,8 +44,7 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
 
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B): per cluster the cheapest arrival and the cheapest
 // departure; at the root also a whole collective after which nobody needs a departure. Further: each family at all levels.
-std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
-                                   const std::vector<Cluster>& trees);
+std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees);
 
 // Trees worth composing along, without repeats: by distance, by topology, and their outer and inner levels alone.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);

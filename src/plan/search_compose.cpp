@@ -23,7 +23,7 @@ struct Option {
 };
 
 struct Level {
-  std::vector<std::int32_t> ranks;  // who takes part: the members of a leaf, the leaders of the children
+  std::vector<std::int32_t> ranks;             // who takes part: the members of a leaf, the leaders of the children
   std::vector<Option> arrive, release, whole;  // cheapest first
 };
 
@@ -106,8 +106,7 @@ class Composer {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.cuts || (algorithm.redundant && key_.kind != Kind::kBarrier)) continue;
-      const std::vector<std::int32_t> degrees =
-          algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
+      const std::vector<std::int32_t> degrees = algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
       for (const std::int32_t degree : degrees) {
         Option option{&algorithm, degree, false, 0};
         if (!algorithm.applicable(request(part.members, half, degree))) {
@@ -122,8 +121,7 @@ class Composer {
         options.push_back(option);
       }
     }
-    std::stable_sort(options.begin(), options.end(),
-                     [](const Option& a, const Option& b) { return a.cost_ns < b.cost_ns; });
+    std::stable_sort(options.begin(), options.end(), [](const Option& a, const Option& b) { return a.cost_ns < b.cost_ns; });
     return options;
   }
 
@@ -224,8 +222,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   std::vector<Draft> drafts;
   Composer composer(topology, key, model);
   const auto add = [&](Draft draft) {
-    const bool known = std::any_of(drafts.begin(), drafts.end(),
-                                   [&](const Draft& d) { return d.schedule.stages == draft.schedule.stages; });
+    const bool known =
+        std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) { return d.schedule.stages == draft.schedule.stages; });
     if (!known) drafts.push_back(std::move(draft));
   };
   for (const Cluster& tree : trees) {
@@ -267,8 +265,7 @@ std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& mod
     if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
   };
   const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
-  const Cluster measured =
-      options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
+  const Cluster measured = options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
   const bool may_lead = arrives(options.key.kind) && releases(options.key.kind) && !model.hosts.empty();
   for (const Cluster& tree : {measured, declared}) {
     add(tree);

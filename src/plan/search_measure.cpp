@@ -17,7 +17,7 @@ constexpr double kNear = 1.5;       // of the best: how slow one may be after th
 constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
-constexpr double kModelNoise = 0.05;   // of predictions
+constexpr double kModelNoise = 0.05;     // of predictions
 constexpr double kNoiseOfStores = 0.01;  // of a time that messages make
 // Where members share CPUs each wait is a chance to sleep, and once a co-tenant has them park, who waits for less wins by far (4 members,
 // 2 CPUs, 2 burning processes: complete 22 us, counter 9).
@@ -88,8 +88,7 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
       entries[r.entry].spread = spread_of(r.samples);
     }
     std::erase_if(runners, [&](const Runner& r) { return !entries[r.entry].refusal.empty(); });
-    for (const Runner& r : runners)
-      best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
+    for (const Runner& r : runners) best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
     if (round + 1 != kFirstRounds) continue;
     std::erase_if(runners, [&](const Runner& r) {
       Entry& e = entries[r.entry];
@@ -102,11 +101,8 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
 
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
                  bool crowded, const std::vector<std::int32_t>& hosts) {
-  const auto time_of = [&](std::size_t f) {
-    return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns;
-  };
-  const bool timed = std::any_of(finalists.begin(), finalists.end(),
-                                 [&](std::size_t f) { return entries[f].measured_ns > 0; });
+  const auto time_of = [&](std::size_t f) { return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns; };
+  const bool timed = std::any_of(finalists.begin(), finalists.end(), [&](std::size_t f) { return entries[f].measured_ns > 0; });
   const auto schedule_of = [&](std::size_t f) -> const Schedule& { return drafts[entries[f].draft].schedule; };
   // Who was dropped can't come back because the machine got slower for those who went on.
   std::vector<std::size_t> standing;
@@ -126,9 +122,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     std::erase_if(standing, [&](std::size_t f) { return most_waits(schedule_of(f)) > least; });
     best = fastest();
   }
-  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
-                       : streams ? kStreamNoise
-                                 : kModelNoise;
+  const double noise = timed ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise) : streams ? kStreamNoise : kModelNoise;
   // Beside a message what stores cost is nothing.
   const double alike = hosts.empty() ? 0 : entries[best].latency_ns * (1 + kNoiseOfStores);
   const auto effort = [&](std::size_t f) {
@@ -136,12 +130,10 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     const Schedule& s = schedule_of(f);
     return std::array<double, 8>{static_cast<double>(messages(s, hosts)),
                                  timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
-                                 static_cast<double>(s.transfer_count() + s.stages.size()),
-                                 e.credit_batch > 0 ? 1.0 : 0.0,
+                                 static_cast<double>(s.transfer_count() + s.stages.size()), e.credit_batch > 0 ? 1.0 : 0.0,
                                  // Where episodes overlap more slots amortize more credits; else each is only memory.
                                  static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
-                                 static_cast<double>(e.layout.listed().size()),
-                                 static_cast<double>(e.layout.at(0).stride),
+                                 static_cast<double>(e.layout.listed().size()), static_cast<double>(e.layout.at(0).stride),
                                  static_cast<double>(e.layout.longest_line())};
   };
   const double limit = time_of(best) * (1 + noise);

@@ -22,9 +22,8 @@ constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.
 double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
 
 const BlockWay* lent_beside(const Profile& p, const BlockWay& ring) {
-  const auto at = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
-    return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes;
-  });
+  const auto at = std::find_if(p.blocks.begin(), p.blocks.end(),
+                               [&](const BlockWay& b) { return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes; });
   return at != p.blocks.end() ? &*at : nullptr;
 }
 
@@ -67,8 +66,7 @@ Profile estimate_profile(const Topology& topology) {
   // A polled flag costs two line moves (the reader's copy is taken away, then fetched); arrivals that share a
   // line learn of each other as they write.
   p.layouts = {{"private", line}, {"packed", line * 0.7}, {"counter", line * 0.5}};
-  for (int stride = 2; stride <= 8; ++stride)
-    p.layouts.push_back({"private+stride" + std::to_string(stride), line});
+  for (int stride = 2; stride <= 8; ++stride) p.layouts.push_back({"private+stride" + std::to_string(stride), line});
   p.yield_ns = 500;
   p.futex_ns = 5000;
   return p;

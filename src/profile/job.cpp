@@ -16,7 +16,7 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kCosts = 3;  // of a pair: O, L, G
-constexpr int kRepeats = 25;  // of each point, as in the paper; the median of them instead of the mean, since machines are shared
+constexpr int kRepeats = 25;       // of each point, as in the paper; the median of them instead of the mean, since machines are shared
 constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
 constexpr std::size_t kLongBytes = 256 * 1024;
 constexpr int kLong = 5;
@@ -27,7 +27,7 @@ constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
 
 // What each process tells the others of where it is.
 struct Place {
-  Cpu cpu;  // of a pinned one
+  Cpu cpu;                         // of a pinned one
   std::array<char, 40> machine{};  // the same for all hosts of one machine
 };
 

@@ -23,8 +23,7 @@ int level_of(const std::string& name) {
 
 Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
   if (rows.items.size() != n) {
-    reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " +
-                              std::to_string(n) + " CPUs");
+    reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " + std::to_string(n) + " CPUs");
     return Matrix(0);
   }
   for (const JsonNode& row : rows.items) {  // before the matrix is allocated: its size must be the file's own
@@ -49,8 +48,7 @@ void read_costs(Profile& p, const JsonNode& root, ObjectReader& reader) {
   const JsonNode* l = reader.array("l");
   const JsonNode* levels = reader.object("levels");
   if (levels != nullptr) {
-    if (o != nullptr || l != nullptr)
-      reader.complain(*levels, "'levels' and the matrices exclude each other");
+    if (o != nullptr || l != nullptr) reader.complain(*levels, "'levels' and the matrices exclude each other");
     const LevelCosts costs = level_costs_from_node(*levels, reader);
     const std::string flaw = reader.ok() ? expand_levels(costs, p) : std::string();
     if (!flaw.empty()) reader.complain(*levels, flaw);
@@ -66,8 +64,7 @@ void read_lists(Profile& p, ObjectReader& reader) {
   if (const JsonNode* adds = reader.array("word_add_ns")) {
     for (const JsonNode& item : adds->items) {
       const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
-      if (!good || p.word_add_ns.size() >= kMaxList)
-        reader.complain(item, "nanoseconds are expected, at most 4096 of them");
+      if (!good || p.word_add_ns.size() >= kMaxList) reader.complain(item, "nanoseconds are expected, at most 4096 of them");
       p.word_add_ns.push_back(item.number);
     }
   }
@@ -221,9 +218,7 @@ std::string to_json(const Profile& p) {
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
   };
-  const auto cost = [&](const char* key, double value) {
-    out += std::string("  \"") + key + "\": " + json_number(value) + ",\n";
-  };
+  const auto cost = [&](const char* key, double value) { out += std::string("  \"") + key + "\": " + json_number(value) + ",\n"; };
   text("machine", p.machine);
   text("fingerprint", p.fingerprint);
   text("origin", p.origin);
@@ -263,8 +258,8 @@ std::string to_json(const Profile& p) {
     return "{\"layout\": " + json_string(c.layout) + ", \"period_ns\": " + json_number(c.period_ns) + "}";
   });
   write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
-    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
-           "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
+    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) + "\", \"reads\": " + std::to_string(t.reads) +
+           ", \"torn\": " + std::to_string(t.torn) + "}";
   });
   write_list(out, "citations", p.citations, false, [](const Citation& c) {
     return "{\"field\": " + json_string(c.field) + ", \"source\": " + json_string(c.source) +
@@ -281,12 +276,10 @@ Result<Profile> profile_from_json(std::string_view text) {
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
   if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 5))
     reader.complain(*root, "this is no fermata-profile of version 1 to 5");
-  reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
-               "engine",       "date",       "topology",   "o",           "l",
-               "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
-               "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
-               "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
-               "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned"});
+  reader.only({"format",   "version",  "machine",    "fingerprint", "origin",    "engine",      "date",         "topology",     "o",
+               "l",        "levels",   "one_way_ns", "awaited_ns",  "reader_ns", "word_add_ns", "word_read_ns", "layouts",      "tearing",
+               "yield_ns", "futex_ns", "citations",  "remarks",     "g",         "g_direct",    "direct_ns",    "fold_byte_ns", "domains",
+               "blocks",   "hosts",    "pinned"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -294,8 +287,7 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (reader.ok() && p.origin != "measured" && p.origin != "published" && p.origin != "estimated")
     reader.complain(*root, "'origin' must be measured, published or estimated");
   p.engine = reader.text("engine");
-  if (reader.ok() && p.engine != "threads" && p.engine != "processes")
-    reader.complain(*root, "'engine' must be threads or processes");
+  if (reader.ok() && p.engine != "threads" && p.engine != "processes") reader.complain(*root, "'engine' must be threads or processes");
   p.date = reader.text("date", {});
   p.one_way_ns = reader.number("one_way_ns", 0, kMaxNs);
   p.awaited_ns = reader.number("awaited_ns", 0, kMaxNs, 0);

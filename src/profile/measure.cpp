@@ -36,8 +36,7 @@ class Measurement {
     plan_ = measuring_plan(p_.topology, options_);
     done_ = plan_.total / plan_.rounds * round_;
     if (!measure_selves() || !measure_pairs())
-      return Error{Status::kSystem,
-                   "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
+      return Error{Status::kSystem, "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
     if (rows() > 1) {
       measure_groups();
       measure_nearest();
@@ -53,18 +52,14 @@ class Measurement {
   std::int32_t rows() const { return static_cast<std::int32_t>(p_.topology.cpus.size()); }
   const Cpu& cpu(std::int32_t row) const { return p_.topology.cpus[static_cast<std::size_t>(row)]; }
   std::int32_t os(std::int32_t row) const { return cpu(row).os_index; }
-  std::string names(const CpuPair& pair) const {
-    return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b));
-  }
+  std::string names(const CpuPair& pair) const { return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b)); }
 
   Error select_cpus() {
     if (options_.cpus.empty()) return {};
     std::vector<Cpu> chosen;
     for (const std::int32_t index : options_.cpus) {
       const Cpu* found = p_.topology.find(index);
-      if (found == nullptr)
-        return {Status::kArgument,
-                "CPU " + std::to_string(index) + " is not among those this process may use"};
+      if (found == nullptr) return {Status::kArgument, "CPU " + std::to_string(index) + " is not among those this process may use"};
       if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end()) chosen.push_back(*found);
     }
     p_.topology.cpus = std::move(chosen);
@@ -190,8 +185,7 @@ class Measurement {
             "further members");
     }
     advance(2 * seconds, "several members");
-    for (const double ns : measure_word_add(team(kMaxAdders), options_.processes, seconds))
-      p_.word_add_ns.push_back(rounded(ns));
+    for (const double ns : measure_word_add(team(kMaxAdders), options_.processes, seconds)) p_.word_add_ns.push_back(rounded(ns));
     advance(seconds, "adds on a word");
   }
 
@@ -215,8 +209,7 @@ class Measurement {
     bool any = false;
     for (const CpuPair& pair : plan_.representatives) {
       for (const std::int32_t bytes : {16, 32, 64}) {
-        const auto tearing =
-            measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, plan_.extra);
+        const auto tearing = measure_tearing(os(pair.a), os(pair.b), bytes, options_.processes, plan_.extra);
         advance(plan_.extra, "stores of " + std::to_string(bytes) + " bytes");
         if (!tearing) continue;
         any = true;
@@ -231,8 +224,7 @@ class Measurement {
     const double seconds = plan_.extra;
     p_.yield_ns = rounded(measure_yield(os(nearest_.a), options_.processes, seconds));
     advance(seconds, "switch by yield");
-    p_.futex_ns = rounded(
-        measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
+    p_.futex_ns = rounded(measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
     advance(seconds, "wake through a futex");
     if (rows() == 1) p_.remarks.push_back("one CPU: nothing between CPUs could be measured");
   }
@@ -259,10 +251,8 @@ void note_load(Profile& p) {
 }  // namespace
 
 Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options) {
-  if (topology.source != "this machine")
-    return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
-  if (topology.cpus.size() > 4096)
-    return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
+  if (topology.source != "this machine") return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
+  if (topology.cpus.size() > 4096) return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
   std::vector<Profile> rounds;
   // Where others take the CPUs, fewer rounds fit into the time.
   const std::int64_t begin = os::now_ns();

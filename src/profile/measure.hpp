@@ -22,7 +22,7 @@ std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool proces
 // A stage without a signal, and each further slot that never leaves its CPU.
 std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
 
-struct ByteCost {  // ns per byte
+struct ByteCost {          // ns per byte
   double slot = 0;         // copied in, then copied out
   double direct = 0;       // read where it lies; 0: not permitted between processes
   double direct_once = 0;  // ns, of each reading: what remains at no bytes beyond one_way_ns
@@ -53,12 +53,10 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
 // power8-barriers sections VI.B-D, for two members.
-std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
-                                        bool processes, double seconds);
+std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes, bool processes, double seconds);
 
 // One writer, one reader; empty where the CPU has no store of that size, or the architecture is not x86.
-std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
-                                       bool processes, double seconds);
+std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes, bool processes, double seconds);
 
 double measure_yield(std::int32_t cpu, bool processes, double seconds);
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds);

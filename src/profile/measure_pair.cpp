@@ -18,8 +18,7 @@ struct Lines {
 };
 
 template <bool (*Await)(const std::atomic<std::uint64_t>&, std::uint64_t, probe::Control&)>
-void exchange(Lines& lines, int member, std::int32_t k, const probe::Command& command,
-              probe::Control& control) {
+void exchange(Lines& lines, int member, std::int32_t k, const probe::Command& command, probe::Control& control) {
   probe::Flag* out = member == 0 ? lines.there : lines.back;
   const probe::Flag* in = member == 0 ? lines.back : lines.there;
   for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
@@ -39,10 +38,8 @@ std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool proces
   if (!memory) return std::nullopt;
   Lines& lines = *memory.at<Lines>(0);
   const auto role = [&](int member, const probe::Command& command, probe::Control& control) {
-    if (command.point == kPoints)
-      exchange<probe::await_bare>(lines, member, 1, command, control);
-    else
-      exchange<probe::await>(lines, member, kSignals[command.point], command, control);
+    if (command.point == kPoints) exchange<probe::await_bare>(lines, member, 1, command, control);
+    else exchange<probe::await>(lines, member, kSignals[command.point], command, control);
   };
   const auto round_trips = probe::sample({{a, b}, processes, seconds}, kPoints + 1, role);
   if (round_trips.empty()) return std::nullopt;

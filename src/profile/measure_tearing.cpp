@@ -14,8 +14,7 @@ namespace {
 
 struct Shared {
   probe::Control control;
-  alignas(kMaxLine) std::uint64_t
-      vector[8];  // written and read by one machine instruction each, below the C++ memory model
+  alignas(kMaxLine) std::uint64_t vector[8];  // written and read by one machine instruction each, below the C++ memory model
   probe::Flag reader_done;
   std::int64_t reads = 0, torn = 0;
 };
@@ -46,10 +45,7 @@ struct Avx {
   }
   __attribute__((target("avx"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
     __m256i x;
-    __asm__ __volatile__("vmovdqa %1, %0"
-                         : "=x"(x)
-                         : "m"(*reinterpret_cast<const __m256i*>(from))
-                         : "memory");
+    __asm__ __volatile__("vmovdqa %1, %0" : "=x"(x) : "m"(*reinterpret_cast<const __m256i*>(from)) : "memory");
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x);
   }
 };
@@ -63,10 +59,7 @@ struct Avx512 {
   }
   __attribute__((target("avx512f"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
     __m512i x;
-    __asm__ __volatile__("vmovdqa64 %1, %0"
-                         : "=v"(x)
-                         : "m"(*reinterpret_cast<const __m512i*>(from))
-                         : "memory");
+    __asm__ __volatile__("vmovdqa64 %1, %0" : "=v"(x) : "m"(*reinterpret_cast<const __m512i*>(from)) : "memory");
     _mm512_storeu_si512(out, x);
   }
 };
@@ -111,10 +104,8 @@ std::optional<Tearing> tear(std::int32_t writer, std::int32_t reader, bool proce
   if (!Simd::here() || !memory) return std::nullopt;
   Shared& s = *memory.at<Shared>(0);
   const bool whole = probe::run_members({{writer, reader}, processes, seconds}, s.control, [&](int member) {
-    if (member == 0)
-      write_until_done<Simd>(s);
-    else
-      read_for<Simd>(s, seconds);
+    if (member == 0) write_until_done<Simd>(s);
+    else read_for<Simd>(s, seconds);
   });
   if (!whole) return std::nullopt;
   Tearing out;
@@ -128,8 +119,7 @@ std::optional<Tearing> tear(std::int32_t writer, std::int32_t reader, bool proce
 
 }  // namespace
 
-std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
-                                       bool processes, double seconds) {
+std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes, bool processes, double seconds) {
 #if defined(__x86_64__)
   if (bytes == 16) return tear<Sse>(writer, reader, processes, seconds);
   if (bytes == 32) return tear<Avx>(writer, reader, processes, seconds);

@@ -8,7 +8,7 @@
 namespace fermata {
 namespace {
 
-constexpr double kPairsBudget = 150;       // seconds for all pairs together: minutes at most for 128 CPUs
+constexpr double kPairsBudget = 150;  // seconds for all pairs together: minutes at most for 128 CPUs
 constexpr int kMostRounds = 5;
 constexpr double kLeastEach = 0.01;        // seconds of a pair in a round: less is too few repeats
 constexpr double kLeastExtra = 0.02;       // seconds of each measurement that comes once, however many pairs there are
@@ -68,7 +68,7 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
   plan.byte_each = kBytesShare * (plan.byte_pairs.size() < plan.pairs.size() ? plan.extra : plan.each);
   plan.self = std::min(0.02, plan.each);
   plan.total = plan.rounds * (plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) + plan.extra * extras +
-                             plan.self * rows(topology));
+                              plan.self * rows(topology));
   return plan;
 }
 

@@ -44,8 +44,7 @@ bool is_aborted(Control& control) {
 
 class Leader {
  public:
-  Leader(Sampling& shared, std::int32_t others, const Role& role)
-      : s_(shared), others_(others), role_(role) {}
+  Leader(Sampling& shared, std::int32_t others, const Role& role) : s_(shared), others_(others), role_(role) {}
 
   // Returns ns per round, negative if aborted.
   double run(std::int32_t point, std::uint32_t rounds) {
@@ -62,9 +61,7 @@ class Leader {
     base_ += rounds;
     point_base_[point] += rounds;
     // The next command overwrites this one's fields, so everybody must have left it.
-    if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) ||
-        is_aborted(s_.control))
-      return -1;
+    if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) || is_aborted(s_.control)) return -1;
     return static_cast<double>(end - start) / rounds;
   }
 
@@ -172,10 +169,8 @@ bool run_members(const Setting& setting, Control& control, const std::function<v
   // A co-tenant may hold a CPU for many milliseconds of each sample; a probe that needs 20 times its budget
   // is hopeless.
   control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
-  if (setting.processes)
-    run_processes(setting, control, body);
-  else
-    run_threads(setting, control, body);
+  if (setting.processes) run_processes(setting, control, body);
+  else run_threads(setting, control, body);
   // order: acquire, as kJoinedRead; pairs with each member's finishing add
   return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() && !is_aborted(control);
 }
@@ -186,15 +181,12 @@ std::vector<double> sample(const Setting& setting, std::int32_t points, const Ro
   Sampling& s = *memory.at<Sampling>(0);
   const auto others = static_cast<std::int32_t>(setting.cpus.size()) - 1;
   const bool whole = run_members(setting, s.control, [&](int member) {
-    if (member == 0)
-      Leader(s, others, role).lead(points, setting.seconds);
-    else
-      follow(s, member, role);
+    if (member == 0) Leader(s, others, role).lead(points, setting.seconds);
+    else follow(s, member, role);
   });
   if (!whole || s.repeats == 0) return {};
   std::vector<double> out;
-  for (std::int32_t p = 0; p < points; ++p)
-    out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));
+  for (std::int32_t p = 0; p < points; ++p) out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));
   return out;
 }
 

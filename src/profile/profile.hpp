@@ -24,9 +24,9 @@ struct Matrix {  // n x n, row-major; ns
 
 // How often a SIMD store was seen half done by a reader (reduction-with-barrier section IV.B, Table I).
 struct Tearing {
-  std::int32_t bytes = 16;  // 16, 32, 64
-  Level level = Level::kL3; // common level of writer and reader
-  std::int64_t reads = 0;   // reads that saw a new flag
+  std::int32_t bytes = 16;   // 16, 32, 64
+  Level level = Level::kL3;  // common level of writer and reader
+  std::int64_t reads = 0;    // reads that saw a new flag
   std::int64_t torn = 0;
   bool operator==(const Tearing&) const = default;
 };
@@ -58,8 +58,8 @@ struct BlockWay {
 
 struct Citation {  // published machines: where a value comes from
   std::string field;
-  std::string source;     // paper, table or figure
-  bool estimated = false; // not printed by the paper: our estimate, with the reason in `source`
+  std::string source;      // paper, table or figure
+  bool estimated = false;  // not printed by the paper: our estimate, with the reason in `source`
   bool operator==(const Citation&) const = default;
 };
 
@@ -74,7 +74,7 @@ struct Profile {
   // there, or -1. Empty: one machine.
   std::vector<std::string> hosts;
   std::vector<std::int32_t> pinned;
-  Matrix o, l;              // ns; o(i,i) a stage without a signal
+  Matrix o, l;  // ns; o(i,i) a stage without a signal
   // G, ns per byte that one CPU holds and the other gets; 0: not known; empty: none is. g: copied into a slot, then out of it, one after
   // the other; between hosts: by messages; g(i,i): copied within. g_direct: read from where it lies, by threads as they are, by processes
   // through the kernel.
@@ -83,15 +83,15 @@ struct Profile {
   double fold_byte_ns = 0;  // two operands and a result, in one's own cache
   std::vector<DomainBytes> domains;
   std::vector<BlockWay> blocks;
-  double one_way_ns = 0;    // nearest pair's one-way line latency (half a ping-pong)
-  double awaited_ns = 0;    // each further awaited slot from different senders
-  double reader_ns = 0;     // each further reader of a published line
+  double one_way_ns = 0;            // nearest pair's one-way line latency (half a ping-pong)
+  double awaited_ns = 0;            // each further awaited slot from different senders
+  double reader_ns = 0;             // each further reader of a published line
   std::vector<double> word_add_ns;  // [k-1]: time per add when k members add to one word at once
   double word_read_ns = 0;
   std::vector<LayoutCost> layouts;
   std::vector<Tearing> tearing;
-  double yield_ns = 0;      // a switch by sched_yield between two threads of one CPU; 0 unknown
-  double futex_ns = 0;      // wake to run through a futex, other CPU
+  double yield_ns = 0;  // a switch by sched_yield between two threads of one CPU; 0 unknown
+  double futex_ns = 0;  // wake to run through a futex, other CPU
   std::vector<Citation> citations;
   std::vector<std::string> remarks;  // e.g. where the profile contradicts the declared topology
   bool operator==(const Profile&) const = default;
@@ -100,9 +100,9 @@ struct Profile {
 struct ProfileOptions {
   std::vector<std::int32_t> cpus;  // empty: all usable
   bool processes = false;
-  bool sample = false;             // a few measured pairs per level, replicated
-  double seconds_per_pair = 0.3;   // in all rounds; of each measurement that comes once, too
-  double seconds = 0;              // by the clock: no further round begins that would take longer; 0: all rounds
+  bool sample = false;            // a few measured pairs per level, replicated
+  double seconds_per_pair = 0.3;  // in all rounds; of each measurement that comes once, too
+  double seconds = 0;             // by the clock: no further round begins that would take longer; 0: all rounds
   std::function<void(double done, const std::string& what)> progress;  // done in 0..1
 };
 
@@ -116,11 +116,11 @@ double default_byte_ns(Level level);
 // The same block by the kernel, of one that went through a ring; null: not measured, or not permitted.
 const BlockWay* lent_beside(const Profile& profile, const BlockWay& ring);
 
-std::string to_json(const Profile& profile);                 // the least version that holds all it knows
-Result<Profile> profile_from_json(std::string_view text);    // refuses a bad file whole: kParse with line and reason
-std::string heat_map(const Profile& profile);                // of L, for a terminal
-std::string byte_heat_map(const Profile& profile);           // of G; empty if none is known
-std::string to_table(const Profile& profile);                // for people, <= 100 columns
+std::string to_json(const Profile& profile);               // the least version that holds all it knows
+Result<Profile> profile_from_json(std::string_view text);  // refuses a bad file whole: kParse with line and reason
+std::string heat_map(const Profile& profile);              // of L, for a terminal
+std::string byte_heat_map(const Profile& profile);         // of G; empty if none is known
+std::string to_table(const Profile& profile);              // for people, <= 100 columns
 
 }  // namespace fermata
 #endif

@@ -21,11 +21,11 @@ double median_over(const std::vector<Profile>& rounds, Of&& of) {
   return median(std::move(values));
 }
 
-double scalar(const std::vector<Profile>& rounds, double Profile::*field) {
+double scalar(const std::vector<Profile>& rounds, double Profile::* field) {
   return rounded(median_over(rounds, [&](const Profile& p) { return &(p.*field); }));
 }
 
-Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::*field, double (*round)(double)) {
+Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, double (*round)(double)) {
   std::int32_t n = 0;
   for (const Profile& p : rounds) n = std::max(n, (p.*field).n);
   Matrix out(n);
@@ -40,7 +40,7 @@ Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::*field, double
 
 // What is a list of measurements with names: `alike` finds a measurement's sisters, `value` is its time.
 template <class T, class Alike>
-void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector<T> Profile::*field, double T::*value, Alike&& alike,
+void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector<T> Profile::* field, double T::* value, Alike&& alike,
            double (*round)(double)) {
   into.clear();
   for (const Profile& p : rounds)
@@ -99,12 +99,15 @@ Profile combined(const std::vector<Profile>& rounds) {
   for (std::size_t k = 0; k < adders; ++k)
     out.word_add_ns[k] =
         rounded(median_over(rounds, [k](const Profile& p) { return k < p.word_add_ns.size() ? &p.word_add_ns[k] : nullptr; }));
-  merge(out.layouts, rounds, &Profile::layouts, &LayoutCost::period_ns,
-        [](const LayoutCost& a, const LayoutCost& b) { return a.layout == b.layout; }, rounded);
-  merge(out.domains, rounds, &Profile::domains, &DomainBytes::byte_ns,
-        [](const DomainBytes& a, const DomainBytes& b) { return a.level == b.level && a.cpus == b.cpus; }, rounded_byte);
-  merge(out.blocks, rounds, &Profile::blocks, &BlockWay::ns,
-        [](const BlockWay& a, const BlockWay& b) { return a.way == b.way && a.both == b.both && a.bytes == b.bytes; }, rounded);
+  merge(
+      out.layouts, rounds, &Profile::layouts, &LayoutCost::period_ns,
+      [](const LayoutCost& a, const LayoutCost& b) { return a.layout == b.layout; }, rounded);
+  merge(
+      out.domains, rounds, &Profile::domains, &DomainBytes::byte_ns,
+      [](const DomainBytes& a, const DomainBytes& b) { return a.level == b.level && a.cpus == b.cpus; }, rounded_byte);
+  merge(
+      out.blocks, rounds, &Profile::blocks, &BlockWay::ns,
+      [](const BlockWay& a, const BlockWay& b) { return a.way == b.way && a.both == b.both && a.bytes == b.bytes; }, rounded);
   add_up(out.tearing, rounds);
   collect_remarks(out, rounds);
   return out;

@@ -122,12 +122,10 @@ Result<Profile> load_profile(const std::string& machine, const std::string& engi
   auto profile = load_profile_file(path);
   if (!profile && profile.error().status == Status::kNotFound) {
     const std::string flag = engine == "processes" ? " --processes" : "";
-    return Error{Status::kNotFound,
-                 path + ": this machine has no profile yet; run `fermata profile" + flag + "`"};
+    return Error{Status::kNotFound, path + ": this machine has no profile yet; run `fermata profile" + flag + "`"};
   }
   if (profile && (profile->fingerprint != machine || profile->engine != engine))
-    return Error{Status::kParse,
-                 path + ": line 1: it was measured on another machine or engine than its name says"};
+    return Error{Status::kParse, path + ": line 1: it was measured on another machine or engine than its name says"};
   return profile;
 }
 
@@ -155,8 +153,7 @@ Result<Profile> load_job_profile(const std::vector<std::string>& hosts) {
 
 Result<std::string> save_profile(const Profile& profile) {
   const std::string path = profile.hosts.empty() ? profile_path(profile.fingerprint, profile.engine) : job_path(profile.fingerprint);
-  if (path.empty())
-    return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
+  if (path.empty()) return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
   return write_file_atomically(path, to_json(profile));
 }
 

@@ -16,10 +16,10 @@ struct Incoming {
   double at = 0;  // when its sender turned to it
   double o = 0, l = 0;
   std::int32_t step = -1;
-  double bulk = 0;   // its bytes' time
-  double first = 0;  // what had to be copied in before anything could be copied out
+  double bulk = 0;         // its bytes' time
+  double first = 0;        // what had to be copied in before anything could be copied out
   std::int32_t held = -1;  // the sender, if it has to wait until all was read
-  double further = 1;  // what it costs behind another one, as a share of its L
+  double further = 1;      // what it costs behind another one, as a share of its L
   bool message = false;
 };
 
@@ -78,13 +78,13 @@ class Simulation {
   const Layouts& layouts_;
   const bool keep_path_;
   const double chunk_bytes_;
-  bool direct_[2];                    // [1]: what a member sends that moves nothing else in the stage
-  std::vector<std::int32_t> moving_;  // where they differ, per member: with how many it exchanges in this stage
+  bool direct_[2];                           // [1]: what a member sends that moves nothing else in the stage
+  std::vector<std::int32_t> moving_;         // where they differ, per member: with how many it exchanges in this stage
   bool published_ = false, packed_ = false;  // this stage's lines
   double factor_ = 1;
-  double one_way_factor_;  // of a packed signal that nobody answers in its stage
+  double one_way_factor_;                                     // of a packed signal that nobody answers in its stage
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
-  double further_;  // what a further awaited slot costs, as a share of its L
+  double further_;                                            // what a further awaited slot costs, as a share of its L
   std::vector<double> time_, next_;
   std::vector<std::int32_t> step_;       // per vertex: its last step
   std::vector<std::int32_t> completer_;  // per word: who completed it
@@ -111,8 +111,7 @@ double smallest_l(const CostModel& model) {
   return std::isfinite(least) ? least : 0;
 }
 
-Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
-                       bool keep_path)
+Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path)
     : s_(s),
       model_(model),
       layouts_(layouts),
@@ -183,8 +182,15 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
     at = std::max(at, link);
     link = at + l + bulk.in;
   }
-  incoming_[t.to].push_back({.at = at, .o = o, .l = l, .step = step_[t.from], .bulk = bulk.out, .first = bulk.first,
-                             .held = bulk.held ? t.from : -1, .further = message ? 1 : further_, .message = message});
+  incoming_[t.to].push_back({.at = at,
+                             .o = o,
+                             .l = l,
+                             .step = step_[t.from],
+                             .bulk = bulk.out,
+                             .first = bulk.first,
+                             .held = bulk.held ? t.from : -1,
+                             .further = message ? 1 : further_,
+                             .message = message});
 }
 
 void Simulation::find_exchanges(const Stage& stage) {
@@ -234,16 +240,14 @@ void Simulation::collect(const Stage& stage) {
       if (member < 0) continue;  // an unverified schedule
       double at = std::max(time_[member], time_[t.from]);
       if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
-      adds_.push_back({at, member, s_.word_of(t.to),
-                       time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
+      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
     }
   }
 }
 
 // Adds on one word follow one another, each moving its line: they are served in the order in which they come.
 void Simulation::add_all(std::int32_t stage) {
-  std::sort(adds_.begin(), adds_.end(),
-            [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
+  std::sort(adds_.begin(), adds_.end(), [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
   for (const Adding& add : adds_) {
     const std::int32_t vertex = s_.word_vertex(add.word);
     const bool queued = time_[vertex] > add.at;
@@ -379,8 +383,8 @@ Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layou
   Cost out;
   Simulation simulation(schedule, model, layouts, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
-  out.critical_path_ns = std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) +
-                         folds_apart(schedule, model, chunk_bytes);
+  out.critical_path_ns =
+      std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) + folds_apart(schedule, model, chunk_bytes);
   out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
   out.critical_path = simulation.critical_path();
   return out;

@@ -14,17 +14,17 @@ namespace fermata {
 
 // How operations on blocks move their bytes (exec/blocks.hpp), beyond G. By default: copied in and out at the same time, folding is free.
 struct ByteCosts {
-  double slot = 0;           // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
-  Direct direct;             // sizes of a chunk that is read where it lies
-  double direct_once = 0;    // ns of each such reading
-  double fold = 0;           // ns per byte that is folded instead of copied
-  double direct_fold = 0;    // likewise where it is read directly
-  double fold_apart = 0;     // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
-  double chunk = 0;          // ns of each further chunk of a message
-  double cached = 0;         // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
+  double slot = 0;         // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
+  Direct direct;           // sizes of a chunk that is read where it lies
+  double direct_once = 0;  // ns of each such reading
+  double fold = 0;         // ns per byte that is folded instead of copied
+  double direct_fold = 0;  // likewise where it is read directly
+  double fold_apart = 0;   // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
+  double chunk = 0;        // ns of each further chunk of a message
+  double cached = 0;       // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
   double beyond = 1;
-  double together = 0;       // ns per byte that all members read at once: what their memory gives
-  double between = 0;        // likewise that all hosts send at once: what the network between them gives
+  double together = 0;  // ns per byte that all members read at once: what their memory gives
+  double between = 0;   // likewise that all hosts send at once: what the network between them gives
   bool operator==(const ByteCosts&) const = default;
 };
 
@@ -38,10 +38,10 @@ struct CostModel {
   std::vector<double> g;
   std::vector<double> direct;  // each byte that j reads where it lies at i, ns. Empty: as g
   ByteCosts bytes;
-  double awaited = 0;     // each further slot awaited in a stage, from different senders
-  double reader = 0;      // each further reader of a published line
-  double word_add = 0;    // an add on a shared word whose line another member holds
-  double word_read = 0;   // a poller's reading of a word after its last write
+  double awaited = 0;    // each further slot awaited in a stage, from different senders
+  double reader = 0;     // each further reader of a published line
+  double word_add = 0;   // an add on a shared word whose line another member holds
+  double word_read = 0;  // a poller's reading of a word after its last write
   // Factor on a signal of each layout, relative to kPrivate with stride 1 (measured; 1 if unknown).
   // kPacked's was measured on an exchange, and holds for pairs that signal each other in one stage.
   double layout_factor[kLayoutCount] = {1, 1, 1};
@@ -50,16 +50,14 @@ struct CostModel {
   double packed_sharers = 2;
   double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
   std::vector<std::int32_t> hosts;  // of each member: a message costs the same in every layout. Empty: all share memory
-  double switch_ns = 0;        // the scheduler's switch; counted when members share CPUs
-  double members_per_cpu = 1;  // > 1: oversubscribed
+  double switch_ns = 0;             // the scheduler's switch; counted when members share CPUs
+  double members_per_cpu = 1;       // > 1: oversubscribed
   bool is_message(std::int32_t i, std::int32_t j) const {
     return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
   }
   double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
-  double g_at(std::int32_t i, std::int32_t j) const {
-    return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j];
-  }
+  double g_at(std::int32_t i, std::int32_t j) const { return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j]; }
   double direct_at(std::int32_t i, std::int32_t j) const {
     return direct.empty() ? g_at(i, j) : direct[static_cast<std::size_t>(i) * members + j];
   }

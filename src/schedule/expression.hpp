@@ -69,8 +69,7 @@ struct ChunkIndex {
 // registers, row = member. Errors: kVerify where a register that holds nothing is sent or combined into, or one that
 // the same stage has written is copied over.
 // Precondition: check_structure passed.
-Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk,
-                                    Expressions& expressions);
+Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk, Expressions& expressions);
 
 }  // namespace fermata
 #endif

@@ -19,17 +19,13 @@ class Knowledge {
   // words also carries what its actor knew. Precondition: check_structure passed.
   void advance(const Stage& stage);
 
-  bool knows(std::int32_t vertex, std::int32_t member) const {
-    return (row(vertex)[member / 64] >> (member % 64) & 1) != 0;
-  }
-  std::int64_t known(std::int32_t vertex) const;  // members that `vertex` knows of
-  std::int64_t known_pairs() const;  // over all members; members^2 when everybody knows of everybody
+  bool knows(std::int32_t vertex, std::int32_t member) const { return (row(vertex)[member / 64] >> (member % 64) & 1) != 0; }
+  std::int64_t known(std::int32_t vertex) const;          // members that `vertex` knows of
+  std::int64_t known_pairs() const;                       // over all members; members^2 when everybody knows of everybody
   std::int32_t first_unknown(std::int32_t vertex) const;  // -1 if none
 
  private:
-  const std::uint64_t* row(std::int32_t v) const {
-    return rows_.data() + static_cast<std::size_t>(v) * width_;
-  }
+  const std::uint64_t* row(std::int32_t v) const { return rows_.data() + static_cast<std::size_t>(v) * width_; }
   std::uint64_t* row(std::int32_t v) { return rows_.data() + static_cast<std::size_t>(v) * width_; }
 
   // A row as the stage found it: snapshots are taken of those that both send and receive in the stage.

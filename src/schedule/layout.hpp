@@ -37,7 +37,7 @@ struct LayoutChoice {
 class Layouts {
  public:
   Layouts(const LayoutChoice& everywhere = {}) : stages_{everywhere} {}  // NOLINT: one is a list of one
-  explicit Layouts(std::vector<LayoutChoice> stages);                     // not empty
+  explicit Layouts(std::vector<LayoutChoice> stages);                    // not empty
   const LayoutChoice& at(std::size_t stage) const { return stages_[stage < stages_.size() ? stage : stages_.size() - 1]; }
   // Those written down: no two equal ones at the end.
   const std::vector<LayoutChoice>& listed() const { return stages_; }

@@ -12,7 +12,7 @@ namespace fermata {
 
 std::string to_text(const Schedule& schedule);           // readable and parseable
 Result<Schedule> parse_schedule(std::string_view text);  // refuses a bad file whole: kParse, line and reason
-std::string to_matrices(const Schedule& schedule);  // the paper's boolean matrices, for small member counts
+std::string to_matrices(const Schedule& schedule);       // the paper's boolean matrices, for small member counts
 // A hash of the meaning (not of names) that members compare before first use: FNV-1a over the canonical
 // fields.
 std::uint64_t hash_of(const Schedule& schedule);

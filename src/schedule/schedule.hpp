@@ -18,10 +18,7 @@
 namespace fermata {
 
 enum class Action : std::uint8_t { kSignal = 0, kCombine = 1, kCopy = 2 };
-enum class Side : std::uint8_t {
-  kLeft = 0,
-  kRight = 1
-};  // where the incoming value goes: in op mine, or mine op in
+enum class Side : std::uint8_t { kLeft = 0, kRight = 1 };  // where the incoming value goes: in op mine, or mine op in
 
 // The transfers of a stage from one member to another are one message if they are listed side by side, which
 // algorithms see to, chunks ascending.
@@ -70,10 +67,9 @@ struct Schedule {
   std::string algorithm;  // as the algorithm table and the tool spell it, e.g. "kary(4)"; composites: "a/b"
   Kind kind = Kind::kBarrier;
   std::int32_t members = 1;
-  std::int32_t root = 0;    // broadcast, reduce, gather and scatter
-  std::int32_t chunks = 0;  // 0 for a barrier; of each kind: contents.hpp
-  std::int32_t registers =
-      1;  // per member and chunk; register 0 holds the contribution and, at the end, the result
+  std::int32_t root = 0;       // broadcast, reduce, gather and scatter
+  std::int32_t chunks = 0;     // 0 for a barrier; of each kind: contents.hpp
+  std::int32_t registers = 1;  // per member and chunk; register 0 holds the contribution and, at the end, the result
   std::vector<Word> words;
   std::vector<Stage> stages;
 

@@ -14,8 +14,7 @@ Error refuse(std::string message) { return Error{Status::kVerify, std::move(mess
 
 Result<Verified> verify_barrier(const Schedule& s) {
   // Each member but one must be told of another: anything sparser need not be looked at.
-  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1))
-    return refuse("fewer signals than members - 1");
+  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1)) return refuse("fewer signals than members - 1");
   Knowledge k(s);
   for (const Stage& stage : s.stages) k.advance(stage);
   const std::int64_t missing = static_cast<std::int64_t>(s.members) * s.members - k.known_pairs();
@@ -23,9 +22,8 @@ Result<Verified> verify_barrier(const Schedule& s) {
   for (std::int32_t m = 0; m < s.members; ++m) {
     const std::int32_t unknown = k.first_unknown(m);
     if (unknown < 0) continue;
-    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) +
-                      " in all) member " + std::to_string(m) + " does not know that member " +
-                      std::to_string(unknown) + " has arrived";
+    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) + " in all) member " + std::to_string(m) +
+                      " does not know that member " + std::to_string(unknown) + " has arrived";
     if (missing > 1) why += ", and " + std::to_string(missing - 1) + " more such pairs";
     return refuse(std::move(why));
   }
@@ -48,9 +46,7 @@ class ResultCheck {
  private:
   static std::string who(std::int32_t member) { return "member " + std::to_string(member) + " "; }
 
-  bool same(NodeId a, NodeId b) const {
-    return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical);
-  }
+  bool same(NodeId a, NodeId b) const { return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical); }
 
   std::string check_member(const ChunkRule& rule, std::int32_t member, const std::vector<NodeId>& registers) {
     const NodeId result = registers[static_cast<std::size_t>(member) * s_.registers];
@@ -91,15 +87,13 @@ class ResultCheck {
       const bool sorted = std::is_sorted(order.begin(), order.end());
       if (!sorted) std::sort(order.begin(), order.end());
       const bool once = order.back() < folded && std::adjacent_find(order.begin(), order.end()) == order.end();
-      if (once && !sorted && !op_.commutative)
-        return "folds " + x_.text(result) + ", which is not rank order";
+      if (once && !sorted && !op_.commutative) return "folds " + x_.text(result) + ", which is not rank order";
       if (once) return {};
     }
     const std::vector<std::uint8_t> times = x_.occurrences(result);
     for (std::int32_t m = 0; m < s_.members; ++m) {
       if (m < folded && times[m] == 0) return "lacks the contribution of member " + std::to_string(m);
-      if (m >= folded && times[m] != 0)
-        return "has the contribution of member " + std::to_string(m) + ", which is no part of its result";
+      if (m >= folded && times[m] != 0) return "has the contribution of member " + std::to_string(m) + ", which is no part of its result";
     }
     if (!op_.commutative) return "has contributions repeated, out of rank order";
     if (op_.idempotent) return {};
@@ -114,10 +108,9 @@ class ResultCheck {
       has[n] = x_[n].leaf >= 0 ? x_[n].leaf == twice : has[x_[n].left] || has[x_[n].right];
     }
     NodeId at = result;
-    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right]))
-      at = has[x_[at].left] ? x_[at].left : x_[at].right;
-    return "has the contribution of member " + std::to_string(twice) + " more than once, since stage " +
-           std::to_string(x_[at].stage) + " at member " + std::to_string(x_[at].member);
+    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right])) at = has[x_[at].left] ? x_[at].left : x_[at].right;
+    return "has the contribution of member " + std::to_string(twice) + " more than once, since stage " + std::to_string(x_[at].stage) +
+           " at member " + std::to_string(x_[at].member);
   }
 
   const Schedule& s_;

@@ -13,43 +13,43 @@ namespace fermata {
 
 // One name per place where an order matters; tests/model weakens each and expects a failure.
 enum class Site : std::uint8_t {
-  kSlotPublish,   // header of a slot, written after its payload
-  kSlotAwait,     // header of a slot, read before its payload
-  kWordAdd,       // arrival at a counter
-  kWordPoll,      // a waiter's read of a counter or phase
-  kWordFlip,      // the completer's write of a phase
-  kCreditGive,    // the receiver has read the slot
-  kCreditAwait,   // the sender may write the slot again
-  kDoorFence,     // between arming and looking again
-  kRingFence,     // between signalling and looking whether somebody parks
-  kBellRing,      // the bell's number moves on
-  kBellRead,      // the number to sleep on
-  kCallText,      // status line: descriptor of a call
-  kCallNumber,    // status line: the call's number, written after its descriptor
-  kCallLook,      // a look at the number, before the descriptor
-  kCallRead,      // a look at the descriptor, before the number again
-  kLeft,          // status line: this member has left
-  kLeftRead,      // a look whether it has, before its number
-  kReferenceDrop, // a reference is given back; the last one frees
-  kReferencesRead, // whether all have been, before what they were to is used again
-  kJoin,          // one more member has joined and published its CPUs
-  kJoinedRead,    // how many have, read before their CPUs
-  kMove,          // where the members have moved on to
-  kMovedRead,     // a look at it, before what is there
-  kHandIn,        // something is handed in for others to use
-  kTakeAll,       // all that was handed in is taken
-  kFlipAwait,     // who climbs a tree, or completes an episode, sees the one before released
-  kRecycle,       // the word of a barrier that is made where another one was
-  kPoolPush,      // an entry is given back to a pool
-  kPoolPop,       // a look at the entry to take
-  kGone,          // whoever met in a barrier of shared memory is out of it
-  kGoneRead,      // a look whether all are, before its memory is given up
-  kReadFence,     // between saying that a lent block is being read and looking whether the team is broken
-  kReadEnd,       // it was read
-  kReadEndAwait,  // a look whether anybody still reads, before the lender's owner has its block again
-  kWithdrawFence, // between the team's being broken and that look
-  kTurnTake,      // a turn at something that one thread works on at a time, or a look whether none is needed
-  kTurnGive,      // the end of a turn
+  kSlotPublish,     // header of a slot, written after its payload
+  kSlotAwait,       // header of a slot, read before its payload
+  kWordAdd,         // arrival at a counter
+  kWordPoll,        // a waiter's read of a counter or phase
+  kWordFlip,        // the completer's write of a phase
+  kCreditGive,      // the receiver has read the slot
+  kCreditAwait,     // the sender may write the slot again
+  kDoorFence,       // between arming and looking again
+  kRingFence,       // between signalling and looking whether somebody parks
+  kBellRing,        // the bell's number moves on
+  kBellRead,        // the number to sleep on
+  kCallText,        // status line: descriptor of a call
+  kCallNumber,      // status line: the call's number, written after its descriptor
+  kCallLook,        // a look at the number, before the descriptor
+  kCallRead,        // a look at the descriptor, before the number again
+  kLeft,            // status line: this member has left
+  kLeftRead,        // a look whether it has, before its number
+  kReferenceDrop,   // a reference is given back; the last one frees
+  kReferencesRead,  // whether all have been, before what they were to is used again
+  kJoin,            // one more member has joined and published its CPUs
+  kJoinedRead,      // how many have, read before their CPUs
+  kMove,            // where the members have moved on to
+  kMovedRead,       // a look at it, before what is there
+  kHandIn,          // something is handed in for others to use
+  kTakeAll,         // all that was handed in is taken
+  kFlipAwait,       // who climbs a tree, or completes an episode, sees the one before released
+  kRecycle,         // the word of a barrier that is made where another one was
+  kPoolPush,        // an entry is given back to a pool
+  kPoolPop,         // a look at the entry to take
+  kGone,            // whoever met in a barrier of shared memory is out of it
+  kGoneRead,        // a look whether all are, before its memory is given up
+  kReadFence,       // between saying that a lent block is being read and looking whether the team is broken
+  kReadEnd,         // it was read
+  kReadEndAwait,    // a look whether anybody still reads, before the lender's owner has its block again
+  kWithdrawFence,   // between the team's being broken and that look
+  kTurnTake,        // a turn at something that one thread works on at a time, or a look whether none is needed
+  kTurnGive,        // the end of a turn
   kCount
 };
 

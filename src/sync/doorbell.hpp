@@ -49,7 +49,8 @@ inline void wake(Door<A>& door, Os& os) {
 
 template <class A, class Os>
 inline void ring(Door<A>& door, bool full, Os& os) {
-  if (is_armed<A>(door, full)) [[unlikely]] wake<A>(door, os);
+  if (is_armed<A>(door, full)) [[unlikely]]
+    wake<A>(door, os);
 }
 
 // Parker's side. ready() is the condition that the signal makes true. Returns after a wake-up, a time-out or at once if ready.

@@ -24,8 +24,8 @@ struct WaitView {
   std::int64_t waited_ns = 0;
   std::int64_t last_action_ns = 0;
   std::int64_t expected_ns = 0;  // that the others need to move what is awaited, if they are at it
-  std::int64_t now_ns = 0;  // monotonic
-  std::uint64_t call = 0;  // number of the team's call that is waited in: the same at all members
+  std::int64_t now_ns = 0;       // monotonic
+  std::uint64_t call = 0;        // number of the team's call that is waited in: the same at all members
   WaitAction last_action = WaitAction::kSpin;
   bool first = true;  // no action has been taken in this wait yet
 };
@@ -50,10 +50,10 @@ struct ParkWait {
 
 // What the members of a team tell each other about yielding; written only when a yield was found dear, or cheap again.
 struct Pace {
-  std::atomic<std::uint64_t> park_until;  // number of the call up to which the members park
-  std::atomic<std::uint32_t> length;      // calls to park for at the next dear yield; 0: to park was not found to gain lately
-  std::atomic<std::uint64_t> busy_until;  // number of the call up to which members have more to do than to wait
-  std::atomic<std::uint64_t> judged;      // the last park_until of which is known whether parks gained: by who began them
+  std::atomic<std::uint64_t> park_until;    // number of the call up to which the members park
+  std::atomic<std::uint32_t> length;        // calls to park for at the next dear yield; 0: to park was not found to gain lately
+  std::atomic<std::uint64_t> busy_until;    // number of the call up to which members have more to do than to wait
+  std::atomic<std::uint64_t> judged;        // the last park_until of which is known whether parks gained: by who began them
   std::atomic<std::int64_t> parking_ns;     // that a call took while they did
   std::atomic<std::int64_t> rest_until_ns;  // nobody parks before, since they did not
 };
@@ -166,15 +166,15 @@ class AutoWait {
   static constexpr std::uint32_t kParts = 16;          // so often before it is done ever more seldom
   static constexpr std::uint64_t kNear = 2;            // calls from one wait in vain to the next: no accident
   static constexpr std::uint16_t kFirstBrief = 16;
-  static constexpr std::uint16_t kMostBrief = 1024;    // 50 us in so many calls
-  static constexpr std::int64_t kDear = 8;             // a yield this many turns dear has run a stranger
-  static constexpr std::int64_t kFloorNs = 400'000;    // schedulers' slices are longer; the own turns of 12 members to a CPU are not,
-  static constexpr std::int64_t kTurnNs = 32'000;      // each of which may take so long
+  static constexpr std::uint16_t kMostBrief = 1024;  // 50 us in so many calls
+  static constexpr std::int64_t kDear = 8;           // a yield this many turns dear has run a stranger
+  static constexpr std::int64_t kFloorNs = 400'000;  // schedulers' slices are longer; the own turns of 12 members to a CPU are not,
+  static constexpr std::int64_t kTurnNs = 32'000;    // each of which may take so long
   static constexpr std::int64_t kSliceNs = 1'000'000;
-  static constexpr std::int64_t kWindowNs = 50'000'000;  // dear yields that take a quarter of so long: somebody shares the CPU,
-  static constexpr std::int64_t kLostNs = 5'000'000;     // if they take so much: two of 1 ms each, one behind the other, are common
+  static constexpr std::int64_t kWindowNs = 50'000'000;    // dear yields that take a quarter of so long: somebody shares the CPU,
+  static constexpr std::int64_t kLostNs = 5'000'000;       // if they take so much: two of 1 ms each, one behind the other, are common
   static constexpr std::int64_t kEvidenceNs = 20'000'000;  // and that much time, before it is said what a call takes while yielding
-  static constexpr std::uint32_t kSoon = 64;              // cheap yields; co-tenants leave hardly one
+  static constexpr std::uint32_t kSoon = 64;               // cheap yields; co-tenants leave hardly one
   static constexpr std::uint32_t kFirstPark = 32;
   static constexpr std::uint32_t kMostPark = 16'384;
   static constexpr std::int64_t kMostParkNs = 500'000'000;  // of calls that are parked: the co-tenant may have gone; and of rest
@@ -238,7 +238,7 @@ class AutoWait {
       pace_->rest_until_ns.store(view.now_ns + rest, std::memory_order_relaxed);  // order: see above
       return;
     }
-    pace_->parking_ns.store(parking, std::memory_order_relaxed);  // order: see above
+    pace_->parking_ns.store(parking, std::memory_order_relaxed);                                  // order: see above
     const std::int64_t longer = 4 * std::int64_t{pace_->length.load(std::memory_order_relaxed)};  // order: see above
     const std::int64_t by_time = kMostParkNs / (parking > 0 ? parking : 1), most = by_time < kMostPark ? by_time : kMostPark;
     const std::int64_t next = longer < most ? longer : most > kFirstPark ? most : kFirstPark;
@@ -281,7 +281,7 @@ class AutoWait {
     const std::uint32_t before = pace_->length.load(std::memory_order_relaxed);  // order: see above
     const std::uint32_t length = before < kFirstPark ? kFirstPark : before;
     if (!pace_->park_until.compare_exchange_strong(until, call + length, std::memory_order_relaxed)) return;  // order: see above
-    pace_->length.store(length, std::memory_order_relaxed);  // order: see above
+    pace_->length.store(length, std::memory_order_relaxed);                                                   // order: see above
     began_until_ = call + length;
     began_ns_ = now_ns;
     began_call_ = call;
@@ -290,10 +290,10 @@ class AutoWait {
 
   // Ordered by size: a thread has one of these in its static memory, which comes out of its stack.
   Pace* pace_ = nullptr;
-  std::int64_t switch_ns_ = 0;  // the cheapest yield seen
-  std::uint64_t call_ = 0;      // waited in last
-  std::int64_t window_ns_ = 0;  // since when dear yields are counted
-  std::int64_t lost_ns_ = 0;    // in them
+  std::int64_t switch_ns_ = 0;     // the cheapest yield seen
+  std::uint64_t call_ = 0;         // waited in last
+  std::int64_t window_ns_ = 0;     // since when dear yields are counted
+  std::int64_t lost_ns_ = 0;       // in them
   std::uint64_t window_call_ = 0;  // and in which call that was
   std::uint64_t began_until_ = 0;  // of the last parks that it began,
   std::int64_t began_ns_ = 0;      // when,

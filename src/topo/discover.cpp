@@ -115,18 +115,15 @@ bool names_a_hypervisor(hwloc_topology_t tree) {
     const char* raw = hwloc_obj_get_info_by_name(root, key);
     if (raw == nullptr) continue;
     std::string value = raw;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    for (const char* word :
-         {"kvm", "qemu", "vmware", "virtual", "xen", "hvm domu", "bochs", "google compute"})
+    std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const char* word : {"kvm", "qemu", "vmware", "virtual", "xen", "hvm domu", "bochs", "google compute"})
       if (value.find(word) != std::string::npos) return true;
   }
   return false;
 }
 
 bool runs_on_a_hypervisor() {
-  if (access("/proc/device-tree/hypervisor", F_OK) == 0 || access("/sys/hypervisor/type", F_OK) == 0)
-    return true;
+  if (access("/proc/device-tree/hypervisor", F_OK) == 0 || access("/sys/hypervisor/type", F_OK) == 0) return true;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.compare(0, 5, "flags") == 0) return line.find(" hypervisor") != std::string::npos;
@@ -147,8 +144,7 @@ Result<Topology> from_tree(hwloc_topology_t tree, std::string source) {
 }
 
 void keep(Topology& t, hwloc_const_bitmap_t allowed) {
-  std::erase_if(
-      t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
+  std::erase_if(t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
 }
 
 // hwloc would build whatever a synthetic string asks for, so its size is bounded first: the product of all
@@ -167,9 +163,7 @@ bool synthetic_size_is_sane(std::string_view spec) {
       before = c;
       continue;
     }
-    if (c == '+' || c == '-' || (before == ':' && !digit) ||
-        (in_count && std::isalpha(static_cast<unsigned char>(c))))
-      return false;
+    if (c == '+' || c == '-' || (before == ':' && !digit) || (in_count && std::isalpha(static_cast<unsigned char>(c)))) return false;
     if (digit && (in_count || !std::isalnum(static_cast<unsigned char>(before)))) {
       in_count = true;
       count = count * 10 + static_cast<std::size_t>(c - '0');
@@ -247,13 +241,10 @@ Result<Topology> topology_from_xml(const std::string& path) {
 
 Result<Topology> topology_from_synthetic(const std::string& spec) {
   if (!synthetic_size_is_sane(spec))
-    return Error{Status::kParse,
-                 "synthetic topology: a count is malformed or there are more than 4096 CPUs"};
+    return Error{Status::kParse, "synthetic topology: a count is malformed or there are more than 4096 CPUs"};
   Tree tree = new_tree();
-  if (!tree || hwloc_topology_set_synthetic(tree.get(), spec.c_str()) != 0 ||
-      hwloc_topology_load(tree.get()) != 0)
-    return Error{Status::kParse,
-                 "hwloc doesn't understand '" + spec.substr(0, 80) + "' (example: pack:2 l3:1 core:4 pu:2)"};
+  if (!tree || hwloc_topology_set_synthetic(tree.get(), spec.c_str()) != 0 || hwloc_topology_load(tree.get()) != 0)
+    return Error{Status::kParse, "hwloc doesn't understand '" + spec.substr(0, 80) + "' (example: pack:2 l3:1 core:4 pu:2)"};
   return from_tree(tree.get(), "synthetic:" + spec);
 }
 

@@ -33,7 +33,7 @@ struct Topology {
   std::int32_t cpus_total = 0;  // in the machine
   double quota_cpus = 0;        // cgroup CPU quota in CPUs; 0: none
   std::vector<Cpu> cpus;        // those that this process may use, in logical (locality) order
-  std::string shape;  // 16 hex digits over the whole machine's CPUs; empty: cpus are the whole machine
+  std::string shape;            // 16 hex digits over the whole machine's CPUs; empty: cpus are the whole machine
 
   // min(affinity, quota rounded up): how many members can run at once. At least 1.
   std::int32_t usable_cpus() const;
@@ -46,13 +46,12 @@ struct Topology {
 // near.
 Level common_level(const Cpu& a, const Cpu& b);
 
-Result<Topology> discover_topology();  // this machine; affinity and cgroup quota honoured
-Result<Topology> topology_from_xml(const std::string& path);  // hwloc XML
-Result<Topology> topology_from_synthetic(
-    const std::string& spec);  // hwloc synthetic, e.g. "pack:2 l3:2 core:4 pu:2"
-Result<Topology> topology_from_text(std::string_view text);    // what to_text printed
-Result<Topology> topology_from_file(const std::string& path);  // to_text, to_json or hwloc XML
-std::string to_text(const Topology& topology);                 // versioned, round trips
+Result<Topology> discover_topology();                               // this machine; affinity and cgroup quota honoured
+Result<Topology> topology_from_xml(const std::string& path);        // hwloc XML
+Result<Topology> topology_from_synthetic(const std::string& spec);  // hwloc synthetic, e.g. "pack:2 l3:2 core:4 pu:2"
+Result<Topology> topology_from_text(std::string_view text);         // what to_text printed
+Result<Topology> topology_from_file(const std::string& path);       // to_text, to_json or hwloc XML
+std::string to_text(const Topology& topology);                      // versioned, round trips
 std::string to_json(const Topology& topology);
 std::string to_table(const Topology& topology);  // for people, <= 100 columns
 

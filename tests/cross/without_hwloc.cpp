@@ -22,9 +22,7 @@ Result<Topology> discover_topology() {
   return t;
 }
 
-Result<Topology> topology_from_xml(const std::string& path) {
-  return Error{Status::kUnsupported, path + ": this build has no hwloc"};
-}
+Result<Topology> topology_from_xml(const std::string& path) { return Error{Status::kUnsupported, path + ": this build has no hwloc"}; }
 
 Result<Topology> topology_from_synthetic(const std::string& spec) {
   return Error{Status::kUnsupported, spec + ": this build has no hwloc"};

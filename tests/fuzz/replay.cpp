@@ -83,13 +83,17 @@ class Mutator {
   }
 
   void edit(std::string& s) {
-    static const char* const kTokens[] = {"0",  "-1",   "1",    "2147483647", "-2147483648", "4294967296", "18446744073709551616",
+    static const char* const kTokens[] = {"0",     "-1",  "1",    "2147483647", "-2147483648", "4294967296", "18446744073709551616",
                                           "1e308", "nan", "-inf", "null",       "[]",          "{}",         "\"\"",
-                                          "\n", ",",    ":",    "\t",         "[[[[[[[[",    "\\u0000",    "\xff\xfe"};
+                                          "\n",    ",",   ":",    "\t",         "[[[[[[[[",    "\\u0000",    "\xff\xfe"};
     const std::size_t at = below(s.size() + 1), length = below(std::min<std::size_t>(s.size() - at, 40) + 1);
     switch (below(8)) {
-      case 0: if (at < s.size()) s[at] = static_cast<char>(s[at] ^ (1 << below(8))); break;
-      case 1: if (at < s.size()) s[at] = static_cast<char>(below(256)); break;
+      case 0:
+        if (at < s.size()) s[at] = static_cast<char>(s[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        if (at < s.size()) s[at] = static_cast<char>(below(256));
+        break;
       case 2: s.erase(at, length); break;
       case 3: s.insert(below(s.size() + 1), s.substr(at, length)); break;
       case 4: s.resize(at); break;
@@ -104,8 +108,8 @@ class Mutator {
 
   // Numbers are where sizes and indices are: put an extreme one in the place of the next.
   void replace_number(std::string& s, std::size_t from) {
-    static const char* const kNumbers[] = {"0", "-1", "1", "2", "3", "63", "64", "65", "4096", "4097", "1000000000", "2147483648",
-                                           "-9223372036854775809", "0.5", "1e400"};
+    static const char* const kNumbers[] = {
+        "0", "-1", "1", "2", "3", "63", "64", "65", "4096", "4097", "1000000000", "2147483648", "-9223372036854775809", "0.5", "1e400"};
     const std::size_t first = s.find_first_of("0123456789", from);
     if (first == std::string::npos) return;
     const std::size_t last = std::min(s.find_first_not_of("0123456789", first), s.size());

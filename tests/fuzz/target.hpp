@@ -22,9 +22,7 @@ namespace fermata::fuzz {
   std::abort();
 }
 
-inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 
 // read: text -> Result<T>; write: T -> text. A second reading must give the same value, and a second writing the same text.
 template <class Read, class Write>

@@ -30,9 +30,7 @@ class Places {
 
   std::size_t cell(std::uint32_t offset) const { return find(cells_, offset); }
   std::size_t payload(std::uint32_t offset) const { return find(payloads_, offset); }
-  std::size_t door(const Step& step) const {
-    return step.rings == 1 ? step.door : members_ + find(doors_, step.door);
-  }
+  std::size_t door(const Step& step) const { return step.rings == 1 ? step.door : members_ + find(doors_, step.door); }
   std::size_t cells() const { return cells_.size(); }
   std::size_t payloads() const { return payloads_.size(); }
   std::size_t doors() const { return members_ + doors_.size(); }

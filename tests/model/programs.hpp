@@ -14,11 +14,11 @@ namespace fermata::model {
 
 struct Wanted {
   Kind kind = Kind::kBarrier;
-  std::string algorithm;      // as the table spells it
-  std::string layout;         // as plans spell it
+  std::string algorithm;  // as the table spells it
+  std::string layout;     // as plans spell it
   std::int32_t members = 2;
-  std::int32_t payload = 0;   // bytes
-  std::int32_t credits = 0;   // batch in which receivers give slots back; 0: as the plan needs none
+  std::int32_t payload = 0;              // bytes
+  std::int32_t credits = 0;              // batch in which receivers give slots back; 0: as the plan needs none
   std::vector<std::int32_t> hosts = {};  // of each member; empty: one
 };
 

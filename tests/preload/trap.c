@@ -40,12 +40,12 @@ void free(void* p) {
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define PASS(type, name, parameters, arguments)      \
-  type name parameters {                             \
-    static __typeof__(&name) next;                   \
-    forbid(#name);                                   \
-    if (!next) next = NEXT(name);                    \
-    return next arguments;                           \
+#define PASS(type, name, parameters, arguments) \
+  type name parameters {                        \
+    static __typeof__(&name) next;              \
+    forbid(#name);                              \
+    if (!next) next = NEXT(name);               \
+    return next arguments;                      \
   }
 PASS(void*, dlopen, (const char* path, int flags), (path, flags))
 PASS(int, dlclose, (void* handle), (handle))
@@ -54,7 +54,7 @@ PASS(int, dladdr1, (const void* at, Dl_info* info, void** extra, int flags), (at
 struct dl_phdr_info;
 int dl_iterate_phdr(int (*use)(struct dl_phdr_info*, size_t, void*), void* data);
 PASS(int, dl_iterate_phdr, (int (*use)(struct dl_phdr_info*, size_t, void*), void* data), (use, data))
-PASS(int, pthread_mutex_lock, (pthread_mutex_t* mutex), (mutex))
+PASS(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
 PASS(int, pthread_join, (pthread_t thread, void** result), (thread, result))
 PASS(ssize_t, read, (int fd, void* to, size_t n), (fd, to, n))
 PASS(ssize_t, write, (int fd, const void* from, size_t n), (fd, from, n))
@@ -66,7 +66,7 @@ int nanosleep(const struct timespec* request, struct timespec* left);
 PASS(int, nanosleep, (const struct timespec* request, struct timespec* left), (request, left))
 struct pollfd;
 int poll(struct pollfd* fds, unsigned long count, int timeout);
-PASS(int, poll, (struct pollfd* fds, unsigned long count, int timeout), (fds, count, timeout))
+PASS(int, poll, (struct pollfd * fds, unsigned long count, int timeout), (fds, count, timeout))
 struct _IO_FILE;
 struct _IO_FILE* fopen(const char* path, const char* mode);
 PASS(struct _IO_FILE*, fopen, (const char* path, const char* mode), (path, mode))

@@ -145,8 +145,8 @@ static void member_of(unsigned rank, int action) {
   for (unsigned long long e = 1;; ++e) {
     int64_t one = 1, all = 0;
     const int status = joined != FERMATA_OK ? joined
-                       : e % 3 == 0 ? fermata_allreduce(member, &one, &all, 1, FERMATA_INT64, FERMATA_SUM)
-                                    : fermata_barrier(member);
+                       : e % 3 == 0         ? fermata_allreduce(member, &one, &all, 1, FERMATA_INT64, FERMATA_SUM)
+                                            : fermata_barrier(member);
     if (status != FERMATA_OK) {
       seats[rank].status = status;
       seats[rank].error_at = now();

@@ -97,18 +97,13 @@ TEST(Dissemination, SumsAndMax) {
 }
 
 TEST(FloatingPointSums, AcceptedWhereAllMembersFoldOneTree) {
-  for (const char* name :
-       {"linear", "kary", "binomial", "binomial_high", "tournament", "extended_butterfly", "complete"}) {
+  for (const char* name : {"linear", "kary", "binomial", "binomial_high", "tournament", "extended_butterfly", "complete"}) {
     for (int p = 1; p <= 70; ++p) {
-      EXPECT_TRUE(
-          verify(find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok())
-          << name << p;
+      EXPECT_TRUE(verify(find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << name << p;
     }
   }
   for (int p = 1; p <= 64; p *= 2) {
-    EXPECT_TRUE(
-        verify(find_algorithm("butterfly")->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok())
-        << p;
+    EXPECT_TRUE(verify(find_algorithm("butterfly")->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << p;
   }
 }
 
@@ -121,8 +116,7 @@ TEST(Broken, AnySignalRemovedFromAnyBarrier) {
         const Schedule s = a.build(request);
         for (std::size_t stage = 0; stage < s.stages.size(); ++stage) {
           for (std::size_t i = 0; i < s.stages[stage].transfers.size(); ++i) {
-            ASSERT_FALSE(verify(without(s, stage, i), {}).ok())
-                << s.algorithm << " P=" << p << " stage " << stage;
+            ASSERT_FALSE(verify(without(s, stage, i), {}).ok()) << s.algorithm << " P=" << p << " stage " << stage;
           }
         }
       }

@@ -117,9 +117,14 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
   const auto first = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
   fmt::print("the predicted best takes {:.2f} times the measured best\n", measured[static_cast<std::size_t>(first)] / measured.front());
   if (json.empty()) return;
-  const nlohmann::json out = {{"members", request.key.members}, {"collective", name_of(plan.kind)}, {"bytes", plan.bytes},
-                              {"rank_correlation", found.rank_correlation}, {"pairs_in_order", found.pairs_in_order},
-                              {"median_error", found.median_error}, {"worst_error", found.worst_error}, {"subjects", rows}};
+  const nlohmann::json out = {{"members", request.key.members},
+                              {"collective", name_of(plan.kind)},
+                              {"bytes", plan.bytes},
+                              {"rank_correlation", found.rank_correlation},
+                              {"pairs_in_order", found.pairs_in_order},
+                              {"median_error", found.median_error},
+                              {"worst_error", found.worst_error},
+                              {"subjects", rows}};
   write(json, out.dump(1) + "\n");
 }
 

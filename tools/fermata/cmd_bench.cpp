@@ -25,8 +25,7 @@ constexpr const char* kPlanning = "planning";  // bench/planning.hpp
 constexpr const char* kTeams = "teams";        // bench/teams.hpp
 
 struct Arguments {
-  std::string collective, members = "2", engine = "threads", algorithm = "all", layout,
-              rivals = "all", bytes;
+  std::string collective, members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
   std::string quantity = "period", roots = "fixed", json;
   bool no_pin = false, no_floors = false, guidelines = false;
   double seconds = 10, limit = 10;
@@ -40,9 +39,7 @@ std::vector<int> numbers(const std::string& option, const std::string& list) {
   return *parsed;
 }
 
-std::vector<std::string> names(const std::string& list) {
-  return list == "none" ? std::vector<std::string>{} : bench::split(list);
-}
+std::vector<std::string> names(const std::string& list) { return list == "none" ? std::vector<std::string>{} : bench::split(list); }
 
 std::string collectives() {
   std::string list;
@@ -164,8 +161,8 @@ void check_guidelines(bench::Options options, const Arguments& a) {
   json["guidelines"] = bench::guidelines_json(guidelines);
   file.write(json);
   if (guidelines.empty()) throw CommandError("no guideline could be checked");
-  const auto violated = std::count_if(guidelines.begin(), guidelines.end(),
-                                      [](const bench::Guideline& g) { return g.finding == bench::Finding::kViolated; });
+  const auto violated =
+      std::count_if(guidelines.begin(), guidelines.end(), [](const bench::Guideline& g) { return g.finding == bench::Finding::kViolated; });
   if (violated != 0) throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
 }
 
@@ -216,28 +213,23 @@ void bench_command(const Arguments& a) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
+  CLI::App* command = app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<Arguments>();
   command->add_option("collective", a->collective,
-                      collectives() + "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "
-                                      "what planning itself takes; teams: what it takes to make and to split them");
+                      collectives() +
+                          "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "
+                          "what planning itself takes; teams: what it takes to make and to split them");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
   command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
-  command
-      ->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
-      ->capture_default_str();
-  command->add_option("--layout", a->layout,
-                      "Their layouts, e.g. private,packed+2slots; the planner's if not given");
+  command->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")->capture_default_str();
+  command->add_option("--layout", a->layout, "Their layouts, e.g. private,packed+2slots; the planner's if not given");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
   command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
   command->add_option("--roots", a->roots, "fixed: 0; rotating: another in each call")->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
-  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
-      ->capture_default_str();
-  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")
-      ->capture_default_str();
+  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")->capture_default_str();
+  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")->capture_default_str();
   command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
   command->add_flag("--guidelines", a->guidelines,
                     "Is each collective as fast as what does the same by other calls? Exit status 1 if one is not");

@@ -57,8 +57,9 @@ void print_summary(const Plan& plan) {
 
 void run_blocks(const Arguments& a, const PlanRequest& request) {
   if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
-    throw CommandError("operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, --json and "
-                       "--no-save are for them");
+    throw CommandError(
+        "operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, --json and "
+        "--no-save are for them");
   BlockPlanning how;
   how.best = a.estimate ? 0 : a.best;
   how.json = a.json;

@@ -36,8 +36,8 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
   if (!only.empty() && find_algorithm(only) == nullptr) throw CommandError("no algorithm is called '" + only + "'");
   for (const Algorithm& algorithm : algorithms()) {
     if (!only.empty() && only != algorithm.name) continue;
-    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots",
-                               "published", "published+2slots", "private+line128", "private+2slots+line128"}) {
+    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots", "published",
+                               "published+2slots", "private+line128", "private+2slots+line128"}) {
       PlanOptions options;
       options.key = request.key;
       options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
@@ -90,9 +90,13 @@ void run(const Arguments& a) {
              100 * found.pairs_in_order);
   fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error, 100 * found.worst_error);
   if (a.json.empty()) return;
-  const nlohmann::json out = {{"members", request.key.members}, {"collective", name_of(request.key.kind)},
-                              {"rank_correlation", found.rank_correlation}, {"pairs_in_order", found.pairs_in_order},
-                              {"median_error", found.median_error}, {"worst_error", found.worst_error}, {"subjects", rows}};
+  const nlohmann::json out = {{"members", request.key.members},
+                              {"collective", name_of(request.key.kind)},
+                              {"rank_correlation", found.rank_correlation},
+                              {"pairs_in_order", found.pairs_in_order},
+                              {"median_error", found.median_error},
+                              {"worst_error", found.worst_error},
+                              {"subjects", rows}};
   const auto written = write_file_atomically(a.json, out.dump(1) + "\n");
   if (!written) throw CommandError(written.error().message);
 }

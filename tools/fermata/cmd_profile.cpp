@@ -33,8 +33,7 @@ class Progress {
     if (terminal_) {
       constexpr int kWidth = 40;
       const auto filled = static_cast<std::size_t>(done * kWidth);
-      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'),
-                 std::string(kWidth - filled, ' '), percent, what);
+      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'), std::string(kWidth - filled, ' '), percent, what);
       if (what == "done") fmt::print(stderr, "\r{:90}\r", "");
     } else if (percent / 10 > last_ / 10 || (percent == 100 && last_ < 100)) {
       fmt::print(stderr, "profile: {:3d} %  {}\n", percent, what);
@@ -133,8 +132,7 @@ void report(const Options& o, const Profile& profile) {
     for (const Cpu& cpu : old->topology.cpus)
       if (profile.topology.find(cpu.os_index) == nullptr) lost.push_back(cpu.os_index);
   if (!lost.empty()) {
-    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n",
-               cpu_list(lost));
+    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n", cpu_list(lost));
     return;
   }
   const auto saved = save_profile(profile);
@@ -149,8 +147,7 @@ void add_profile(CLI::App& app) {
   CLI::App* command = app.add_subcommand("profile", "Measure what a signal and what a byte costs between CPUs");
   command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
   command->add_flag("--processes", o->processes, "between processes that share memory, not threads");
-  command->add_flag("--sample", o->sample,
-                    "at most three pairs per level; their medians stand for the others");
+  command->add_flag("--sample", o->sample, "at most three pairs per level; their medians stand for the others");
   command->add_option("--seconds", o->seconds, "aimed duration of the whole")->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--mpi", o->mpi, "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
       ->excludes("--processes")

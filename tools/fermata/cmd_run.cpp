@@ -1,6 +1,6 @@
 // fermata run: an unmodified program with Fermata's barriers, or exactly as it is where none of them apply.
-#include <fmt/core.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -103,8 +103,9 @@ Choice choose(const Arguments& a) {
       choice.why += (choice.why.empty() ? "" : "; ") + found;
     }
     if (wanted.empty())
-      return {{}, "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): "
-                  "left as it is"};
+      return {{},
+              "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): "
+              "left as it is"};
   } else if (a.preloads != "none") {
     for (std::size_t at = 0; at <= a.preloads.size();) {
       const auto comma = std::min(a.preloads.find(',', at), a.preloads.size());
@@ -125,8 +126,10 @@ Choice choose(const Arguments& a) {
   for (const std::string& name : wanted) {
     const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
     if (!known)
-      throw CommandError("--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 and mpi-mpich5, "
-                         "not '" + name + "'");
+      throw CommandError(
+          "--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 and mpi-mpich5, "
+          "not '" +
+          name + "'");
     const std::string library = library_of(name);
     if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
     else choice.libraries.push_back(library);
@@ -292,7 +295,10 @@ void compare(const Arguments& a, const Choice& choice) {
              "{} pairs: {:.3f} s without, {:.3f} s with: {:.2f} times as fast, {:.2f} times the CPU time (medians of paired ratios)\n",
              wall.size(), median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
   if (!a.json.empty())
-    write_json(a.json, {{"pairs", wall.size()}, {"without_s", without_wall}, {"with_s", with_wall}, {"speedup", median(wall)},
+    write_json(a.json, {{"pairs", wall.size()},
+                        {"without_s", without_wall},
+                        {"with_s", with_wall},
+                        {"speedup", median(wall)},
                         {"cpu_ratio", 1 / std::max(1e-9, median(cpu))}});
   end_like(status);
 }

@@ -36,12 +36,9 @@ void note_contradictions(const Topology& topology, std::FILE* to) {
 void run(const Options& o) {
   const auto topology = chosen(o);
   if (!topology) throw CommandError(topology.error().message);
-  if (o.json)
-    fmt::print("{}", to_json(*topology));
-  else if (o.text)
-    fmt::print("{}", to_text(*topology));
-  else
-    fmt::print("{}", to_table(*topology));
+  if (o.json) fmt::print("{}", to_json(*topology));
+  else if (o.text) fmt::print("{}", to_text(*topology));
+  else fmt::print("{}", to_table(*topology));
   note_contradictions(*topology, o.json || o.text ? stderr : stdout);
 }
 
@@ -50,10 +47,9 @@ void run(const Options& o) {
 void add_topo(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("topo", "Show packages, NUMA nodes, caches, cores and CPUs");
-  auto* xml = command->add_option("--xml", o->xml,
-                                  "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");
-  auto* synthetic = command->add_option("--synthetic", o->synthetic,
-                                        "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
+  auto* xml =
+      command->add_option("--xml", o->xml, "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");
+  auto* synthetic = command->add_option("--synthetic", o->synthetic, "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
   auto* file = command->add_option("--file", o->file, "a file that --text or --json printed, or hwloc XML");
   xml->excludes(synthetic)->excludes(file);
   synthetic->excludes(file);

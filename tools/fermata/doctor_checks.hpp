@@ -14,10 +14,8 @@ struct Check {
   std::string follows;  // what Fermata does with that
 };
 
-std::vector<Check>
-check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
-std::vector<Check>
-check_kernel();  // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
+std::vector<Check> check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
+std::vector<Check> check_kernel();      // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
 
 }  // namespace fermata::tool
 #endif

@@ -42,9 +42,7 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
   // A machine that isn't at hand has no scheduler to leave the placement to.
   const std::string place_name = a.place.empty() && !r.here ? "core" : a.place;
   if (place_name.empty()) return {};
-  const Placement how = place_name == "core"  ? Placement::kCore
-                        : place_name == "cpu" ? Placement::kCpu
-                                              : Placement::kRoundRobin;
+  const Placement how = place_name == "core" ? Placement::kCore : place_name == "cpu" ? Placement::kCpu : Placement::kRoundRobin;
   return place(r.topology, r.key.members, how);
 }
 
@@ -110,8 +108,7 @@ void show_progress(double done, const std::string& what) {
 }
 
 void add_plan_selectors(CLI::App& command, PlanArguments& a) {
-  command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")
-      ->check(CLI::Range(1, 4096));
+  command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")->check(CLI::Range(1, 4096));
   command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated when shorter than the team");
   command.add_option("--place", a.place, "place the ranks: one per core first, on all CPUs, or across packages")
       ->check(CLI::IsMember({"core", "cpu", "round-robin"}))
@@ -122,9 +119,7 @@ void add_plan_selectors(CLI::App& command, PlanArguments& a) {
       ->capture_default_str();
   command.add_option("--bytes", a.bytes, "payload: what a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
       ->check(CLI::Range(std::int64_t{0}, kMostBytes));
-  command.add_option("--engine", a.engine, "what the members are")
-      ->check(CLI::IsMember({"threads", "processes"}))
-      ->capture_default_str();
+  command.add_option("--engine", a.engine, "what the members are")->check(CLI::IsMember({"threads", "processes"}))->capture_default_str();
   command.add_option("--profile", a.profile, "a profile's file (default: this machine's from the cache)");
   command.add_option("--topology", a.topology, "a topology's file: what `fermata topo` printed as text or JSON, or hwloc XML");
 }

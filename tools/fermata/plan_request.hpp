@@ -25,12 +25,12 @@ struct PlanRequest {
   Topology topology;
   Profile profile;
   PlanKey key;
-  bool blocks = false;     // an operation on blocks: what doesn't ride on a line
-  std::size_t bytes = 0;   // of a block
-  std::vector<std::string> hosts;  // names, if the profile is an MPI job's
-  bool here = false;       // the team can run on this machine, from this process
-  bool chosen_profile = false;  // the profile was named: the cache is not asked
-  std::string notice;      // what had to be assumed; empty: nothing
+  bool blocks = false;                      // an operation on blocks: what doesn't ride on a line
+  std::size_t bytes = 0;                    // of a block
+  std::vector<std::string> hosts;           // names, if the profile is an MPI job's
+  bool here = false;                        // the team can run on this machine, from this process
+  bool chosen_profile = false;              // the profile was named: the cache is not asked
+  std::string notice;                       // what had to be assumed; empty: nothing
   std::vector<std::string> contradictions;  // where the profile says otherwise than the topology
 };
 

@@ -148,8 +148,8 @@ Result<ProcessStats> stats_of(const stats::File& file, const std::string& name) 
     const stats::Event& e = file.event[i];
     if (e.record >= records || e.end_ns < e.begin_ns) continue;
     const stats::Record& r = file.record[e.record];
-    out.waits.push_back({static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0,
-                         places.of(r)});
+    out.waits.push_back(
+        {static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0, places.of(r)});
   }
   return out;
 }
@@ -176,8 +176,8 @@ std::string to_text(const ProcessStats& p) {
       const std::string place = object + (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
       out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
                          duration_if(s.timed, s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
-                         duration_if(s.timed, static_cast<double>(s.waited_ns)),
-                         duration_if(s.timed, static_cast<double>(s.longest_ns)), duration_if(s.late_known, s.late_ns));
+                         duration_if(s.timed, static_cast<double>(s.waited_ns)), duration_if(s.timed, static_cast<double>(s.longest_ns)),
+                         duration_if(s.late_known, s.late_ns));
       if (!s.reason.empty()) out += fmt::format("      the run-time's: {}\n", s.reason);
       if (!s.plan.empty()) out += fmt::format("      {}\n", s.plan);
     }
@@ -208,18 +208,27 @@ nlohmann::ordered_json if_known(bool known, T value) {
 }  // namespace
 
 nlohmann::ordered_json to_json(const ProcessStats& p) {
-  nlohmann::ordered_json out = {{"process", p.process}, {"command", p.command}, {"library", p.library}, {"plan", p.plan},
-                                {"episodes", p.episodes}, {"left", p.left}, {"share_percent", share(p)},
-                                {"not_counted", p.not_counted}};
+  nlohmann::ordered_json out = {
+      {"process", p.process},   {"command", p.command}, {"library", p.library},      {"plan", p.plan},
+      {"episodes", p.episodes}, {"left", p.left},       {"share_percent", share(p)}, {"not_counted", p.not_counted}};
   out["sites"] = out["threads"] = out["fell_back"] = nlohmann::ordered_json::array();
   for (const SiteStats& s : p.sites)
-    out["sites"].push_back({{"object", s.object}, {"place", s.place}, {"members", s.members}, {"calls", s.calls},
-                            {"episodes", s.episodes}, {"waited_ns", if_known(s.timed, s.waited_ns)},
-                            {"longest_ns", if_known(s.timed, s.longest_ns)}, {"late_ns", if_known(s.late_known, s.late_ns)},
-                            {"plan", s.plan}, {"reason", s.reason}});
+    out["sites"].push_back({{"object", s.object},
+                            {"place", s.place},
+                            {"members", s.members},
+                            {"calls", s.calls},
+                            {"episodes", s.episodes},
+                            {"waited_ns", if_known(s.timed, s.waited_ns)},
+                            {"longest_ns", if_known(s.timed, s.longest_ns)},
+                            {"late_ns", if_known(s.late_known, s.late_ns)},
+                            {"plan", s.plan},
+                            {"reason", s.reason}});
   for (const ThreadStats& t : p.threads)
-    out["threads"].push_back({{"thread", t.thread}, {"calls", t.calls}, {"came_last", if_known(t.judged, t.last)},
-                              {"waited_ns", if_known(t.timed, t.waited_ns)}, {"late_ns", if_known(t.late_known, t.late_ns)}});
+    out["threads"].push_back({{"thread", t.thread},
+                              {"calls", t.calls},
+                              {"came_last", if_known(t.judged, t.last)},
+                              {"waited_ns", if_known(t.timed, t.waited_ns)},
+                              {"late_ns", if_known(t.late_known, t.late_ns)}});
   for (const auto& [reason, times] : p.fell_back) out["fell_back"].push_back({{"reason", reason}, {"times", times}});
   return out;
 }
@@ -229,8 +238,13 @@ nlohmann::ordered_json trace_of(const std::vector<ProcessStats>& all) {
   for (const ProcessStats& p : all) {
     events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", p.process}, {"args", {{"name", p.command}}}});
     for (const Wait& w : p.waits)
-      events.push_back({{"name", w.last ? "last at " + w.place : w.place}, {"cat", "barrier"}, {"ph", "X"}, {"ts", w.begin_us},
-                        {"dur", w.length_us}, {"pid", p.process}, {"tid", w.thread}});
+      events.push_back({{"name", w.last ? "last at " + w.place : w.place},
+                        {"cat", "barrier"},
+                        {"ph", "X"},
+                        {"ts", w.begin_us},
+                        {"dur", w.length_us},
+                        {"pid", p.process},
+                        {"tid", w.thread}});
   }
   return {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
 }

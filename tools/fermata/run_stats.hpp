@@ -18,10 +18,10 @@ namespace fermata::tool {
 struct SiteStats {
   std::uint64_t object = 0;
   std::string place;
-  std::string plan;             // what the barrier is made of, where the process's plan does not say it
-  std::string reason;           // why it was left to the run-time; empty: it was not
+  std::string plan;    // what the barrier is made of, where the process's plan does not say it
+  std::string reason;  // why it was left to the run-time; empty: it was not
   std::uint32_t members = 0;
-  std::uint64_t calls = 0;      // of all threads
+  std::uint64_t calls = 0;  // of all threads
   std::uint64_t episodes = 0;
   double late_ns = 0;           // from the arrival before the last to the last one, on average
   bool timed = false;           // a call of it was: else neither waits nor lateness are known
@@ -33,7 +33,7 @@ struct SiteStats {
 struct ThreadStats {
   std::uint32_t thread = 0;
   std::uint64_t calls = 0, last = 0, waited_ns = 0;
-  double late_ns = 0;  // how long after all others it came, where it came last; on average
+  double late_ns = 0;                                      // how long after all others it came, where it came last; on average
   bool timed = false, judged = false, late_known = false;  // else waited_ns, last and late_ns are not known
 };
 
@@ -47,13 +47,13 @@ struct Wait {
 struct ProcessStats {
   std::uint32_t process = 0;
   std::string library, command, plan;
-  std::vector<SiteStats> sites;      // most waited at first
-  std::vector<ThreadStats> threads;  // by number
+  std::vector<SiteStats> sites;                                  // most waited at first
+  std::vector<ThreadStats> threads;                              // by number
   std::vector<std::pair<std::string, std::uint64_t>> fell_back;  // reason, episodes
   std::vector<Wait> waits;
-  std::uint64_t episodes = 0;        // by Fermata
-  std::uint64_t left = 0;            // episodes by the run-time, of more than one thread
-  std::uint64_t not_counted = 0;     // calls that found no room
+  std::uint64_t episodes = 0;     // by Fermata
+  std::uint64_t left = 0;         // episodes by the run-time, of more than one thread
+  std::uint64_t not_counted = 0;  // calls that found no room
 };
 
 // Errors: kParse (no statistics of this version). `name` is for messages.

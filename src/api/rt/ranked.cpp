@@ -23,7 +23,7 @@ using namespace fermata;
 // Of one rank, and but for `reserved` written by it alone: what a later thread of the rank needs of it is handed over by whatever orders
 // the rank's calls.
 struct alignas(kMaxLine) Entry {
-  exec::Member* settled;     // the same as `reserved`, null until the rank's first call
+  exec::Member* settled;  // the same as `reserved`, null until the rank's first call
   exec::Openings openings;
   exec::Member* reserved;
 };
@@ -98,8 +98,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
   ProgramHeader* plan = read_plan(fd);
   close(fd);
   if (plan == nullptr) return nullptr;
-  const bool fits = plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) && plan->payload == 0 &&
-                    plan->regions == 1;
+  const bool fits =
+      plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) && plan->payload == 0 && plan->regions == 1;
   if (fits && exec::prove_program(*plan)) return plan;
   free(plan);
   return nullptr;
@@ -127,8 +127,7 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] = programs[2];
   Status status = Status::kMemory;
   const char* detail = "";
-  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr)
-    status = exec::Team::create(options, out, &detail);
+  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr) status = exec::Team::create(options, out, &detail);
   for (ProgramHeader* program : programs) free(program);
   return status;
 }
@@ -143,7 +142,8 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
 }
 
 [[gnu::always_inline]] inline Entry* entry_of(fermata_ranked* barrier, std::uint32_t rank) {
-  if (barrier == nullptr || rank >= barrier->members) [[unlikely]] return nullptr;
+  if (barrier == nullptr || rank >= barrier->members) [[unlikely]]
+    return nullptr;
   Entry* entry = barrier->entries() + rank;
   return entry->settled != nullptr ? entry : settle(entry);
 }
@@ -182,12 +182,12 @@ void fermata_ranked_destroy(fermata_ranked* barrier) {
 
 int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
   const Entry* entry = entry_of(barrier, rank);
-  if (entry == nullptr) [[unlikely]] return FERMATA_ERR_ARGUMENT;
+  if (entry == nullptr) [[unlikely]]
+    return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(entry->settled->barrier(entry->openings));
 }
 
-int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes, fermata_fold fold,
-                             void* context) {
+int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes, fermata_fold fold, void* context) {
   const Entry* entry = entry_of(barrier, rank);
   if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
   return static_cast<int>(entry->settled->allreduce_whole(entry->openings, data, static_cast<std::uint32_t>(bytes), fold, context));

@@ -22,8 +22,13 @@ bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCredi
 class DataProof {
  public:
   DataProof(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)
-      : set_(set), members_(set.header.members), registers_(set.header.registers), kind_(static_cast<Kind>(set.header.kind)),
-        scratch_(scratch), places_(set.header, terms, scratch), expressions_(members_, scratch) {}
+      : set_(set),
+        members_(set.header.members),
+        registers_(set.header.registers),
+        kind_(static_cast<Kind>(set.header.kind)),
+        scratch_(scratch),
+        places_(set.header, terms, scratch),
+        expressions_(members_, scratch) {}
 
   Proof run() {
     if (prepare() && place_signals() && match_waits() && fold_all() && check_results()) check_reuse();
@@ -306,13 +311,13 @@ class DataProof {
   Places places_;
   Expressions expressions_;
   Proof proof_;
-  std::size_t* first_ = nullptr;       // of each member, in place_
+  std::size_t* first_ = nullptr;  // of each member, in place_
   std::uint32_t longest_ = 0;
-  std::uint32_t* place_ = nullptr;     // of each step
-  std::uint32_t* now_ = nullptr;       // where each member is
-  std::uint32_t* sent_ = nullptr;      // of each place: the last episode, and one
+  std::uint32_t* place_ = nullptr;  // of each step
+  std::uint32_t* now_ = nullptr;    // where each member is
+  std::uint32_t* sent_ = nullptr;   // of each place: the last episode, and one
   Node* registers_now_ = nullptr;
-  Node* content_ = nullptr;            // of each slot
+  Node* content_ = nullptr;  // of each slot
   Reading* readings_ = nullptr;
   std::uint32_t* of_place_ = nullptr;  // the first reading of each
   std::uint16_t* heard_ = nullptr;     // by each member, of each

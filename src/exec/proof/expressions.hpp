@@ -38,8 +38,8 @@ class Expressions {
   Scratch& scratch_;
   Table exact_, unordered_;
   Node* canonical_ = nullptr;
-  std::uint64_t* leaves_ = nullptr;        // contributions, as often as they occur
-  const std::uint64_t** sets_ = nullptr;   // members whose contributions there are
+  std::uint64_t* leaves_ = nullptr;       // contributions, as often as they occur
+  const std::uint64_t** sets_ = nullptr;  // members whose contributions there are
   std::size_t capacity_ = 0, nodes_ = 0;
 };
 

@@ -38,12 +38,12 @@ struct Place {
   std::uint32_t mask = 0;
   std::uint32_t threshold = 0;  // of a word; of a credit: its batch
   std::uint32_t door = 0;
-  Code code = Code::kEnd;       // of the step that signals
-  std::uint32_t writer = 0;     // of a slot or a credit: the member that signals, and its step
+  Code code = Code::kEnd;    // of the step that signals
+  std::uint32_t writer = 0;  // of a slot or a credit: the member that signals, and its step
   std::uint32_t step = 0;
-  std::uint32_t peer = 0;       // to whom, where the signal leaves the host
-  std::uint32_t signals = 0;    // steps that signal here in an episode: several for a word
-  std::uint32_t waits = 0;      // steps that wait here
+  std::uint32_t peer = 0;     // to whom, where the signal leaves the host
+  std::uint32_t signals = 0;  // steps that signal here in an episode: several for a word
+  std::uint32_t waits = 0;    // steps that wait here
 };
 
 class Places {
@@ -76,7 +76,7 @@ class Places {
   Scratch& scratch_;
   std::uint64_t* claimed_ = nullptr;  // a bit for each 8 bytes of the region
   Place* places_ = nullptr;
-  std::uint32_t* table_ = nullptr;    // by offset: index + 1
+  std::uint32_t* table_ = nullptr;  // by offset: index + 1
   std::uint32_t count_ = 0;
   std::uint32_t table_mask_ = 0;
 };

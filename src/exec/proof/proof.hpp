@@ -20,9 +20,9 @@
 namespace fermata::exec {
 
 struct ProofTerms {
-  const std::uint32_t* hosts = nullptr;              // of each member; null: all share memory
-  std::size_t most_bytes = std::size_t{64} << 20;    // of scratch memory
-  bool parks = true;                                 // false: members never park, so doors are not looked at
+  const std::uint32_t* hosts = nullptr;            // of each member; null: all share memory
+  std::size_t most_bytes = std::size_t{64} << 20;  // of scratch memory
+  bool parks = true;                               // false: members never park, so doors are not looked at
 };
 
 struct Proof {

@@ -35,8 +35,8 @@ class Ways {
     bool dead;                  // an add to the same word comes later on this way, so this one isn't the last
   };
 
-  Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) : set_(set), terms_(terms), scratch_(scratch),
-      places_(set.header, terms, scratch) {}
+  Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)
+      : set_(set), terms_(terms), scratch_(scratch), places_(set.header, terms, scratch) {}
 
   Proof read();
 

@@ -255,16 +255,16 @@ class WordsProof {
   Scratch& scratch_;
   Ways ways_;
   Proof proof_;
-  std::size_t width_ = 0;               // words of a row
-  std::uint32_t number_ = 0;            // of the episode
+  std::size_t width_ = 0;     // words of a row
+  std::uint32_t number_ = 0;  // of the episode
   std::uint64_t *rows_ = nullptr, *words_rows_ = nullptr;
-  Row* place_row_ = nullptr;            // what the signal to each place hands on
-  Row* copy_ = nullptr;                 // of a line's row, if it has sent since it changed
+  Row* place_row_ = nullptr;  // what the signal to each place hands on
+  Row* copy_ = nullptr;       // of a line's row, if it has sent since it changed
   std::uint32_t *bit_ = nullptr, *add_bit_ = nullptr;
-  bool* never_last_ = nullptr;          // of an add
+  bool* never_last_ = nullptr;                                // of an add
   std::uint32_t *next_add_ = nullptr, *first_add_ = nullptr;  // those of a word
-  std::uint32_t* now_ = nullptr;        // the node that each line is at
-  std::uint32_t* done_ = nullptr;       // the last episode whose signal, or completion, has come to each place
+  std::uint32_t* now_ = nullptr;                              // the node that each line is at
+  std::uint32_t* done_ = nullptr;                             // the last episode whose signal, or completion, has come to each place
   std::uint32_t* adds_ = nullptr;
   std::uint32_t* climbed_ = nullptr;
 };

@@ -12,7 +12,7 @@ extern "C" int fermata_mpi_resolve(fermata_mpi_function (*find)(const char* name
   if (find == nullptr) return FERMATA_ERR_ARGUMENT;
   fermata::net::Calls found;
   bool all = true;
-#define FERMATA_FIND(name)                                                \
+#define FERMATA_FIND(name)                                                  \
   found.name = reinterpret_cast<decltype(found.name)>(find("PMPI_" #name)); \
   all = all && found.name != nullptr;
   FERMATA_NET_MPI_CALLS(FERMATA_FIND)

@@ -33,7 +33,7 @@ class MpiPort {
 
   struct Head {
     fermata_line line{};
-    std::uint64_t after = 0;  // messages that land before it
+    std::uint64_t after = 0;   // messages that land before it
     std::uint64_t offset = 0;  // of the block that it brings, which lies behind
   };
   struct Message {
@@ -47,11 +47,11 @@ class MpiPort {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Peer {
-    std::deque<Bytes> queue;        // written by threads that may not call MPI
-    std::deque<Send> sends;         // under way, the oldest first
-    std::deque<Bytes> early;        // came before those that they are to land behind
+    std::deque<Bytes> queue;  // written by threads that may not call MPI
+    std::deque<Send> sends;   // under way, the oldest first
+    std::deque<Bytes> early;  // came before those that they are to land behind
     std::uint64_t sent = 0, flushed = 0, received = 0;
-    std::uint64_t expected = 0;     // in all, once it has said so
+    std::uint64_t expected = 0;  // in all, once it has said so
     bool has_closed = false;
     bool is_lost = false;
   };

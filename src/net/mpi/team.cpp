@@ -22,7 +22,7 @@
 namespace fermata::net {
 namespace {
 
-constexpr double kSeconds = 30;  // for the processes of a host to take over its segment
+constexpr double kSeconds = 30;               // for the processes of a host to take over its segment
 constexpr std::size_t kUsualPlans = 1 << 20;  // bytes of a team's; more is asked for twice
 
 // The worst status of all: errors are negative.
@@ -108,7 +108,7 @@ int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int member
   const fermata_port table = port->table();
   const int status = fermata_team_connect(team, &table);
   if (status != FERMATA_OK) return status;
-  (void)port.release();    // closed with the team,
+  (void)port.release();   // closed with the team,
   *comm = MPI_COMM_NULL;  // and the communicator with it
   return status;
 }

@@ -34,8 +34,7 @@ void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared) {
 
 bool register_fence(bool shared) {
   const ErrnoKept kept;
-  const int command =
-      shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+  const int command = shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
   return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 

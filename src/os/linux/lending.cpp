@@ -16,9 +16,7 @@ std::atomic<std::uint64_t> proof{0};
 
 // The upper half is random, since process numbers repeat in other namespaces; the lower one differs between a process and its forked
 // children.
-std::uint64_t make_proof() {
-  return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
-}
+std::uint64_t make_proof() { return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation(); }
 
 bool environment_says(const char* value) {
   const char* text = secure_getenv("FERMATA_CMA");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostCpus = 8192;  // of the kernel's own limit
 constexpr std::size_t kWord = 8 * sizeof(unsigned long);
-constexpr int kMostThreads = 4096;       // looked at: a look is a system call
+constexpr int kMostThreads = 4096;  // looked at: a look is a system call
 
 std::uint64_t fnv1a(std::uint64_t hash, const char* text, std::size_t length) {
   for (std::size_t i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;

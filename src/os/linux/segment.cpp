@@ -117,7 +117,7 @@ void unmap(Segment* segment) {
 
 namespace {
 struct flock one_byte(short type, std::uint64_t byte) {
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = static_cast<off_t>(byte);

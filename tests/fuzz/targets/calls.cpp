@@ -18,7 +18,7 @@ constexpr int kMostMembers = 3;
 constexpr std::size_t kMostRequests = 6;  // of a member
 constexpr std::size_t kMostCalls = 400;
 constexpr std::size_t kArena = 1 << 17;
-constexpr double kMostSeconds = 2;        // of one call: far more than any time-out that is set here
+constexpr double kMostSeconds = 2;  // of one call: far more than any time-out that is set here
 
 class Input {
  public:
@@ -229,18 +229,27 @@ class Session {
     if (m.handle == nullptr) return;
     if (choice < 24) return with_requests(m, choice);
     switch (choice) {
-      case 24: case 25: return check(fermata_barrier(m.handle), "barrier");
+      case 24:
+      case 25: return check(fermata_barrier(m.handle), "barrier");
       case 26: return check(fermata_barrier_tagged(m.handle, in_.below(3)), "barrier_tagged");
-      case 27: case 28: return check(fermata_arrive(m.handle), "arrive");
+      case 27:
+      case 28: return check(fermata_arrive(m.handle), "arrive");
       case 29: return check(fermata_depart(m.handle), "depart");
       case 30: return check(fermata_test(m.handle), "test");
-      case 31: case 32: return check(fermata_resume(m.handle), "resume");
-      case 33: case 34: case 35: case 36: case 37: return on_line(m, choice - 33);
+      case 31:
+      case 32: return check(fermata_resume(m.handle), "resume");
+      case 33:
+      case 34:
+      case 35:
+      case 36:
+      case 37: return on_line(m, choice - 33);
       case 38: return set_timeout(m, in_.byte());
       case 39:
         m.interrupts = static_cast<int>(in_.below(4));
         return check(fermata_member_set_idle_hook(m.handle, m.interrupts > 0 ? hook : nullptr, &m), "set_idle_hook");
-      case 40: case 41: case 42: return check(fermata_progress(m.handle, in_.below(20)), "progress");
+      case 40:
+      case 41:
+      case 42: return check(fermata_progress(m.handle, in_.below(20)), "progress");
       case 43: return report();
       case 44: return in_.below(8) == 0 ? fermata_team_abort(team_) : void();
       case 45: return in_.below(8) == 0 ? leave(m) : void();
@@ -251,7 +260,11 @@ class Session {
         return;
       }
       case 47: return chain(m);
-      case 48: case 49: case 50: case 51: case 52: return on_blocks(m, in_.byte());
+      case 48:
+      case 49:
+      case 50:
+      case 51:
+      case 52: return on_blocks(m, in_.byte());
       case 53: {
         const fermata_operation o = operation(m);
         return check(fermata_arrive_with(m.handle, &o), "arrive_with");
@@ -319,7 +332,8 @@ class Session {
     const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)), root = static_cast<int>(in_.below(5)) - 1;
     std::uint8_t* const out = m.arena.data() + kArena / 2;
     switch (choice) {
-      case 0: case 1: return check(fermata_allreduce(m.handle, m.arena.data(), out, n % 12, type, op), "allreduce");
+      case 0:
+      case 1: return check(fermata_allreduce(m.handle, m.arena.data(), out, n % 12, type, op), "allreduce");
       case 2: return check(fermata_allreduce(m.handle, m.arena.data(), out, 1, FERMATA_INT64, FERMATA_SUM), "allreduce of a word");
       case 3: return check(fermata_reduce(m.handle, m.arena.data(), out, n % 12, type, op, root), "reduce");
       default: return check(fermata_broadcast(m.handle, out, n % 80, root), "broadcast");
@@ -338,13 +352,15 @@ class Session {
       return;
     }
     switch (choice) {
-      case 10: case 11: case 12: return check(fermata_request_start(r.handle), "start");
-      case 13: case 14: return check(fermata_request_test(r.handle), "request_test");
+      case 10:
+      case 11:
+      case 12: return check(fermata_request_start(r.handle), "start");
+      case 13:
+      case 14: return check(fermata_request_test(r.handle), "request_test");
       case 15: return check(fermata_request_wait(r.handle), "request_wait");
       case 16: return wait_for_several(m, true);
       case 17: return wait_for_several(m, false);
-      case 18:
-        return check(fermata_request_reset(r.handle, FERMATA_IN_PLACE, m.arena.data() + kArena / 2 + 8 * in_.byte()), "reset");
+      case 18: return check(fermata_request_reset(r.handle, FERMATA_IN_PLACE, m.arena.data() + kArena / 2 + 8 * in_.byte()), "reset");
       case 19:
         r.restarts = static_cast<int>(in_.below(4));
         return check(fermata_request_set_callback(r.handle, called_back, &r), "set_callback");
@@ -365,8 +381,8 @@ class Session {
     check(fermata_request_test_any(handles.data(), handles.size(), &index), "test_any");
     if (index != 99 && (index >= handles.size() || handles[index] == nullptr)) fail("test_any's index", std::to_string(index));
     index = 99;
-    const int status = any ? fermata_request_wait_any(handles.data(), handles.size(), &index)
-                           : fermata_request_wait_all(handles.data(), handles.size());
+    const int status =
+        any ? fermata_request_wait_any(handles.data(), handles.size(), &index) : fermata_request_wait_all(handles.data(), handles.size());
     check(status, any ? "wait_any" : "wait_all");
     if (index != 99 && (index >= handles.size() || handles[index] == nullptr)) fail("wait_any's index", std::to_string(index));
   }

@@ -1,7 +1,7 @@
 // Plan files. What is accepted compiles, or says why not, and what compiles runs right: it is executed to see that.
+#include "plan/plan.hpp"
 #include "../../lockstep.hpp"
 #include "../target.hpp"
-#include "plan/plan.hpp"
 
 namespace {
 

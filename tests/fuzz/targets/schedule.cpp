@@ -1,7 +1,7 @@
 // Schedules as text. What is read is also proved or refused: the verifier must cope with any schedule that the reader lets in.
+#include "schedule/schedule.hpp"
 #include "../target.hpp"
 #include "schedule/print.hpp"
-#include "schedule/schedule.hpp"
 #include "schedule/verify.hpp"
 
 namespace {
@@ -26,8 +26,7 @@ void prove(const fermata::Schedule& schedule) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fermata;
   const std::string_view text = fuzz::text_of(data, size);
-  const int result =
-      fuzz::round_trip(text, parse_schedule, [](const Schedule& schedule) { return to_text(schedule); });
+  const int result = fuzz::round_trip(text, parse_schedule, [](const Schedule& schedule) { return to_text(schedule); });
   if (result == 0) prove(parse_schedule(text).value());
   return result;
 }

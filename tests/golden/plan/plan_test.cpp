@@ -54,13 +54,11 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"power8-4x6x8", 6, Placement::kCpu},       {"power8-4x6x8", 24, Placement::kCore},
-    {"power8-4x6x8", 192, Placement::kCore},    {"p7ih-node", 32, Placement::kCore},
-    {"p7ih-drawer", 256, Placement::kCore},     {"p7ih-supernode", 1024, Placement::kCore},
-    {"knl-72", 72, Placement::kCore},           {"skl-2x18", 36, Placement::kCore},
-    {"skl-2x18", 144, Placement::kCore},        {"milan-2x64", 128, Placement::kCore},
-    {"cluster-8x2x4", 64, Placement::kCore},    {"cluster-8x2x4", 64, Placement::kRoundRobin},
-    {"cluster-10x2x6", 120, Placement::kCore},  {"mesh-64x16", 1024, Placement::kCore},
+    {"power8-4x6x8", 6, Placement::kCpu},      {"power8-4x6x8", 24, Placement::kCore},  {"power8-4x6x8", 192, Placement::kCore},
+    {"p7ih-node", 32, Placement::kCore},       {"p7ih-drawer", 256, Placement::kCore},  {"p7ih-supernode", 1024, Placement::kCore},
+    {"knl-72", 72, Placement::kCore},          {"skl-2x18", 36, Placement::kCore},      {"skl-2x18", 144, Placement::kCore},
+    {"milan-2x64", 128, Placement::kCore},     {"cluster-8x2x4", 64, Placement::kCore}, {"cluster-8x2x4", 64, Placement::kRoundRobin},
+    {"cluster-10x2x6", 120, Placement::kCore}, {"mesh-64x16", 1024, Placement::kCore},
 };
 
 std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t bytes) {
@@ -71,9 +69,11 @@ std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t b
   if (!plan.ok()) return {};
   EXPECT_TRUE(compile(*plan).ok()) << plan->schedule.algorithm;
   return format("%-15s %4d %-11s %-9s %2d  %-42s %-28s %d  %-18s %9.0f %9.0f\n", c.machine, c.members,
-                c.placement == Placement::kCore ? "core" : c.placement == Placement::kCpu ? "cpu" : "round-robin",
-                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(), to_string(plan->layout).c_str(),
-                plan->credit_batch, shape_text(plan->levels).c_str(), plan->predicted_period_ns, plan->predicted_latency_ns);
+                c.placement == Placement::kCore  ? "core"
+                : c.placement == Placement::kCpu ? "cpu"
+                                                 : "round-robin",
+                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(), to_string(plan->layout).c_str(), plan->credit_batch,
+                shape_text(plan->levels).c_str(), plan->predicted_period_ns, plan->predicted_latency_ns);
 }
 
 TEST(GoldenPlans, OfTheRecordedMachines) {
@@ -169,8 +169,9 @@ std::string power8_scaling(const Profile& p) {
     text += format("  %c %6.0f", 'A' + chip, period(p, "kary(5)", cpus));
   }
   constexpr int kTableV[] = {1050, 1410, 1850, 2100, 2550, 3060, 3480, 4070};
-  text += "\nmore members per core (Table V: kary(5); Figure 7: centralized falls behind from 3 per core)\n"
-          "  members  kary(5)  Table V   linear  binomial_high\n";
+  text +=
+      "\nmore members per core (Table V: kary(5); Figure 7: centralized falls behind from 3 per core)\n"
+      "  members  kary(5)  Table V   linear  binomial_high\n";
   for (int smt = 1; smt <= 8; ++smt) {
     const std::vector<std::int32_t> cpus = per_core(p, 24 * smt);
     text += format("  %7d  %7.0f  %7d  %7.0f  %13.0f\n", 24 * smt, period(p, "kary(5)", cpus), kTableV[smt - 1], period(p, "linear", cpus),
@@ -206,8 +207,8 @@ std::string cluster_text(const char* name, std::int32_t hosts, std::int32_t core
 
 TEST(GoldenPlans, RankingsOfThePapersMachines) {
   const Profile power8 = machine("power8-4x6x8");
-  expect_golden("papers.txt", power8_degrees(power8) + "\n" + power8_scaling(power8) + "\n" +
-                                  cluster_text("cluster-8x2x4", 8, 8) + "\n" + cluster_text("cluster-10x2x6", 10, 12));
+  expect_golden("papers.txt", power8_degrees(power8) + "\n" + power8_scaling(power8) + "\n" + cluster_text("cluster-8x2x4", 8, 8) + "\n" +
+                                  cluster_text("cluster-10x2x6", 10, 12));
 }
 
 }  // namespace

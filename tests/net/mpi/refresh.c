@@ -1,8 +1,8 @@
 /* refresh SECONDS [EXTRA_US]: a team over all processes whose profile is refreshed so often, values checked in each episode. With EXTRA_US
  * a link becomes so much slower while the file $FERMATA_TEST_CHANGE is there, and fast again: the plans must go round it, and come back.
  * All ranks count the same refreshes and changes. Prints what a barrier takes, in us: the median of batches, and the least. */
-#include <fermata/mpi.h>
 #include <fermata/hosts.h>
+#include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -60,8 +60,7 @@ static int episode(int enough) {
 /* Until rank 0 has seen so many, or for `seconds`. */
 static void run(uint64_t (*seen)(void), uint64_t many, double seconds) {
   const double end = now() + seconds * 1e6;
-  while (episode(me == 0 && (seen() >= many || now() > end)))
-    ;
+  while (episode(me == 0 && (seen() >= many || now() > end)));
 }
 
 static int by_size(const void* a, const void* b) {

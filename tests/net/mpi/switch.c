@@ -21,14 +21,21 @@
 enum { kPorts = 20, kFrame = 2048, kQueue = 512, kMacs = 64 };
 
 struct queue { /* of frames from one port to another: all are equally late, so the first is due first */
-  struct { double due; int bytes; unsigned char data[kFrame]; } frames[kQueue];
+  struct {
+    double due;
+    int bytes;
+    unsigned char data[kFrame];
+  } frames[kQueue];
   unsigned head, tail;
 };
 
 static int ports, taps[kPorts];
 static double late[kPorts][kPorts]; /* < 0: off */
 static struct queue* queues[kPorts][kPorts];
-static struct { unsigned char mac[6]; int port; } macs[kMacs];
+static struct {
+  unsigned char mac[6];
+  int port;
+} macs[kMacs];
 static int known;
 
 static double now(void) {

@@ -54,10 +54,8 @@ static int exchange(void) {
   if (leaders == MPI_COMM_NULL) return 0;
   MPI_Comm_rank(leaders, &me);
   MPI_Comm_size(leaders, &size);
-  for (int k = 1; k < size && k < kMostHosts; ++k)
-    MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
-  for (int k = 1; k < size && k < kMostHosts; ++k)
-    MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
   MPI_Status statuses[2 * kMostHosts]; /* gcc warns of MPICH's MPI_STATUSES_IGNORE */
   return MPI_Waitall(n, requests, statuses);
 }

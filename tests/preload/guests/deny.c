@@ -12,10 +12,11 @@
 static const struct {
   const char* name;
   long number;
-} kCalls[] = {{"membarrier", SYS_membarrier},     {"process_vm_readv", SYS_process_vm_readv}, {"memfd_create", SYS_memfd_create},
-              {"getrandom", SYS_getrandom},
+} kCalls[] = {
+    {"membarrier", SYS_membarrier},     {"process_vm_readv", SYS_process_vm_readv},
+    {"memfd_create", SYS_memfd_create}, {"getrandom", SYS_getrandom},
 #ifdef SYS_futex_waitv
-              {"futex_waitv", SYS_futex_waitv},
+    {"futex_waitv", SYS_futex_waitv},
 #endif
 };
 enum { kKnown = sizeof kCalls / sizeof kCalls[0] };

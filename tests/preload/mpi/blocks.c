@@ -225,8 +225,7 @@ static void repeat(int kind, int round) {
   if (kind == 3) DO(Gatherv, gatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, root, MPI_COMM_WORLD);
   if (kind == 4) DO(Scatterv, scatterv, sent, out_counts, in_places, MPI_INT, got, mine, MPI_INT, root, MPI_COMM_WORLD);
   if (kind == 5) DO(Allgatherv, allgatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
-  if (kind == 6)
-    DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  if (kind == 6) DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
   same(got, wanted, sizeof got, "the same arguments again");
 }
 

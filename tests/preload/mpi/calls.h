@@ -7,7 +7,7 @@
 
 static int begun;      /* call the non-blocking function, and wait */
 static int persistent; /* the persistent one, start it and wait */
-#ifdef WIDE /* the functions of MPI 4.0 with MPI_Count */
+#ifdef WIDE            /* the functions of MPI 4.0 with MPI_Count */
 typedef MPI_Count number;
 typedef MPI_Aint place;
 #define NAME(name) name##_c

@@ -13,8 +13,7 @@ static void outstanding(int length) {
   for (int i = 0; i < kMany; ++i) MPI_Iallreduce(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
   MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
   const int sum = size * (size + 1) / 2;
-  for (int i = 0; i < kMany; ++i)
-    expect(out[(size_t)i * length] == sum && out[(size_t)(i + 1) * length - 1] == sum, "one of many sums");
+  for (int i = 0; i < kMany; ++i) expect(out[(size_t)i * length] == sum && out[(size_t)(i + 1) * length - 1] == sum, "one of many sums");
   free(in);
   free(out);
   free(r);

@@ -58,15 +58,12 @@ static void shared_operator(void) {
 static MPI_Datatype sums, maxima; /* of two ints each */
 static int unknown, copies, deletions;
 static void by_type(void* in, void* out, int* n, MPI_Datatype* type) {
-  const int *x = in;
+  const int* x = in;
   int* y = out;
   for (int i = 0; i < 2 * *n; ++i) {
-    if (*type == sums)
-      y[i] += x[i];
-    else if (*type == maxima)
-      y[i] = x[i] > y[i] ? x[i] : y[i];
-    else
-      ++unknown;
+    if (*type == sums) y[i] += x[i];
+    else if (*type == maxima) y[i] = x[i] > y[i] ? x[i] : y[i];
+    else ++unknown;
   }
 }
 static int copied(MPI_Datatype type, int key, void* extra, void* in, void* out, int* flag) {
@@ -101,10 +98,8 @@ static void begin_by(int way, const int* in, int* out, MPI_Datatype type, MPI_Op
     return;
   }
 #endif
-  if (way == 1)
-    MPI_Iallreduce(in, out, 1, type, op, MPI_COMM_WORLD, r);
-  else
-    MPI_Allreduce(in, out, 1, type, op, MPI_COMM_WORLD);
+  if (way == 1) MPI_Iallreduce(in, out, 1, type, op, MPI_COMM_WORLD, r);
+  else MPI_Allreduce(in, out, 1, type, op, MPI_COMM_WORLD);
 }
 
 /* The operator's function gets the program's handles, also of types that are freed by then; no attribute is copied, and each is deleted

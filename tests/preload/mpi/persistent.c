@@ -94,9 +94,7 @@ static void among_others(MPI_Request* r, MPI_Comm comm) {
     MPI_Startall(4, mixed);
     MPI_Startall(3, mixed + 5);
     switch (how % 6) {
-      case 0:
-        MPI_Waitall(kAll, mixed, statuses);
-        break;
+      case 0: MPI_Waitall(kAll, mixed, statuses); break;
       case 1:
         for (int done = 0; done < 7; ++done) {
           MPI_Waitany(kAll, mixed, &index, MPI_STATUS_IGNORE);
@@ -182,8 +180,7 @@ static void beside_librarys(MPI_Comm comm) {
     }
     expect(got == how, "a message beside persistent collectives");
     for (int i = 0; i < 5; ++i) expect(sum[i] == total() * (i % 7 + how), "ours beside the library's");
-    for (int i = 0; i < kWide; ++i)
-      expect(part[i] == total() - size + size * (rank * kWide + i + how), "the library's beside ours");
+    for (int i = 0; i < kWide; ++i) expect(part[i] == total() - size + size * (rank * kWide + i + how), "the library's beside ours");
   }
   for (int i = 0; i < kAll; ++i) MPI_Request_free(&made[i]);
   MPI_Op_free(&add);

@@ -7,24 +7,12 @@ static char sent[kBytes], got[kBytes], there[64 * 1024];
 static void meet(int kind) {
   int a = 1, b = 0;
   switch (kind) {
-    case 0:
-      MPI_Barrier(MPI_COMM_WORLD);
-      break;
-    case 1:
-      MPI_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-      break;
-    case 2:
-      MPI_Bcast(&a, 1, MPI_INT, 1, MPI_COMM_WORLD);
-      break;
-    case 3:
-      MPI_Allreduce(sent, there, 4096, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
-      break;
-    case 4:
-      MPI_Allgather(sent, 100, MPI_CHAR, there, 100, MPI_CHAR, MPI_COMM_WORLD);
-      break;
-    default:
-      MPI_Bcast(there, sizeof there, MPI_CHAR, 1, MPI_COMM_WORLD);
-      break;
+    case 0: MPI_Barrier(MPI_COMM_WORLD); break;
+    case 1: MPI_Allreduce(&a, &b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); break;
+    case 2: MPI_Bcast(&a, 1, MPI_INT, 1, MPI_COMM_WORLD); break;
+    case 3: MPI_Allreduce(sent, there, 4096, MPI_INT, MPI_BOR, MPI_COMM_WORLD); break;
+    case 4: MPI_Allgather(sent, 100, MPI_CHAR, there, 100, MPI_CHAR, MPI_COMM_WORLD); break;
+    default: MPI_Bcast(there, sizeof there, MPI_CHAR, 1, MPI_COMM_WORLD); break;
   }
 }
 

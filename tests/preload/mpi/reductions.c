@@ -32,13 +32,16 @@ struct type {
     p->value = (T)value;                                    \
     p->index = index;                                       \
   }
-FILL(schar, signed char)
-FILL(uchar, unsigned char) FILL(short, short) FILL(ushort, unsigned short) FILL(int, int) FILL(unsigned, unsigned) FILL(long, long)
-    FILL(ulong, unsigned long) FILL(float, float) FILL(double, double) FILL(ldouble, long double) FILL(bool, bool)
-        FILL(fcomplex, float complex) FILL(dcomplex, double complex) FILL_PAIR(float_int, float) FILL_PAIR(double_int, double)
-            FILL_PAIR(long_int, long) FILL_PAIR(short_int, short) FILL_PAIR(int_int, int) FILL_PAIR(ldouble_int, long double)
+// clang-format off
+FILL(schar, signed char) FILL(uchar, unsigned char) FILL(short, short) FILL(ushort, unsigned short)
+FILL(int, int) FILL(unsigned, unsigned) FILL(long, long) FILL(ulong, unsigned long) FILL(float, float)
+FILL(double, double) FILL(ldouble, long double) FILL(bool, bool) FILL(fcomplex, float complex)
+FILL(dcomplex, double complex) FILL_PAIR(float_int, float) FILL_PAIR(double_int, double)
+FILL_PAIR(long_int, long) FILL_PAIR(short_int, short) FILL_PAIR(int_int, int)
+FILL_PAIR(ldouble_int, long double)
+    // clang-format on
 
-                static struct type types[40];
+    static struct type types[40];
 static int type_count;
 static void list(const char* name, MPI_Datatype type, enum family family, size_t extent, void (*fill)(void*, int, int)) {
   if (type == MPI_DATATYPE_NULL) return;

@@ -157,10 +157,8 @@ static void two_communicators(void) {
       const int c = (k + rank) % 2; /* neighbours begin in different orders */
       for (int i = 0; i < 8; ++i) {
         value[c][i] = rank == i % size ? 100 * c + i + round : -1;
-        if (i % 4 == 3)
-          MPI_Ibarrier(comm[c], &r[c][i]);
-        else
-          MPI_Ibcast(&value[c][i], 1, MPI_INT, i % size, comm[c], &r[c][i]);
+        if (i % 4 == 3) MPI_Ibarrier(comm[c], &r[c][i]);
+        else MPI_Ibcast(&value[c][i], 1, MPI_INT, i % size, comm[c], &r[c][i]);
       }
     }
     for (int i = 7; i >= 0; --i) MPI_Wait(&r[round % 2][i], MPI_STATUS_IGNORE);
@@ -225,19 +223,13 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
     case 8:
       if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
       break;
-    case 9:
-      MPI_Barrier(other);
-      break; /* the library's: its communicator was made in a way that is not watched */
-    case 10:
-      MPI_Win_fence(0, window);
-      break;
+    case 9: MPI_Barrier(other); break; /* the library's: its communicator was made in a way that is not watched */
+    case 10: MPI_Win_fence(0, window); break;
     case 11:
       MPI_Comm_dup(MPI_COMM_WORLD, &made);
       MPI_Comm_free(&made);
       break;
-    default:
-      MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-      break;
+    default: MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); break;
   }
   if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
   if (waits) MPI_Wait(&barrier, MPI_STATUS_IGNORE);

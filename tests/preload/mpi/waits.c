@@ -134,15 +134,9 @@ static void by_file(int way) {
       MPI_File_write_at_all_begin(file, (MPI_Offset)rank * kBytes, message, kBytes, MPI_CHAR);
       MPI_File_write_at_all_end(file, message, &status);
       break;
-    case 2:
-      MPI_File_set_atomicity(file, 0);
-      break;
-    case 3:
-      MPI_File_read_at_all(file, (MPI_Offset)rank * kBytes, message, kBytes, MPI_CHAR, &status);
-      break;
-    default:
-      MPI_File_close(&file);
-      break;
+    case 2: MPI_File_set_atomicity(file, 0); break;
+    case 3: MPI_File_read_at_all(file, (MPI_Offset)rank * kBytes, message, kBytes, MPI_CHAR, &status); break;
+    default: MPI_File_close(&file); break;
   }
 }
 
@@ -167,9 +161,7 @@ static void together(int way) {
       MPI_Alltoallw(from, counts, displacements, types, to, counts, displacements, types, comm);
       expect(to[size - 1] == 100 * (size - 1) + rank, "Alltoallw");
       break;
-    case 2:
-      MPI_Neighbor_allgather(&rank, 1, MPI_INT, to, 1, MPI_INT, grid);
-      break;
+    case 2: MPI_Neighbor_allgather(&rank, 1, MPI_INT, to, 1, MPI_INT, grid); break;
     case 3:
       MPI_Ialltoallw(from, counts, displacements, types, to, counts, displacements, types, comm, &r);
       MPI_Wait(&r, MPI_STATUS_IGNORE);
@@ -182,9 +174,7 @@ static void together(int way) {
       MPI_Comm_dup(comm, &made);
       MPI_Comm_free(&made);
       break;
-    default:
-      MPI_Barrier(comm);
-      break;
+    default: MPI_Barrier(comm); break;
   }
 }
 enum { kWindows = 3, kFiles = 5, kTogether = 7 };
@@ -269,10 +259,8 @@ static void round_of(int way, int threads) {
   MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
   for (int to = 1; waits && to < size; ++to) MPI_Send(NULL, 0, MPI_INT, to, 1, MPI_COMM_WORLD);
   if (!waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
-  if (waits && threads)
-    pthread_join(thread, NULL);
-  else
-    wait_by(way, waits);
+  if (waits && threads) pthread_join(thread, NULL);
+  else wait_by(way, waits);
   if (waits) MPI_Wait(&r, MPI_STATUS_IGNORE);
   expect(out[0] == size && out[kLength - 1] == size, "sum that was begun before");
   MPI_Barrier(MPI_COMM_WORLD);

@@ -242,9 +242,10 @@ static void teams(void) {
 static const struct {
   const char* name;
   void (*run)(void);
-} kTests[] = {{"barriers", barriers}, {"loops", loops},       {"parallel_loops", parallel_loops}, {"sections", sections},
-              {"singles", singles},   {"ordered", ordered},   {"nested", nested},                 {"serial", serial},
-              {"sizes", sizes},       {"crowd", crowd},       {"reductions", reductions},         {"teams", teams}};
+} kTests[] = {{"barriers", barriers}, {"loops", loops},           {"parallel_loops", parallel_loops},
+              {"sections", sections}, {"singles", singles},       {"ordered", ordered},
+              {"nested", nested},     {"serial", serial},         {"sizes", sizes},
+              {"crowd", crowd},       {"reductions", reductions}, {"teams", teams}};
 
 int main(int argc, char** argv) {
   omp_set_dynamic(0);

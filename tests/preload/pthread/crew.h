@@ -11,13 +11,13 @@
 #define FERMATA_TEST_SCALE 1
 #endif
 
-#define CHECK(condition)                                                     \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
       fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      fflush(stderr);                                                        \
-      _exit(9);                                                              \
-    }                                                                        \
+      fflush(stderr);                                                         \
+      _exit(9);                                                               \
+    }                                                                         \
   } while (0)
 
 /* Repetitions: divided where everything is slow, at least 1. */

@@ -111,9 +111,7 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
   return names ? code_of(status) : 99;
 }
 
-TEST(BlockDeath, SurvivorsReportAKilledProcess) {
-  expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever);
-}
+TEST(BlockDeath, SurvivorsReportAKilledProcess) { expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever); }
 
 fermata_operation allreduce_of(std::vector<double>& data) { return in_place_sum(data.data(), data.size()); }
 
@@ -152,7 +150,12 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     refused([](fermata_operation& o) { o.element = 24; }, FERMATA_ERR_ARGUMENT);  // without an operator of its own
     refused([](fermata_operation& o) { o.element = 5000; }, FERMATA_ERR_UNSUPPORTED);
     refused([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
-    refused([&](fermata_operation& o) { o.collective = FERMATA_DO_ALLGATHER; o.out_counts = counts; }, FERMATA_ERR_ARGUMENT);
+    refused(
+        [&](fermata_operation& o) {
+          o.collective = FERMATA_DO_ALLGATHER;
+          o.out_counts = counts;
+        },
+        FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_begin(m, &good, nullptr), FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_request_start(nullptr), FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_request_test(nullptr), FERMATA_ERR_ARGUMENT);

@@ -25,15 +25,15 @@ enum class Mode { kCalls, kBegun, kPersistent, kChained };
 
 struct Trial {
   Mode mode;
-  int collective;       // 0: barrier
+  int collective;  // 0: barrier
   bool irregular;
-  std::size_t count;    // doubles in a block
+  std::size_t count;  // doubles in a block
   int members;
-  int each;             // members of a process, whose ranks lie `processes` apart
-  int victim;           // the process, and its first rank
+  int each;    // members of a process, whose ranks lie `processes` apart
+  int victim;  // the process, and its first rank
   bool lends;
-  bool polls;           // asks for progress instead of waiting
-  bool has_thread;      // for progress
+  bool polls;       // asks for progress instead of waiting
+  bool has_thread;  // for progress
   int processes() const { return members / each; }
 };
 

@@ -147,8 +147,7 @@ std::vector<Differing> calls_that_only_send(int members, std::size_t count) {
 TEST(Mismatch, OfCallsThatNobodyWaitsFor) {
   for (const int members : {2, 3, 4})
     for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{20000}})
-      for (const Differing& d : calls_that_only_send(members, count))
-        expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+      for (const Differing& d : calls_that_only_send(members, count)) expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
 }
 
 TEST(Mismatch, BetweenProcesses) {
@@ -159,8 +158,8 @@ TEST(Mismatch, BetweenProcesses) {
   }
 }
 
-constexpr const char* kNames[] = {"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
-                                  "alltoall", "scan", "exscan"};
+constexpr const char* kNames[] = {"barrier",   "broadcast",      "reduce",   "allreduce", "gather", "scatter",
+                                  "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
 
 TEST(Mismatch, OfEachKindWithTheNext) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
@@ -231,10 +230,14 @@ TEST(Mismatch, OfCallsOnLines) {
       {"counts", {{FERMATA_DO_ALLREDUCE, 5}}, {{FERMATA_DO_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
       {"counts of a broadcast", {{FERMATA_DO_BROADCAST, 3}}, {{FERMATA_DO_BROADCAST, 4}}, {"24 bytes", "32 bytes"}},
       {"one call too many", {{FERMATA_DO_BROADCAST, 1}}, {}, {"broadcast", "barrier"}},
-      {"order", {{FERMATA_DO_BROADCAST, 1}, {FERMATA_DO_REDUCE, 1, 1}}, {{FERMATA_DO_REDUCE, 1, 1}, {FERMATA_DO_BROADCAST, 1}},
+      {"order",
+       {{FERMATA_DO_BROADCAST, 1}, {FERMATA_DO_REDUCE, 1, 1}},
+       {{FERMATA_DO_REDUCE, 1, 1}, {FERMATA_DO_BROADCAST, 1}},
        {"broadcast", "reduce"}},
-      {"long ago", {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 0}, {FERMATA_DO_BROADCAST, 1, 0}},
-       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 1}, {FERMATA_DO_BROADCAST, 1, 1}}, {"call 3", "root 1"}},
+      {"long ago",
+       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 0}, {FERMATA_DO_BROADCAST, 1, 0}},
+       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {FERMATA_DO_BROADCAST, 1, 1}, {FERMATA_DO_BROADCAST, 1, 1}},
+       {"call 3", "root 1"}},
   };
   for (const int members : {2, 3, 4})
     for (const Differing& d : all) expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);

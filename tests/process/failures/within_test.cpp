@@ -66,7 +66,7 @@ class Within : public ::testing::Test {
 
   // The ground's file: memory that it has.
   static blkcnt_t memory() {
-    struct stat info {};
+    struct stat info{};
     DIR* dir = opendir("/proc/self/fd");
     blkcnt_t blocks = 0;
     while (const dirent* entry = readdir(dir)) {

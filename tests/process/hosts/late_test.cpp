@@ -80,8 +80,8 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
       const auto me = static_cast<std::size_t>(rank);
       entered[me] = Clock::now();
       double one = 1, all = 0;
-      const int status = c.kind == Kind::kBarrier ? fermata_barrier(member)
-                                                  : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
+      const int status =
+          c.kind == Kind::kBarrier ? fermata_barrier(member) : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
       left[me] = Clock::now();
       EXPECT_EQ(status, FERMATA_OK) << fermata_error_detail();
       together.arrive_and_wait();

@@ -33,8 +33,8 @@ class House {
  public:
   House(std::vector<int> hosts, double refresh_seconds, std::int64_t patience_ns = 30'000'000 * kMicro)
       : hosts_(std::move(hosts)),
-        loop(std::vector<std::uint32_t>(hosts_.begin(), hosts_.end()), {.delay_ns = kNear, .jitter_ns = 20 * kMicro,
-                                                                        .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
+        loop(std::vector<std::uint32_t>(hosts_.begin(), hosts_.end()),
+             {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = static_cast<int>(hosts_.size());
     config.refresh_seconds = refresh_seconds;

@@ -1,6 +1,6 @@
 // A segment that is not what its creator laid out: who attaches or joins refuses it, and nothing runs.
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

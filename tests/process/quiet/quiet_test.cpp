@@ -23,8 +23,8 @@
 
 namespace {
 thread_local std::uint64_t t_allocations = 0;
-thread_local std::uint64_t t_asked = 0;    // system calls
-thread_local long t_strange = 0;           // the number of one that is no look at the clock or at who still lives
+thread_local std::uint64_t t_asked = 0;  // system calls
+thread_local long t_strange = 0;         // the number of one that is no look at the clock or at who still lives
 }  // namespace
 
 extern "C" {

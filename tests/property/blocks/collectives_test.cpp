@@ -15,8 +15,7 @@ namespace {
 // Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of data, a slot, five slots.
 constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
 constexpr int kRegular = FERMATA_DO_EXSCAN;  // collectives
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER,
-                              FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 std::vector<Shape> shapes(int members) {
@@ -78,12 +77,15 @@ long expect_all(const TeamCase& test, std::size_t stride, std::size_t most_bytes
   const std::size_t first = phase++ % stride;
   long ran = 0;
   const std::vector<Shape> all = shapes(test.members);
-  const std::string problem = run_team(test, [&](Seat& seat) {
-    for (std::size_t i = first; i < all.size(); i += stride) {
-      if (all[i].count * size_of(all[i].element) > most_bytes) continue;
-      if (!run_one(seat, all[i], i / stride + static_cast<std::size_t>(test.wait))) return;
-    }
-  }, &ran);
+  const std::string problem = run_team(
+      test,
+      [&](Seat& seat) {
+        for (std::size_t i = first; i < all.size(); i += stride) {
+          if (all[i].count * size_of(all[i].element) > most_bytes) continue;
+          if (!run_one(seat, all[i], i / stride + static_cast<std::size_t>(test.wait))) return;
+        }
+      },
+      &ran);
   EXPECT_EQ(problem, "") << describe(test);
   return ran;
 }
@@ -124,17 +126,20 @@ TEST_P(Blocks, AMebibyte) {
     if (GetParam() == kMixed && members < 3) continue;
     long ran = 0;
     const TeamCase test{members, GetParam(), FERMATA_WAIT_AUTO};
-    const std::string problem = run_team(test, [&](Seat& seat) {
-      for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
-        Shape s;
-        s.collective = collective;
-        s.element = collective % 3 == 0 ? Element::kAffine : Element::kDouble;
-        s.count = (std::size_t{1} << 20) / size_of(s.element) + 1;
-        s.root = collective % seat.members;
-        s.in_place = collective % 2 == 0;
-        if (!run_one(seat, s, static_cast<std::uint64_t>(collective))) return;
-      }
-    }, &ran);
+    const std::string problem = run_team(
+        test,
+        [&](Seat& seat) {
+          for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
+            Shape s;
+            s.collective = collective;
+            s.element = collective % 3 == 0 ? Element::kAffine : Element::kDouble;
+            s.count = (std::size_t{1} << 20) / size_of(s.element) + 1;
+            s.root = collective % seat.members;
+            s.in_place = collective % 2 == 0;
+            if (!run_one(seat, s, static_cast<std::uint64_t>(collective))) return;
+          }
+        },
+        &ran);
     EXPECT_EQ(problem, "") << describe(test);
     EXPECT_EQ(ran, 10 * members);
   }
@@ -148,20 +153,23 @@ TEST_P(Blocks, LeftToRightAtEverySize) {
     long ran = 0;
     int expected = 0;
     for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) expected += 5 * members;
-    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
-      for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) {
-        for (const int collective : kFolds) {
-          Shape s;
-          s.collective = collective;
-          s.element = Element::kRounded;
-          s.count = bytes / size_of(s.element);
-          s.root = members / 2;
-          s.in_place = std::countr_zero(bytes) % 3 == 0;
-          s.seed = bytes;
-          if (!run_one(seat, s, static_cast<std::uint64_t>(std::countr_zero(bytes) + collective))) return;
-        }
-      }
-    }, &ran);
+    const std::string problem = run_team(
+        {members, GetParam(), FERMATA_WAIT_AUTO},
+        [&](Seat& seat) {
+          for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) {
+            for (const int collective : kFolds) {
+              Shape s;
+              s.collective = collective;
+              s.element = Element::kRounded;
+              s.count = bytes / size_of(s.element);
+              s.root = members / 2;
+              s.in_place = std::countr_zero(bytes) % 3 == 0;
+              s.seed = bytes;
+              if (!run_one(seat, s, static_cast<std::uint64_t>(std::countr_zero(bytes) + collective))) return;
+            }
+          }
+        },
+        &ran);
     EXPECT_EQ(problem, "") << members;
     EXPECT_EQ(ran, expected) << members;
   }
@@ -203,10 +211,13 @@ TEST_P(Blocks, PreparedInEveryTeam) {
         all.push_back(s);
         expected += 2 * members;
       }
-    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
-      for (const Shape& shape : all)
-        if (!run_prepared(seat, shape)) return;
-    }, &ran);
+    const std::string problem = run_team(
+        {members, GetParam(), FERMATA_WAIT_AUTO},
+        [&](Seat& seat) {
+          for (const Shape& shape : all)
+            if (!run_prepared(seat, shape)) return;
+        },
+        &ran);
     EXPECT_EQ(problem, "") << members;
     EXPECT_EQ(ran, expected);
     if (HasFailure()) return;
@@ -223,8 +234,7 @@ std::vector<Shape> typed_shapes(int members) {
   for (int type = 0; type < kTypes; ++type)
     for (int op = 0; op < kOps; ++op)
       for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
-        const bool folds = collective == FERMATA_DO_REDUCE || collective == FERMATA_DO_ALLREDUCE ||
-                           collective >= FERMATA_DO_REDUCE_SCATTER;
+        const bool folds = collective == FERMATA_DO_REDUCE || collective == FERMATA_DO_ALLREDUCE || collective >= FERMATA_DO_REDUCE_SCATTER;
         if (collective != FERMATA_DO_ALLTOALL && folds ? !typed_fold_is_defined(type, op) : op != type % kOps) continue;
         Shape s;
         s.element = Element::kTyped;
@@ -247,10 +257,13 @@ TEST_P(Blocks, EveryTypeAndOperator) {
     if (GetParam() == kMixed && members < 3) continue;
     long ran = 0;
     const std::vector<Shape> all = typed_shapes(members);
-    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
-      for (std::size_t i = 0; i < all.size(); i += FERMATA_TEST_SCALE)
-        if (!run_one(seat, all[i], i % 7 == 0 ? i : 5)) return;  // mostly by its own function: only that rides on lines
-    }, &ran);
+    const std::string problem = run_team(
+        {members, GetParam(), FERMATA_WAIT_AUTO},
+        [&](Seat& seat) {
+          for (std::size_t i = 0; i < all.size(); i += FERMATA_TEST_SCALE)
+            if (!run_one(seat, all[i], i % 7 == 0 ? i : 5)) return;  // mostly by its own function: only that rides on lines
+        },
+        &ran);
     EXPECT_EQ(problem, "") << members;
     EXPECT_GE(ran * FERMATA_TEST_SCALE, static_cast<long>(all.size()) * members);
     if (HasFailure()) return;
@@ -281,10 +294,13 @@ TEST_P(Blocks, AroundEveryThreshold) {
           all.push_back(s);
           expected += members;
         }
-    const std::string problem = run_team({members, GetParam(), FERMATA_WAIT_AUTO}, [&](Seat& seat) {
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (!run_one(seat, all[i], i % 3 == 0 ? 3 : 5)) return;
-    }, &ran);
+    const std::string problem = run_team(
+        {members, GetParam(), FERMATA_WAIT_AUTO},
+        [&](Seat& seat) {
+          for (std::size_t i = 0; i < all.size(); ++i)
+            if (!run_one(seat, all[i], i % 3 == 0 ? 3 : 5)) return;
+        },
+        &ran);
     EXPECT_EQ(problem, "") << members;
     EXPECT_EQ(ran, expected);
     if (HasFailure()) return;

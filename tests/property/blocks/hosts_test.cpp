@@ -16,8 +16,7 @@ struct Layout {
   bool scattered;
 };
 constexpr Layout kLayouts[] = {{2, 2, false}, {3, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER,
-                              FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 // All collectives, each at the next of the sizes.
@@ -58,10 +57,13 @@ bool run_one(Seat& seat, const Shape& shape) {
 
 void expect_all(const TeamCase& test, const std::vector<Shape>& all) {
   long ran = 0;
-  const std::string problem = run_team(test, [&](Seat& seat) {
-    for (const Shape& shape : all)
-      if (!run_one(seat, shape)) return;
-  }, &ran);
+  const std::string problem = run_team(
+      test,
+      [&](Seat& seat) {
+        for (const Shape& shape : all)
+          if (!run_one(seat, shape)) return;
+      },
+      &ran);
   EXPECT_EQ(problem, "") << describe(test);
   EXPECT_EQ(ran, static_cast<long>(all.size()) * test.members);
 }
@@ -94,17 +96,21 @@ TEST(BlocksOverHosts, EveryWaitPolicy) {
 TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
   long ran = 0;
   const int calls = 400 / FERMATA_TEST_SCALE;
-  const std::string problem = run_team({.members = 4, .hosts = 2, .links = kBadLinks}, [&](Seat& seat) {
-    std::vector<std::uint32_t> data(12'000);
-    for (int i = 0; i < calls; ++i) {
-      const std::size_t count = i % 7 == 0 ? data.size() : 15 + static_cast<std::size_t>(i) % 5;
-      for (std::size_t k = 0; k < count; ++k) data[k] = seat.rank == 1 ? static_cast<std::uint32_t>(i + 3 * k) : 0;
-      if (!seat.holds(fermata_broadcast(seat.member, data.data(), 4 * count, 1), "broadcast")) return;
-      for (std::size_t k = 0; k < count; ++k)
-        if (data[k] != static_cast<std::uint32_t>(i + 3 * k) && !seat.holds("call " + std::to_string(i) + " brought other data")) return;
-      seat.count_one();
-    }
-  }, &ran);
+  const std::string problem = run_team(
+      {.members = 4, .hosts = 2, .links = kBadLinks},
+      [&](Seat& seat) {
+        std::vector<std::uint32_t> data(12'000);
+        for (int i = 0; i < calls; ++i) {
+          const std::size_t count = i % 7 == 0 ? data.size() : 15 + static_cast<std::size_t>(i) % 5;
+          for (std::size_t k = 0; k < count; ++k) data[k] = seat.rank == 1 ? static_cast<std::uint32_t>(i + 3 * k) : 0;
+          if (!seat.holds(fermata_broadcast(seat.member, data.data(), 4 * count, 1), "broadcast")) return;
+          for (std::size_t k = 0; k < count; ++k)
+            if (data[k] != static_cast<std::uint32_t>(i + 3 * k) && !seat.holds("call " + std::to_string(i) + " brought other data"))
+              return;
+          seat.count_one();
+        }
+      },
+      &ran);
   EXPECT_EQ(problem, "");
   EXPECT_EQ(ran, 4L * calls);
 }
@@ -116,21 +122,25 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
     const std::vector<Shape> all = shapes(l.members, {57, 9000}, 1);
     const int rounds = 8 / FERMATA_TEST_SCALE + 2;
     const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = kBadLinks};
-    const std::string problem = run_team(test, [&](Seat& seat) {
-      for (int round = 0; round < rounds; ++round)
-        for (const Shape& shape : all) {
-          Instance one(shape, seat.rank, seat.members);
-          fermata_request* request = nullptr;
-          if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), "prepare: " + describe(shape))) return;
-          for (std::uint64_t use = 0; use < 2; ++use) {
-            one.fill(shape.seed + use);
-            if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape))) return;
-            if (!seat.holds(one.check())) return;
-            seat.count_one();
-          }
-          if (!seat.holds(fermata_request_free(request), "free")) return;
-        }
-    }, &ran);
+    const std::string problem = run_team(
+        test,
+        [&](Seat& seat) {
+          for (int round = 0; round < rounds; ++round)
+            for (const Shape& shape : all) {
+              Instance one(shape, seat.rank, seat.members);
+              fermata_request* request = nullptr;
+              if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), "prepare: " + describe(shape))) return;
+              for (std::uint64_t use = 0; use < 2; ++use) {
+                one.fill(shape.seed + use);
+                if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape)))
+                  return;
+                if (!seat.holds(one.check())) return;
+                seat.count_one();
+              }
+              if (!seat.holds(fermata_request_free(request), "free")) return;
+            }
+        },
+        &ran);
     EXPECT_EQ(problem, "") << describe(test);
     EXPECT_EQ(ran, 2L * rounds * static_cast<long>(all.size()) * l.members);
   }
@@ -157,29 +167,32 @@ TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
     for (const net::LoopOptions& links : {kGoodLinks, kBadLinks}) {
       long ran = 0;
       const TeamCase test{.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = links};
-      const std::string problem = run_team(test, [&](Seat& seat) {
-        for (std::uint64_t round = 0; round < 3; ++round) {
-          const int r = seat.rank, odd = r % 2;
-          fermata_member *parity = nullptr, *half = nullptr, *quarter = nullptr, *none = nullptr;
-          if (!seat.holds(fermata_team_split(seat.member, odd, -r, &parity), "split by parity")) return;
-          const int of_parity = (seat.members + 1 - odd) / 2;
-          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round)) return;
-          const int middle = seat.members / 2, low = r < middle;
-          if (!seat.holds(fermata_team_split(seat.member, low, r, &half), "split by halves")) return;
-          const int in_half = low ? r : r - middle, of_half = low ? middle : seat.members - middle;
-          if (!works(seat, half, in_half, of_half, round)) return;
-          if (!seat.holds(fermata_team_split(half, in_half % 2, 0, &quarter), "split of a split")) return;
-          if (!works(seat, quarter, in_half / 2, (of_half + 1 - in_half % 2) / 2, round)) return;
-          if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none), "split without rank 0")) return;
-          if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
-          if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
-          // Beside each other, and the first one still.
-          if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round + 7)) return;
-          if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
-          for (fermata_member* m : {quarter, half, none, parity}) fermata_member_leave(m);
-          seat.count_one();
-        }
-      }, &ran);
+      const std::string problem = run_team(
+          test,
+          [&](Seat& seat) {
+            for (std::uint64_t round = 0; round < 3; ++round) {
+              const int r = seat.rank, odd = r % 2;
+              fermata_member *parity = nullptr, *half = nullptr, *quarter = nullptr, *none = nullptr;
+              if (!seat.holds(fermata_team_split(seat.member, odd, -r, &parity), "split by parity")) return;
+              const int of_parity = (seat.members + 1 - odd) / 2;
+              if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round)) return;
+              const int middle = seat.members / 2, low = r < middle;
+              if (!seat.holds(fermata_team_split(seat.member, low, r, &half), "split by halves")) return;
+              const int in_half = low ? r : r - middle, of_half = low ? middle : seat.members - middle;
+              if (!works(seat, half, in_half, of_half, round)) return;
+              if (!seat.holds(fermata_team_split(half, in_half % 2, 0, &quarter), "split of a split")) return;
+              if (!works(seat, quarter, in_half / 2, (of_half + 1 - in_half % 2) / 2, round)) return;
+              if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none), "split without rank 0")) return;
+              if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
+              if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
+              // Beside each other, and the first one still.
+              if (!works(seat, parity, of_parity - 1 - r / 2, of_parity, round + 7)) return;
+              if (!seat.holds(fermata_barrier(seat.member), "barrier")) return;
+              for (fermata_member* m : {quarter, half, none, parity}) fermata_member_leave(m);
+              seat.count_one();
+            }
+          },
+          &ran);
       EXPECT_EQ(problem, "") << describe(test);
       EXPECT_EQ(ran, 3L * l.members);
     }
@@ -189,20 +202,23 @@ TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
 TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
   long ran = 0;
   const int calls = 1200 / FERMATA_TEST_SCALE;
-  const std::string problem = run_team({.members = 4, .hosts = 2}, [&](Seat& seat) {
-    std::vector<double> data(4000), sum(4000);
-    fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = FERMATA_DO_ALLREDUCE;
-    operation.in = data.data();
-    operation.out = sum.data();
-    operation.count = data.size();
-    for (int i = 0; i < calls; ++i) {
-      fermata_request* request = nullptr;
-      if (!seat.holds(fermata_prepare(seat.member, &operation, &request), "prepare " + std::to_string(i))) return;
-      if (!seat.holds(fermata_request_free(request), "free")) return;
-      seat.count_one();
-    }
-  }, &ran);
+  const std::string problem = run_team(
+      {.members = 4, .hosts = 2},
+      [&](Seat& seat) {
+        std::vector<double> data(4000), sum(4000);
+        fermata_operation operation = FERMATA_OPERATION_INIT;
+        operation.collective = FERMATA_DO_ALLREDUCE;
+        operation.in = data.data();
+        operation.out = sum.data();
+        operation.count = data.size();
+        for (int i = 0; i < calls; ++i) {
+          fermata_request* request = nullptr;
+          if (!seat.holds(fermata_prepare(seat.member, &operation, &request), "prepare " + std::to_string(i))) return;
+          if (!seat.holds(fermata_request_free(request), "free")) return;
+          seat.count_one();
+        }
+      },
+      &ran);
   EXPECT_EQ(problem, "");
   EXPECT_EQ(ran, 4L * calls);
 }

@@ -16,8 +16,8 @@ constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kMiddle = std::size_t{1} << 31, kFar = 2 * kMiddle;
 constexpr std::size_t kMapped = kFar + 2 * kAlias;
 constexpr std::size_t kBytes = kMapped - 4093;  // that are used
-constexpr std::size_t kWindows[][2] = {{0, kWindow}, {kMiddle - kWindow, kMiddle + kWindow}, {kFar - kWindow, kFar + kWindow},
-                                      {kMapped - kWindow, kMapped}};
+constexpr std::size_t kWindows[][2] = {
+    {0, kWindow}, {kMiddle - kWindow, kMiddle + kWindow}, {kFar - kWindow, kFar + kWindow}, {kMapped - kWindow, kMapped}};
 
 class Buffer {
  public:

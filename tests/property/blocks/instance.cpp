@@ -133,8 +133,8 @@ std::size_t size_of(const Shape& shape) {
 }
 
 std::string describe(const Shape& s) {
-  constexpr const char* kNames[] = {"", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
-                                    "alltoall", "scan", "exscan"};
+  constexpr const char* kNames[] = {"",          "broadcast",      "reduce",   "allreduce", "gather", "scatter",
+                                    "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
   constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded", ""};
   std::string typed;
   if (s.element == Element::kTyped) typed = std::string(name_of(static_cast<Type>(s.type))) + " " + name_of(static_cast<Op>(s.op));

@@ -26,7 +26,7 @@ struct Shape {
   int root = 0;
   bool in_place = false;
   bool irregular = false;
-  std::uint64_t seed = 0;  // of the contributions, and of the counts of an irregular one
+  std::uint64_t seed = 0;                       // of the contributions, and of the counts of an irregular one
   int type = FERMATA_DOUBLE, op = FERMATA_SUM;  // of kTyped
 };
 std::size_t size_of(const Shape& shape);

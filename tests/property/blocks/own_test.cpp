@@ -117,7 +117,8 @@ TEST(Limits, LargeTeamsAndLongElements) {
   const struct {
     int members, collective, status;
     std::size_t element;
-  } cases[] = {{257, FERMATA_DO_ALLTOALL, FERMATA_ERR_UNSUPPORTED, 8}, {1025, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 8},
+  } cases[] = {{257, FERMATA_DO_ALLTOALL, FERMATA_ERR_UNSUPPORTED, 8},
+               {1025, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 8},
                {128, FERMATA_DO_ALLGATHER, FERMATA_ERR_UNSUPPORTED, 4096}};
   for (const auto& c : cases) {
     if (FERMATA_TEST_SCALE > 1 && c.members > 1024) continue;  // its plans alone take 20 s there

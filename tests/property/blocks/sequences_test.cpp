@@ -34,8 +34,7 @@ TEST_P(Sequences, OfRandomCallsFollowTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Sequences,
-                         ::testing::Values(static_cast<int>(FERMATA_THREADS),
-                                           static_cast<int>(FERMATA_PROCESSES), kMixed),
+                         ::testing::Values(static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed),
                          [](const auto& of) { return name_of_engine(of.param); });
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr Shape kShapes[] = {{2, 2, false}, {3, 2, false}, {4, 2, false}, {4, 2,
 
 constexpr struct {
   int kind, payload;
-} kKinds[] = {{FERMATA_BARRIER, 0},  {FERMATA_ALLREDUCE, 8},  {FERMATA_ALLREDUCE, 56}, {FERMATA_REDUCE, 8},
+} kKinds[] = {{FERMATA_BARRIER, 0}, {FERMATA_ALLREDUCE, 8}, {FERMATA_ALLREDUCE, 56}, {FERMATA_REDUCE, 8},
               {FERMATA_REDUCE, 56}, {FERMATA_BROADCAST, 8}, {FERMATA_BROADCAST, 56}};
 
 std::string name_of_case(const PropertyCase& c) {
@@ -30,16 +30,28 @@ TEST(Hosts, ThePlannersCompositionsKeepTheProperty) {
   for (const Shape& shape : kShapes)
     for (const auto& [kind, payload] : kKinds)
       for (const net::LoopOptions& links : {kGoodLinks, kBadLinks})
-        expect_property({.kind = kind, .members = shape.members, .payload = payload, .episodes = 20 / FERMATA_TEST_SCALE + 2,
-                         .arrivals = Arrivals::kRandom, .hosts = shape.hosts, .scattered = shape.scattered, .links = links});
+        expect_property({.kind = kind,
+                         .members = shape.members,
+                         .payload = payload,
+                         .episodes = 20 / FERMATA_TEST_SCALE + 2,
+                         .arrivals = Arrivals::kRandom,
+                         .hosts = shape.hosts,
+                         .scattered = shape.scattered,
+                         .links = links});
 }
 
 TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
   int run = 0;
   for (const Algorithm& algorithm : algorithms())
     for (const auto& [kind, payload] : kKinds) {
-      const PropertyCase c{.algorithm = algorithm.name, .kind = kind, .members = 4, .payload = payload,
-                           .episodes = 12 / FERMATA_TEST_SCALE + 1, .hosts = 2, .scattered = payload == 8, .links = kBadLinks};
+      const PropertyCase c{.algorithm = algorithm.name,
+                           .kind = kind,
+                           .members = 4,
+                           .payload = payload,
+                           .episodes = 12 / FERMATA_TEST_SCALE + 1,
+                           .hosts = 2,
+                           .scattered = payload == 8,
+                           .links = kBadLinks};
       const std::string problem = run_property(c);
       if (problem.starts_with("unsupported: ") || problem.starts_with("plan: no candidate can be proved")) continue;
       EXPECT_EQ(problem, "") << name_of_case(c);
@@ -51,7 +63,13 @@ TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
 TEST(Hosts, LateLinksAndEveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
     for (const Arrivals arrivals : {Arrivals::kOneLate, Arrivals::kOneEarly})
-      expect_property({.kind = FERMATA_ALLREDUCE, .members = 4, .payload = 8, .wait = wait, .episodes = 5, .arrivals = arrivals, .hosts = 2,
+      expect_property({.kind = FERMATA_ALLREDUCE,
+                       .members = 4,
+                       .payload = 8,
+                       .wait = wait,
+                       .episodes = 5,
+                       .arrivals = arrivals,
+                       .hosts = 2,
                        .links = kLateLinks});
 }
 
@@ -60,8 +78,14 @@ TEST(Hosts, TagsAreComparedAcrossHosts) {
 }
 
 TEST(Hosts, PublishedLinesStayOnTheirHost) {
-  expect_property({.algorithm = "linear", .layout = "published+2slots", .kind = FERMATA_ALLREDUCE, .members = 6, .payload = 8,
-                   .episodes = 20, .hosts = 2, .links = kBadLinks});
+  expect_property({.algorithm = "linear",
+                   .layout = "published+2slots",
+                   .kind = FERMATA_ALLREDUCE,
+                   .members = 6,
+                   .payload = 8,
+                   .episodes = 20,
+                   .hosts = 2,
+                   .links = kBadLinks});
 }
 
 TEST(Hosts, TheWorkerSeesABrokenBarrier) {

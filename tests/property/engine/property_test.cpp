@@ -63,8 +63,12 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
-      PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = GetParam().kind, .members = members,
-                     .payload = GetParam().payload, .episodes = 40 / kScale};
+      PropertyCase c{.algorithm = algorithm,
+                     .layout = "private+2slots",
+                     .kind = GetParam().kind,
+                     .members = members,
+                     .payload = GetParam().payload,
+                     .episodes = 40 / kScale};
       c.arrivals = static_cast<Arrivals>(ran % 4);
       ran += expect_holds(c);
       if (HasFailure()) return;
@@ -78,8 +82,14 @@ PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind,
   static constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES, kMixed};
   static constexpr int kWaits[] = {FERMATA_WAIT_AUTO, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN};
   static constexpr const char* kLayouts[] = {"private+2slots", "packed+2slots", "published+2slots", "private+4slots+stride3"};
-  PropertyCase c{.algorithm = algorithm, .layout = kLayouts[n % 4], .kind = kind.kind, .members = members, .payload = kind.payload,
-                 .engine = kEngines[n % 3], .wait = kWaits[n % 5], .episodes = 8 / (kScale > 1 ? 2 : 1)};
+  PropertyCase c{.algorithm = algorithm,
+                 .layout = kLayouts[n % 4],
+                 .kind = kind.kind,
+                 .members = members,
+                 .payload = kind.payload,
+                 .engine = kEngines[n % 3],
+                 .wait = kWaits[n % 5],
+                 .episodes = 8 / (kScale > 1 ? 2 : 1)};
   c.arrivals = static_cast<Arrivals>(n / 3 % 4);
   // A spinner without a CPU of its own only burns its slice.
   if (c.wait == FERMATA_WAIT_SPIN && members > 2) c.wait = FERMATA_WAIT_YIELD;
@@ -111,14 +121,18 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
   int ran = 0;
-  for (const char* layout : {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots",
-                             "packed", "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
+  for (const char* layout : {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots", "packed",
+                             "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
                              "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128", "private+stride5"}) {
     for (const int members : {2, 3, 5, 8}) {
       if (kScale > 1 && members != 2 && members != 5) continue;
       for (const std::string& algorithm : spellings(GetParam().kind, members)) {
-        PropertyCase c{.algorithm = algorithm, .layout = layout, .kind = GetParam().kind, .members = members,
-                       .payload = GetParam().payload, .episodes = 30 / kScale};
+        PropertyCase c{.algorithm = algorithm,
+                       .layout = layout,
+                       .kind = GetParam().kind,
+                       .members = members,
+                       .payload = GetParam().payload,
+                       .episodes = 30 / kScale};
         c.arrivals = Arrivals::kRandom;
         const std::string problem = run_property(c);
         if (is_refused(problem)) continue;
@@ -136,11 +150,17 @@ TEST_P(Property, WaitPoliciesAndEngines) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
         if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the least with a mixed team
-        if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
+        if (wait == FERMATA_WAIT_SPIN && members > 2) continue;    // a spinner without a CPU of its own only burns its slice
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         for (const std::string& algorithm : spellings(GetParam().kind, members)) {
-          PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = GetParam().kind, .members = members,
-                         .payload = GetParam().payload, .engine = engine, .wait = wait, .episodes = 12 / (kScale > 1 ? 3 : 1)};
+          PropertyCase c{.algorithm = algorithm,
+                         .layout = "private+2slots",
+                         .kind = GetParam().kind,
+                         .members = members,
+                         .payload = GetParam().payload,
+                         .engine = engine,
+                         .wait = wait,
+                         .episodes = 12 / (kScale > 1 ? 3 : 1)};
           c.arrivals = Arrivals::kRandom;
           ran += expect_holds(c);
           if (HasFailure()) return;
@@ -154,8 +174,8 @@ TEST_P(Property, WaitPoliciesAndEngines) {
 TEST_P(Property, ThePlannersChoice) {
   for (int members = 1; members <= 33; ++members) {
     if (kScale > 1 && members > 9 && members % 16 > 1) continue;
-    PropertyCase c{.algorithm = "", .layout = "", .kind = GetParam().kind, .members = members, .payload = GetParam().payload,
-                   .episodes = 20 / kScale};
+    PropertyCase c{
+        .algorithm = "", .layout = "", .kind = GetParam().kind, .members = members, .payload = GetParam().payload, .episodes = 20 / kScale};
     EXPECT_EQ(expect_holds(c), 1);
     if (HasFailure()) return;
   }
@@ -184,8 +204,12 @@ TEST(TaggedBarrier, EveryAlgorithmWithoutWords) {
   int ran = 0;
   for (int members = 1; members <= 9; ++members) {
     for (const std::string& algorithm : spellings(FERMATA_BARRIER, members)) {
-      PropertyCase c{.algorithm = algorithm, .layout = "private+2slots", .kind = FERMATA_BARRIER, .members = members,
-                     .episodes = 20 / kScale, .tagged = true};
+      PropertyCase c{.algorithm = algorithm,
+                     .layout = "private+2slots",
+                     .kind = FERMATA_BARRIER,
+                     .members = members,
+                     .episodes = 20 / kScale,
+                     .tagged = true};
       const std::string problem = run_property(c);
       if (is_refused(problem)) continue;
       ++ran;

@@ -53,9 +53,7 @@ void delay(const PropertyCase& test, int rank, std::uint64_t episode) {
 }
 
 // Not associative in doubles, so that different trees would give different bits.
-double contribution(int rank, std::uint64_t episode, int i) {
-  return 1.0 / (3.0 + rank) + static_cast<double>(episode % 1000) * 0.1 + i;
-}
+double contribution(int rank, std::uint64_t episode, int i) { return 1.0 / (3.0 + rank) + static_cast<double>(episode % 1000) * 0.1 + i; }
 
 class Worker {
  public:
@@ -104,9 +102,8 @@ class Worker {
       const int departed = fermata_depart(member_);
       return departed != FERMATA_OK ? departed : fermata_barrier(member_);
     }
-    const int status = test_.tagged && rank_ % 2 == 0
-                           ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e))
-                           : fermata_barrier(member_);
+    const int status =
+        test_.tagged && rank_ % 2 == 0 ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e)) : fermata_barrier(member_);
     if (status != FERMATA_OK) return status;
     check_all_entered(e);
     return whole_or_split_barrier(e);

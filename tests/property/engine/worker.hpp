@@ -26,9 +26,9 @@ struct PropertyCase {
   int episodes = 50;
   bool tagged = false;
   Arrivals arrivals = Arrivals::kTogether;
-  bool sabotage = false;  // rank 0 looks before it has waited: the worker must see it
-  int hosts = 1;            // pretended ones, each with a segment of its own, joined by such links
-  bool scattered = false;   // ranks are dealt out to the hosts in turn, not in blocks
+  bool sabotage = false;   // rank 0 looks before it has waited: the worker must see it
+  int hosts = 1;           // pretended ones, each with a segment of its own, joined by such links
+  bool scattered = false;  // ranks are dealt out to the hosts in turn, not in blocks
   net::LoopOptions links = {};
 };
 

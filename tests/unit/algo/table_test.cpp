@@ -50,8 +50,8 @@ TEST(Table, ParsesSpelledNames) {
   EXPECT_TRUE(parse_algorithm("linear").ok());
   EXPECT_EQ(parse_algorithm("string").error().status, Status::kNotFound);
   EXPECT_NE(parse_algorithm("string").error().message.find("combining_tree(k)"), std::string::npos);
-  for (const char* bad : {"kary(", "kary()", "kary(0)", "kary(-1)", "kary(4", "kary(4) ", "kary(4x)",
-                          "kary(99999999999)", "linear(2)", "combining_tree(1)"}) {
+  for (const char* bad : {"kary(", "kary()", "kary(0)", "kary(-1)", "kary(4", "kary(4) ", "kary(4x)", "kary(99999999999)", "linear(2)",
+                          "combining_tree(1)"}) {
     ASSERT_FALSE(parse_algorithm(bad).ok()) << bad;
     EXPECT_EQ(parse_algorithm(bad).error().status, Status::kParse) << bad;
   }
@@ -70,9 +70,7 @@ TEST(Table, OneMemberNeedsNothing) {
 }
 
 TEST(Table, WhatCannotBeIsNotApplicable) {
-  const auto can = [](const char* name, Request request) {
-    return find_algorithm(name)->applicable(request);
-  };
+  const auto can = [](const char* name, Request request) { return find_algorithm(name)->applicable(request); };
   EXPECT_FALSE(can("butterfly", {.members = 6}));
   EXPECT_TRUE(can("butterfly", {.members = 8}));
   EXPECT_FALSE(can("dissemination", {.kind = Kind::kBroadcast, .members = 4}));
@@ -147,8 +145,7 @@ TEST(Shape, ExtendedButterflyStages) {
     int log = 0;
     while ((2 << log) <= p) ++log;
     const bool power = (p & (p - 1)) == 0;
-    EXPECT_EQ(built("extended_butterfly", p).stages.size(), static_cast<std::size_t>(power ? log : log + 2))
-        << p;
+    EXPECT_EQ(built("extended_butterfly", p).stages.size(), static_cast<std::size_t>(power ? log : log + 2)) << p;
   }
   const Schedule s = built("extended_butterfly", 7);
   EXPECT_EQ(edges(s, 0), (Edges{{1, 0}, {3, 2}, {5, 4}}));

@@ -15,8 +15,8 @@ TEST(Divisor, IsExact) {
     seed = seed * 6364136223846793005U + 1442695040888963407U;
     const std::uint64_t d = i < 100 ? static_cast<std::uint64_t>(i) + 1 : (seed >> 33) % (1U << 30) + 1;
     const Divisor divisor(d);
-    for (const std::uint64_t n : {std::uint64_t{0}, d - 1, d, d + 1, seed, ~std::uint64_t{0}, ~std::uint64_t{0} / d * d,
-                                  ~std::uint64_t{0} / d * d - 1, seed >> 20})
+    for (const std::uint64_t n :
+         {std::uint64_t{0}, d - 1, d, d + 1, seed, ~std::uint64_t{0}, ~std::uint64_t{0} / d * d, ~std::uint64_t{0} / d * d - 1, seed >> 20})
       ASSERT_EQ(divisor.quotient(n), n / d) << n << " / " << d;
   }
 }

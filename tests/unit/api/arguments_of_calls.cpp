@@ -22,7 +22,7 @@ void refuses_data(World& w, Call&& call) {
 template <class Call>
 void refuses_input(World& w, Call&& call) {
   REFUSED(call(w.member[0], nullptr, w.y.data(), 100, FERMATA_DOUBLE));
-  REFUSED(call(w.member[0], w.x.data() + 1, w.x.data(), 100, FERMATA_DOUBLE));   // they overlap
+  REFUSED(call(w.member[0], w.x.data() + 1, w.x.data(), 100, FERMATA_DOUBLE));  // they overlap
   REFUSED(call(w.member[0], w.x.data(), w.x.data() + 99, 100, FERMATA_DOUBLE));
 }
 // On lines and on blocks: FERMATA_IN_PLACE for both sides, and for the one that has a place of its own.
@@ -96,9 +96,8 @@ void collectives(Checks& all) {
     REFUSED(fermata_reduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM, 0));
     for (const std::size_t n : {std::size_t{1}, std::size_t{100}}) {
       refuses_operators(w, [&](fermata_member* m, int op, int t) { return fermata_reduce(m, w.x.data(), w.y.data(), n, t, op, 0); });
-      refuses_roots(w, [&](fermata_member* m, int root) {
-        return fermata_reduce(m, w.x.data(), w.y.data(), n, FERMATA_DOUBLE, FERMATA_SUM, root);
-      });
+      refuses_roots(
+          w, [&](fermata_member* m, int root) { return fermata_reduce(m, w.x.data(), w.y.data(), n, FERMATA_DOUBLE, FERMATA_SUM, root); });
     }
   };
   all["fermata_gather"] = [](World& w) {
@@ -139,8 +138,8 @@ void collectives(Checks& all) {
     refuses_to_write_in_place(w, fermata_alltoall);
   };
   using Folding = int (*)(fermata_member*, const void*, void*, size_t, int, int);
-  const std::pair<const char*, Folding> folding[] = {{"fermata_reduce_scatter", fermata_reduce_scatter}, {"fermata_scan", fermata_scan},
-                                                     {"fermata_exscan", fermata_exscan}};
+  const std::pair<const char*, Folding> folding[] = {
+      {"fermata_reduce_scatter", fermata_reduce_scatter}, {"fermata_scan", fermata_scan}, {"fermata_exscan", fermata_exscan}};
   for (const auto& [name, f] : folding)
     all[name] = [f](World& w) {
       const auto call = [f](fermata_member* m, const void* in, void* out, size_t n, int type) {
@@ -166,8 +165,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, nullptr, 99, 0));
     const size_t behind[] = {1, 2};
     REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
-    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));      // its place is x + 1
-    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));    // both blocks at 1
+    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));    // its place is x + 1
+    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));  // both blocks at 1
   };
   all["fermata_scatterv"] = [](World& w) {
     double* const x = w.x.data();

@@ -56,7 +56,12 @@ void topologies_and_plans(Checks& all) {
     refused([](fermata_plan_request& r) { r.kind = -1; });
     refused([](fermata_plan_request& r) { r.kind = FERMATA_ALLREDUCE + 1; });
     refused([](fermata_plan_request& r) { r.engine = 2; });
-    refused([](fermata_plan_request& r) { r.payload = 57; r.kind = FERMATA_ALLREDUCE; }, FERMATA_ERR_UNSUPPORTED);
+    refused(
+        [](fermata_plan_request& r) {
+          r.payload = 57;
+          r.kind = FERMATA_ALLREDUCE;
+        },
+        FERMATA_ERR_UNSUPPORTED);
     refused([&](fermata_plan_request& r) { r.cpus = cpus; });
     refused([](fermata_plan_request& r) { r.algorithm = "nonesuch"; }, FERMATA_ERR_NOT_FOUND);
     refused([](fermata_plan_request& r) { r.algorithm = "kary(0)"; }, FERMATA_ERR_PARSE);
@@ -114,8 +119,14 @@ void teams(Checks& all) {
     refused([](fermata_team_config& c) { c.wait = 4; });
     refused([&](fermata_team_config& c) { c.cpus = cpus; });
     refused([](fermata_team_config& c) { c.plan_count = 1; });
-    refused([&](fermata_team_config& c) { c.plans = none; c.plan_count = 1; });
-    refused([&](fermata_team_config& c) { c.plans = others; c.plan_count = 1; });
+    refused([&](fermata_team_config& c) {
+      c.plans = none;
+      c.plan_count = 1;
+    });
+    refused([&](fermata_team_config& c) {
+      c.plans = others;
+      c.plan_count = 1;
+    });
     refused([](fermata_team_config& c) { c.stall_seconds = kNan; });
     refused([](fermata_team_config& c) { c.refresh_seconds = kNan; });
     fermata_plan_destroy(plan);
@@ -366,8 +377,7 @@ void texts(Checks& all) {
 
 TEST(Arguments, BadOnesAreRefusedByEveryFunctionAndChangeNothing) {
   Checks all;
-  for (const auto add : {topologies_and_plans, teams, members, texts, add_collectives, add_requests, add_barriers_without_teams})
-    add(all);
+  for (const auto add : {topologies_and_plans, teams, members, texts, add_collectives, add_requests, add_barriers_without_teams}) add(all);
   std::ifstream symbols(FERMATA_SOURCE_DIR "/tests/abi/symbols.txt");
   std::vector<std::string> exported;
   for (std::string line; std::getline(symbols, line);) exported.push_back(line);

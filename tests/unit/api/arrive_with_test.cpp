@@ -60,8 +60,6 @@ void work(fermata_member* m, int rank) {
   }
 }
 
-TEST(ArriveWith, GivesWhatTheBlockingCallGives) {
-  fermata::test::with_members(kMembers, work);
-}
+TEST(ArriveWith, GivesWhatTheBlockingCallGives) { fermata::test::with_members(kMembers, work); }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace fermata::test {
 namespace {
 
-constexpr int kTrials = 4;      // waits in vain before the first ones are left out
+constexpr int kTrials = 4;  // waits in vain before the first ones are left out
 constexpr int kOperations = 2000;
 constexpr std::size_t kCount = 4096;
 

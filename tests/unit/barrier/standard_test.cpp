@@ -83,7 +83,9 @@ TYPED_TEST(BarrierTest, TheFunctionIsDeduced) {
 TYPED_TEST(BarrierTest, OfNobodyCanBeDestroyed) {
   typename TypeParam::template Barrier<> barrier(0);
   int runs = 0;
-  { typename TypeParam::template Barrier<Count> counted(0, Count{&runs}); }
+  {
+    typename TypeParam::template Barrier<Count> counted(0, Count{&runs});
+  }
   EXPECT_EQ(runs, 0);
 }
 
@@ -344,8 +346,7 @@ TEST(RankedBarrier, Meets) {
     for (int phase = 1; phase <= 200; ++phase) {
       written[static_cast<std::size_t>(rank) * 32 + static_cast<std::size_t>(phase % 2)] = phase;
       barrier.arrive_and_wait(static_cast<std::uint32_t>(rank));
-      for (std::size_t other = 0; other < kMembers; ++other)
-        EXPECT_EQ(written[other * 32 + static_cast<std::size_t>(phase % 2)], phase);
+      for (std::size_t other = 0; other < kMembers; ++other) EXPECT_EQ(written[other * 32 + static_cast<std::size_t>(phase % 2)], phase);
     }
   });
   EXPECT_THROW(barrier.arrive_and_wait(kMembers), std::system_error);

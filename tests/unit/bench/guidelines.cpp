@@ -57,8 +57,7 @@ Outcome outcome_of(double low, double high, int rounds = 9) {
     row.role = Role::kOwn;
     row.what.collective = Kind::kAllreduce;
     row.what.bytes = 8;
-    for (int i = 0; i < rounds; ++i)
-      row.rounds.push_back(100 * (row.subject == "planned" ? 1 : low + (high - low) * i / (rounds - 1)));
+    for (int i = 0; i < rounds; ++i) row.rounds.push_back(100 * (row.subject == "planned" ? 1 : low + (high - low) * i / (rounds - 1)));
     row.summary = summarize(row.rounds);
   }
   settle(rows);

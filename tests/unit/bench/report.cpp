@@ -82,8 +82,7 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
       EXPECT_TRUE(result.at(key).is_string()) << key;
     }
     for (const char* key : {"n", "bytes"}) EXPECT_TRUE(result.at(key).is_number_integer()) << key;
-    for (const char* key : {"median", "p10", "p90", "p99", "min"})
-      EXPECT_TRUE(result.at(key).is_number()) << key;
+    for (const char* key : {"median", "p10", "p90", "p99", "min"}) EXPECT_TRUE(result.at(key).is_number()) << key;
     for (const char* key : {"bound", "ratio_to_plan"}) {
       EXPECT_TRUE(result.at(key).is_number() || result.at(key).is_null()) << key;
     }
@@ -100,8 +99,7 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
 
 TEST(Report, TheMachineSaysWhereTheNumbersComeFrom) {
   const nlohmann::json machine = machine_json(Options(), Outcome(), "fermata bench -n 2");
-  for (const char* key :
-       {"cpu", "kernel", "compiler", "flags", "commit", "affinity", "plans", "command", "date", "versions"}) {
+  for (const char* key : {"cpu", "kernel", "compiler", "flags", "commit", "affinity", "plans", "command", "date", "versions"}) {
     EXPECT_TRUE(machine.contains(key)) << key;
   }
   EXPECT_EQ(machine.at("command"), "fermata bench -n 2");

@@ -128,15 +128,9 @@ TEST_P(BothEngines, ARightBarrierHasANumber) {
   EXPECT_GT(outcome.rows[0].summary.min, 0);
   EXPECT_TRUE(outcome.left_out.empty());
 }
-TEST_P(BothEngines, ABarrierThatDoesNotWaitHasNoNumber) {
-  expect_left_out(run_barrier(Fault::kNoWait, GetParam()), "wrong");
-}
-TEST_P(BothEngines, ABarrierThatWaitsForOneTooFewHasNoNumber) {
-  expect_left_out(run_barrier(Fault::kOneShort, GetParam()), "wrong");
-}
-TEST_P(BothEngines, AHangingBarrierIsKilledAndSaidToHang) {
-  expect_left_out(run_barrier(Fault::kHang, GetParam()), "hung");
-}
+TEST_P(BothEngines, ABarrierThatDoesNotWaitHasNoNumber) { expect_left_out(run_barrier(Fault::kNoWait, GetParam()), "wrong"); }
+TEST_P(BothEngines, ABarrierThatWaitsForOneTooFewHasNoNumber) { expect_left_out(run_barrier(Fault::kOneShort, GetParam()), "wrong"); }
+TEST_P(BothEngines, AHangingBarrierIsKilledAndSaidToHang) { expect_left_out(run_barrier(Fault::kHang, GetParam()), "hung"); }
 
 TEST_P(BothEngines, ABatchThatBecomesSlowEndsEarlyForAll) {
   const Outcome outcome = run_barrier(Fault::kBecomesSlow, GetParam());

@@ -75,17 +75,16 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
       EXPECT_GE(rows.count(c.name) + left_out.count(c.name), c.role == Role::kProbe ? 1 : options.quantities.size()) << c.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, Subjects,
-    testing::Values(Group{"barrier_threads_2", Kind::kBarrier, {}, 2, Engine::kThreads},
-                    Group{"barrier_threads_3", Kind::kBarrier, {}, 3, Engine::kThreads},
-                    Group{"barrier_processes_2", Kind::kBarrier, {}, 2, Engine::kProcesses},
-                    Group{"barrier_processes_3", Kind::kBarrier, {}, 3, Engine::kProcesses},
-                    Group{"allreduce_threads_2", Kind::kAllreduce, {8, 56}, 2, Engine::kThreads},
-                    Group{"allreduce_threads_3", Kind::kAllreduce, {8}, 3, Engine::kThreads},
-                    Group{"allreduce_processes_2", Kind::kAllreduce, {8, 56}, 2, Engine::kProcesses},
-                    Group{"allreduce_processes_3", Kind::kAllreduce, {8}, 3, Engine::kProcesses}),
-    [](const auto& group) { return group.param.name; });
+INSTANTIATE_TEST_SUITE_P(Table, Subjects,
+                         testing::Values(Group{"barrier_threads_2", Kind::kBarrier, {}, 2, Engine::kThreads},
+                                         Group{"barrier_threads_3", Kind::kBarrier, {}, 3, Engine::kThreads},
+                                         Group{"barrier_processes_2", Kind::kBarrier, {}, 2, Engine::kProcesses},
+                                         Group{"barrier_processes_3", Kind::kBarrier, {}, 3, Engine::kProcesses},
+                                         Group{"allreduce_threads_2", Kind::kAllreduce, {8, 56}, 2, Engine::kThreads},
+                                         Group{"allreduce_threads_3", Kind::kAllreduce, {8}, 3, Engine::kThreads},
+                                         Group{"allreduce_processes_2", Kind::kAllreduce, {8, 56}, 2, Engine::kProcesses},
+                                         Group{"allreduce_processes_3", Kind::kAllreduce, {8}, 3, Engine::kProcesses}),
+                         [](const auto& group) { return group.param.name; });
 
 }  // namespace
 }  // namespace fermata::bench

@@ -42,7 +42,8 @@ TEST_P(Requests, GoOnWhereverTheyAre) {
         for (int left = 2; left > 0; --left) {
           std::optional<std::size_t> any;
           if (round % 4 == 1) any = fermata::wait_any(requests);
-          else while (!any) any = fermata::test_any(requests);
+          else
+            while (!any) any = fermata::test_any(requests);
           EXPECT_TRUE(*any == 0 || *any == 2);
           requests[*any] = Request();
         }

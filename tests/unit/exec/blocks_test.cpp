@@ -32,11 +32,23 @@ struct Fold {
       receives[e].peer = e + 1;
       receives[e].edge = send[e].edge = e;
       receives[e].from = receives[e].to = {BlockPlace::kOutput, 0};
-      program[e + 1] = {.members = 3, .rank = e + 1, .stage_count = 1, .transfer_count = 1, .edge_count = 2, .stages = &one,
-                        .transfers = &send[e], .edges = edges};
+      program[e + 1] = {.members = 3,
+                        .rank = e + 1,
+                        .stage_count = 1,
+                        .transfer_count = 1,
+                        .edge_count = 2,
+                        .stages = &one,
+                        .transfers = &send[e],
+                        .edges = edges};
     }
-    program[0] = {.members = 3, .rank = 0, .stage_count = 1, .transfer_count = 2, .edge_count = 2, .stages = &both,
-                  .transfers = receives, .edges = edges};
+    program[0] = {.members = 3,
+                  .rank = 0,
+                  .stage_count = 1,
+                  .transfer_count = 2,
+                  .edge_count = 2,
+                  .stages = &both,
+                  .transfers = receives,
+                  .edges = edges};
     for (std::uint32_t r = 0; r < 3; ++r) channels[r] = {rings, kLeastRingLines, kQuarter, 0, ends[r]};
   }
   void prepare(std::uint32_t rank, std::uint64_t* data, std::size_t count) {

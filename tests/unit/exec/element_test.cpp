@@ -104,8 +104,8 @@ void check_nans() {
   const Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
   const Bits sign = Bits{1} << (8 * sizeof(T) - 1);
   const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  const Bits bits[] = {quiet | 5, quiet | 9, quiet | sign, sign | quiet | 3, infinity | 7, sign | infinity | 2,
-                       infinity, sign | infinity, 0, sign};
+  const Bits bits[] = {quiet | 5,       quiet | 9, quiet | sign, sign | quiet | 3, infinity | 7, sign | infinity | 2, infinity,
+                       sign | infinity, 0,         sign};
   for (const Bits a : bits)
     for (const Bits b : bits) {
       const T x = std::bit_cast<T>(a);

@@ -28,7 +28,13 @@ struct OneTransfer {
     transfer.peer = 1 - rank;
     transfer.from = {BlockPlace::kInput, 0};
     transfer.to = {BlockPlace::kOutput, 0};
-    program = {.members = 2, .rank = rank, .stage_count = 1, .transfer_count = 1, .edge_count = 1, .stages = &stage, .transfers = &transfer,
+    program = {.members = 2,
+               .rank = rank,
+               .stage_count = 1,
+               .transfer_count = 1,
+               .edge_count = 1,
+               .stages = &stage,
+               .transfers = &transfer,
                .edges = &edge};
   }
 };

@@ -35,8 +35,8 @@ TEST(JsonText, AnyBytesMakeValidText) {
   for (int n = 0; n < 20000 / FERMATA_TEST_SCALE; ++n) {
     std::string text;
     for (unsigned length = random() % 12; length > 0; --length) {
-      static constexpr unsigned char kEdges[] = {0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc1, 0xc2,
-                                                  0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5};
+      static constexpr unsigned char kEdges[] = {0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc1,
+                                                 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5};
       text += static_cast<char>(random() % 2 == 0 ? kEdges[random() % sizeof kEdges] : random());
     }
     const auto node = nlohmann::json::parse(json_string(text), nullptr, false);

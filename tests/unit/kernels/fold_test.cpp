@@ -32,10 +32,21 @@ T load(const Bytes& from, std::size_t at, std::size_t i) {
 Bytes contents(std::mt19937_64& random, std::size_t bytes) {
   Bytes out(bytes);
   for (auto& b : out) b = static_cast<unsigned char>(random());
-  constexpr std::uint64_t kSpecial[] = {0, 0x8000000000000000u, 0x7ff0000000000000u, 0xfff8000000000001u,
-                                        0x7ff8000000000aa5u, 0x7ff0000000000001u,
-                                        0x7f8000007fc00000u, 0x7fc0000aff800001u, 0xfff0000000000000u,
-                                        0x8000000080000000u, 0x7c007e00fc008000u, 0x00017f80ff800001u, ~0ull, 1, 0x0000000100000001u};
+  constexpr std::uint64_t kSpecial[] = {0,
+                                        0x8000000000000000u,
+                                        0x7ff0000000000000u,
+                                        0xfff8000000000001u,
+                                        0x7ff8000000000aa5u,
+                                        0x7ff0000000000001u,
+                                        0x7f8000007fc00000u,
+                                        0x7fc0000aff800001u,
+                                        0xfff0000000000000u,
+                                        0x8000000080000000u,
+                                        0x7c007e00fc008000u,
+                                        0x00017f80ff800001u,
+                                        ~0ull,
+                                        1,
+                                        0x0000000100000001u};
   for (std::size_t i = 0; i + 8 <= bytes; i += 8)
     if (random() % 2 == 0) std::memcpy(out.data() + i, &kSpecial[random() % std::size(kSpecial)], 8);
   return out;

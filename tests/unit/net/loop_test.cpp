@@ -116,9 +116,7 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   if (GetParam().held > 0 || GetParam().lost > 0) {
     EXPECT_GT(there.refused, 0u) << "nothing came late or twice: the test shows nothing";
   }
-  EXPECT_TRUE(comes({loop.port(1)}, [&] {
-    return loop.port(1)->is_gone(loop.port(1)->self, 0) != 0;
-  }));  // repeats were under way
+  EXPECT_TRUE(comes({loop.port(1)}, [&] { return loop.port(1)->is_gone(loop.port(1)->self, 0) != 0; }));  // repeats were under way
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 1));
 }
 
@@ -127,12 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(LoopOptions{}, LoopOptions{.delay_ns = 200 * kMicro},
                     LoopOptions{.delay_ns = 50 * kMicro, .jitter_ns = 100 * kMicro, .held = 0.2},
                     LoopOptions{.delay_ns = 20 * kMicro, .lost = 0.3, .seed = 7, .patience_ns = kLong},
-                    LoopOptions{.delay_ns = 20 * kMicro,
-                                .jitter_ns = 50 * kMicro,
-                                .held = 0.1,
-                                .lost = 0.2,
-                                .seed = 3,
-                                .patience_ns = kLong}));
+                    LoopOptions{
+                        .delay_ns = 20 * kMicro, .jitter_ns = 50 * kMicro, .held = 0.1, .lost = 0.2, .seed = 3, .patience_ns = kLong}));
 
 TEST(Loop, NothingComesBeforeItsTime) {
   Loop loop({0, 1}, {.delay_ns = 5'000'000});
@@ -167,8 +161,7 @@ TEST(Loop, WhoNeverAnswersIsGivenUp) {
   loop.cut(0, 1);
   const Line line = line_for(1, 0, 1);
   loop.port(0)->write(loop.port(0)->self, &line, nullptr);
-  ASSERT_TRUE(
-      comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
+  ASSERT_TRUE(comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
   EXPECT_EQ(there.landed, 0u);
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 2)) << "another link";
   loop.port(0)->close(loop.port(0)->self, kLong);  // does not wait for it

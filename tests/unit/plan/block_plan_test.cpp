@@ -114,7 +114,10 @@ BlockPlans some_plans() {
   p.engine = Engine::kProcesses;
   p.members = 2;
   p.cpus = {0, 1};
-  p.plans.push_back({Kind::kAllreduce, 65536, "measured", "2024-01-02T03:04:05Z",
+  p.plans.push_back({Kind::kAllreduce,
+                     65536,
+                     "measured",
+                     "2024-01-02T03:04:05Z",
                      {{"recursive_halving*4", 8000.5, 9000.25, "chosen"}, {"ring \"x\"", 8100, 0, "predicted 1% slower"}}});
   p.plans.push_back({Kind::kAlltoall, 1, "estimated", "", {{"pairwise", 100, 0, "chosen"}}});
   return p;
@@ -167,7 +170,7 @@ TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
     const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 8, .irregular = false, .op = {}};
     const auto chosen = [&](const Topology& t) {
       PlanKey key = key_of(t, kind, 8);
-      key.cpus.clear();  // no pair is nearer than another
+      key.cpus.clear();                                                                              // no pair is nearer than another
       const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);  // as members get it
       return choose_blocks(wanted, &known.model);
     };

@@ -20,9 +20,7 @@ constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempote
 constexpr OpTraits kLeftToRight{.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
 constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
-bool irregular_kind(Kind k) {
-  return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
-}
+bool irregular_kind(Kind k) { return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall; }
 
 std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
   if (!has_root(kind)) return {0};
@@ -163,8 +161,12 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
       if (random.chance(30) || at == std::ssize(s.stages)) s.stages.insert(s.stages.begin() + at, Stage{});
       std::vector<Transfer>& list = s.stages[static_cast<std::size_t>(at)].transfers;
       const std::int32_t from = random.below(members), to = random.chance(60) ? from : random.below(members);
-      const Transfer extra{from, to, random.below(s.chunks), static_cast<std::uint8_t>(random.below(2)),
-                           static_cast<std::uint8_t>(random.below(2)), random.chance(80) ? Action::kCopy : Action::kCombine,
+      const Transfer extra{from,
+                           to,
+                           random.below(s.chunks),
+                           static_cast<std::uint8_t>(random.below(2)),
+                           static_cast<std::uint8_t>(random.below(2)),
+                           random.chance(80) ? Action::kCopy : Action::kCombine,
                            random.chance(50) ? Side::kLeft : Side::kRight};
       list.insert(list.begin() + random.below(static_cast<int>(list.size()) + 1), extra);
     }
@@ -335,9 +337,7 @@ TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
 }
 
 TEST(BlockChoice, SizeDecides) {
-  const auto stages = [](Kind kind, std::size_t bytes) {
-    return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
-  };
+  const auto stages = [](Kind kind, std::size_t bytes) { return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size(); };
   // Short vectors: few stages. Long ones: each member moves little, in more of them.
   EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
   EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);

@@ -171,12 +171,16 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 // Prints every way through every rank's function in `episodes` episodes.
 std::string tracing_main(const Plan& plan, const std::string& call) {
   return "#include \"traced.hpp\"\n#include \"made.hpp\"\nint main() {\n"
-         "  for (unsigned rank = 0; rank < " + std::to_string(plan.key.members) + "; ++rank)\n"
+         "  for (unsigned rank = 0; rank < " +
+         std::to_string(plan.key.members) +
+         "; ++rank)\n"
          "    for (std::uint64_t episode = 1; episode <= 9; ++episode)\n"
          "      for (unsigned ways = 1, way = 0; way < ways; ++way) {\n"
          "        traced::decisions = way;\n        traced::adds = traced::reads = traced::folds = 0;\n"
          "        traced::Value value = 7;\n        (void)value;\n"
-         "        std::printf(\"rank %u episode %llu way %u\\n\", rank, traced::Value{episode}, way);\n        " + call + "\n"
+         "        std::printf(\"rank %u episode %llu way %u\\n\", rank, traced::Value{episode}, way);\n        " +
+         call +
+         "\n"
          "        if (traced::adds > 0 && way == 0) ways = 1u << (traced::adds + 3);\n"
          "      }\n}\n";
 }

@@ -95,7 +95,7 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   key.members = 2;
   key.engine = Engine::kProcesses;
   const ByteCosts guessed = cost_model(profile_, topology_, key).bytes;  // out of a profile of threads
-  EXPECT_EQ(guessed.direct, Direct());  // blocks were not measured
+  EXPECT_EQ(guessed.direct, Direct());                                   // blocks were not measured
   EXPECT_GT(guessed.direct_once, 500);
   EXPECT_DOUBLE_EQ(guessed.together, 0.2);
   profile_.engine = "processes";
@@ -142,8 +142,7 @@ TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
 TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {
   const CostModel m = model({}, 3);
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      EXPECT_TRUE(i == j || m.o_at(i, j) > 40);  // 8 of 12 pairs are between packages
+    for (int j = 0; j < 3; ++j) EXPECT_TRUE(i == j || m.o_at(i, j) > 40);  // 8 of 12 pairs are between packages
   EXPECT_DOUBLE_EQ(m.o_at(0, 1), m.o_at(2, 1));
 }
 
@@ -182,8 +181,8 @@ TEST(LayoutText, RoundTripsAndRefuses) {
     ASSERT_TRUE(choice.ok()) << text;
     EXPECT_EQ(to_string(*choice), text);
   }
-  for (const char* text : {"", "shared", "packed+3slots", "private+stride9", "private+line96", "packed+", "packed+x",
-                           "private+0slots", "private+-1slots", "private+2slots+"})
+  for (const char* text : {"", "shared", "packed+3slots", "private+stride9", "private+line96", "packed+", "packed+x", "private+0slots",
+                           "private+-1slots", "private+2slots+"})
     EXPECT_FALSE(parse_layout(text).ok()) << text;
 }
 

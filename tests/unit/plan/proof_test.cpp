@@ -172,11 +172,16 @@ TEST(Proof, ChangedProgramsAreProvedOnlyIfTheyRunRight) {
     int credits;
   };
   const Case cases[] = {
-      {"dissemination", Kind::kBarrier, "packed+2slots", 0},   {"combining_tree", Kind::kBarrier, "private", 0},
-      {"sense_reversing", Kind::kBarrier, "private", 0},       {"counter", Kind::kBarrier, "private", 0},
-      {"kary", Kind::kBarrier, "published", 0},                {"butterfly", Kind::kAllreduce, "private+2slots", 0},
-      {"kary", Kind::kAllreduce, "packed:published", 0},       {"kary", Kind::kBroadcast, "published+4slots", 2},
-      {"binomial", Kind::kReduce, "private+2slots", 1},        {"complete", Kind::kAllreduce, "packed+2slots", 0},
+      {"dissemination", Kind::kBarrier, "packed+2slots", 0},
+      {"combining_tree", Kind::kBarrier, "private", 0},
+      {"sense_reversing", Kind::kBarrier, "private", 0},
+      {"counter", Kind::kBarrier, "private", 0},
+      {"kary", Kind::kBarrier, "published", 0},
+      {"butterfly", Kind::kAllreduce, "private+2slots", 0},
+      {"kary", Kind::kAllreduce, "packed:published", 0},
+      {"kary", Kind::kBroadcast, "published+4slots", 2},
+      {"binomial", Kind::kReduce, "private+2slots", 1},
+      {"complete", Kind::kAllreduce, "packed+2slots", 0},
   };
   Changer changer(17);
   int proved = 0, refused = 0, seen = 0;

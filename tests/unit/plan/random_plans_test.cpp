@@ -26,8 +26,8 @@ struct Tally {
   int proved = 0, refused = 0, failed = 0;  // failed: refused, and seen to go wrong
   int words = 0, credits = 0, mixed = 0;    // of those proved
   int threads = 0;
-  int needless = 0;                         // refused for a word that the barrier does not need
-  std::map<std::string, int> unseen;        // refused, but nothing went wrong: by the reason of the refusal
+  int needless = 0;                   // refused for a word that the barrier does not need
+  std::map<std::string, int> unseen;  // refused, but nothing went wrong: by the reason of the refusal
 };
 
 // The first words of a reason, without numbers.
@@ -138,10 +138,11 @@ TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
   ASSERT_TRUE(asked == nullptr || std::sscanf(asked, "%llu:%llu", &first, &count) == 2) << asked;
   Tally tally;
   for (unsigned long long n = first; n < first + count && !HasFatalFailure(); ++n) draw(n, tally);
-  std::printf("plans %llu to %llu: %d proved and run (%d with words, %d with credits, %d with mixed layouts, %d by threads);\n"
-              "%d refused and executed all the same, of which %d failed, and %d have words that they do not need\n",
-              first, first + count - 1, tally.proved, tally.words, tally.credits, tally.mixed, tally.threads, tally.refused, tally.failed,
-              tally.needless);
+  std::printf(
+      "plans %llu to %llu: %d proved and run (%d with words, %d with credits, %d with mixed layouts, %d by threads);\n"
+      "%d refused and executed all the same, of which %d failed, and %d have words that they do not need\n",
+      first, first + count - 1, tally.proved, tally.words, tally.credits, tally.mixed, tally.threads, tally.refused, tally.failed,
+      tally.needless);
   for (const auto& [reason, times] : tally.unseen) std::printf("  did not fail: %5d %s\n", times, reason.c_str());
   EXPECT_GE((tally.failed + tally.needless) * 100, tally.refused * 95);
   if (first != 0) return;

@@ -69,8 +69,7 @@ TEST(Search, FarPackagesAreCrossedOnceEachWay) {
   std::size_t far = 0;
   for (const Stage& stage : plan->schedule.stages)
     for (const Transfer& x : stage.transfers)
-      far += t.find(plan->key.cpus[static_cast<std::size_t>(x.from)])->host !=
-             t.find(plan->key.cpus[static_cast<std::size_t>(x.to)])->host;
+      far += t.find(plan->key.cpus[static_cast<std::size_t>(x.from)])->host != t.find(plan->key.cpus[static_cast<std::size_t>(x.to)])->host;
   EXPECT_EQ(far, 3u) << plan->schedule.algorithm;
 }
 
@@ -161,7 +160,11 @@ TEST(Search, BadKeysAreArguments) {
     return plan.ok() ? Status::kOk : plan.error().status;
   };
   EXPECT_EQ(status([](PlanKey& k) { k.members = 0; }), Status::kArgument);
-  EXPECT_EQ(status([](PlanKey& k) { k.members = 5000; k.cpus.clear(); }), Status::kArgument);
+  EXPECT_EQ(status([](PlanKey& k) {
+              k.members = 5000;
+              k.cpus.clear();
+            }),
+            Status::kArgument);
   EXPECT_EQ(status([](PlanKey& k) { k.cpus.pop_back(); }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey& k) { k.payload = 57; }), Status::kArgument);
   EXPECT_EQ(status([](PlanKey& k) { k.fingerprint = "0123456789abcdef"; }), Status::kArgument);
@@ -237,15 +240,12 @@ TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
   expect_published_within(*plan, 4);
-  for (const Candidate& c : plan->candidates)
-    EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
+  for (const Candidate& c : plan->candidates) EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
 }
 
 // ---- Measuring, with a machine made up of a table.
 
-const ProgramHeader& header(const std::vector<std::byte>& program) {
-  return *reinterpret_cast<const ProgramHeader*>(program.data());
-}
+const ProgramHeader& header(const std::vector<std::byte>& program) { return *reinterpret_cast<const ProgramHeader*>(program.data()); }
 
 TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   const Topology t = machine({.cores = 4});

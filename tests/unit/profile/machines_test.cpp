@@ -14,7 +14,7 @@ namespace fermata {
 namespace {
 
 const std::string kFolder = FERMATA_SOURCE_DIR "/machines/";
-constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",     "mesh-64x16",   "milan-2x64",
+constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",         "mesh-64x16",   "milan-2x64",
                                       "p7ih-drawer",    "p7ih-node",     "p7ih-supernode", "power8-4x6x8", "skl-2x18"};
 constexpr const char* kMeasured[] = {"intel-xeon-cascadelake-2vcpu-processes", "intel-xeon-cascadelake-2vcpu-threads"};
 
@@ -94,10 +94,14 @@ TEST(Machines, CiteEachOfTheirValues) {
     EXPECT_EQ(p.origin, "published");
     EXPECT_TRUE(p.fingerprint.empty());
     EXPECT_TRUE(cited(p, "topology"));
-    const std::pair<const char*, double> scalars[] = {
-        {"one_way_ns", p.one_way_ns},     {"awaited_ns", p.awaited_ns}, {"reader_ns", p.reader_ns}, {"word_read_ns", p.word_read_ns},
-        {"word_add_ns", static_cast<double>(p.word_add_ns.size())},     {"yield_ns", p.yield_ns},   {"futex_ns", p.futex_ns},
-        {"tearing", static_cast<double>(p.tearing.size())}};
+    const std::pair<const char*, double> scalars[] = {{"one_way_ns", p.one_way_ns},
+                                                      {"awaited_ns", p.awaited_ns},
+                                                      {"reader_ns", p.reader_ns},
+                                                      {"word_read_ns", p.word_read_ns},
+                                                      {"word_add_ns", static_cast<double>(p.word_add_ns.size())},
+                                                      {"yield_ns", p.yield_ns},
+                                                      {"futex_ns", p.futex_ns},
+                                                      {"tearing", static_cast<double>(p.tearing.size())}};
     for (const auto& [field, value] : scalars) EXPECT_TRUE(value == 0 || cited(p, field)) << field;
     for (const LayoutCost& c : p.layouts) EXPECT_TRUE(cited(p, "layouts") && cited(p, c.layout)) << c.layout;
     for (const auto& [matrix, m] : {std::pair<const char*, const Matrix&>{"o", p.o}, {"l", p.l}})

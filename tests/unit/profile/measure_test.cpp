@@ -60,22 +60,17 @@ Profile with_costs(const std::string& spec, const std::function<double(const Cpu
   Profile p = estimate_profile(*topology_from_synthetic(spec));
   for (std::int32_t i = 0; i < p.o.n; ++i)
     for (std::int32_t j = 0; j < p.o.n; ++j)
-      p.o.at(i, j) =
-          cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]),
-                p.l.at(i, j) = 1;
+      p.o.at(i, j) = cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]), p.l.at(i, j) = 1;
   return p;
 }
 
 TEST(Contradictions, NoneWhereCostsFollowTheTopology) {
-  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1",
-                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
   EXPECT_TRUE(contradictions(p).empty());
 }
 
 TEST(Contradictions, NearAndFarInOneDeclaredDomain) {
-  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) {
-    return a.core / 2 == b.core / 2 ? 58 : 220;
-  });
+  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) { return a.core / 2 == b.core / 2 ? 58 : 220; });
   const auto remarks = contradictions(p);
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_NE(remarks[0].find("profile wins"), std::string::npos);
@@ -89,8 +84,7 @@ TEST(Contradictions, AllAlikeAlthoughSeveralDomainsAreDeclared) {
 }
 
 TEST(Contradictions, AFartherLevelThatIsNearer) {
-  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
-                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
+  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
   ASSERT_EQ(contradictions(p).size(), 1u);
 }
 
@@ -145,8 +139,7 @@ TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   const Topology topology = *discover_topology();
   ProfileOptions options;
-  for (std::size_t i = 0; i < topology.cpus.size() && i < 4; ++i)
-    options.cpus.push_back(topology.cpus[i].os_index);
+  for (std::size_t i = 0; i < topology.cpus.size() && i < 4; ++i) options.cpus.push_back(topology.cpus[i].os_index);
   options.processes = GetParam();
   options.seconds_per_pair = 0.01;
   double last = 0;
@@ -202,8 +195,10 @@ TEST(Measure, AProfileHasWhatFurtherSlotsAndReadersCost) {
   for (int i = 0; i < 5 && (most.empty() || !all_told()); ++i) {
     const auto p = measure_profile(topology, options);
     ASSERT_TRUE(p.ok()) << p.error().message;
-    for (const auto& [name, ns] : {std::pair{"O of a CPU alone", std::min(p->o.at(0, 0), p->o.at(1, 1))}, {"awaited", p->awaited_ns},
-                                   {"reader", p->reader_ns}, {"word read", p->word_read_ns}})
+    for (const auto& [name, ns] : {std::pair{"O of a CPU alone", std::min(p->o.at(0, 0), p->o.at(1, 1))},
+                                   {"awaited", p->awaited_ns},
+                                   {"reader", p->reader_ns},
+                                   {"word read", p->word_read_ns}})
       most[name] = std::max(most[name], ns);
   }
   for (const auto& [name, ns] : most) EXPECT_GT(ns, 0) << name;
@@ -380,10 +375,8 @@ TEST(Table, FitsAHundredColumns) {
   for (const std::string& text : {to_table(p), heat_map(p), byte_heat_map(p)}) {
     std::size_t columns = 0;
     for (const char c : text) {
-      if (c == '\n')
-        columns = 0;
-      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
-        ++columns;  // code points, not bytes
+      if (c == '\n') columns = 0;
+      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++columns;  // code points, not bytes
       ASSERT_LE(columns, 100u);
     }
   }

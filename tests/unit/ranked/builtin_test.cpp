@@ -27,9 +27,9 @@ Plan planned(const BuiltinPlan& builtin) {
   plan.key.payload = static_cast<std::int32_t>(builtin.payload);
   plan.schedule = algorithm->build({.kind = plan.key.kind, .members = plan.key.members});
   plan.layout = LayoutChoice{.layout = builtin.packed ? Layout::kPacked : Layout::kPrivate,
-                 .slots = static_cast<std::int32_t>(builtin.slots),
-                 .line = static_cast<std::int32_t>(builtin.line),
-                 .pauses = static_cast<std::int32_t>(builtin.pauses)};
+                             .slots = static_cast<std::int32_t>(builtin.slots),
+                             .line = static_cast<std::int32_t>(builtin.line),
+                             .pauses = static_cast<std::int32_t>(builtin.pauses)};
   return plan;
 }
 
@@ -57,8 +57,13 @@ TEST(Builtins, AreSoInOtherLayoutsToo) {
       for (const Builtin algorithm : {Builtin::kDissemination, Builtin::kCounter, Builtin::kComplete, Builtin::kLinear}) {
         const bool barrier = algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter;
         expect_same({.algorithm = algorithm, .members = members, .payload = barrier ? 0u : 56u, .packed = packed, .slots = 2});
-        expect_same({.algorithm = algorithm, .members = members, .payload = barrier ? 0u : 8u, .packed = packed, .slots = 4,
-                     .line = 128, .pauses = 3});
+        expect_same({.algorithm = algorithm,
+                     .members = members,
+                     .payload = barrier ? 0u : 8u,
+                     .packed = packed,
+                     .slots = 4,
+                     .line = 128,
+                     .pauses = 3});
       }
     }
   }

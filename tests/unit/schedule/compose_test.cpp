@@ -50,8 +50,7 @@ TEST(Compose, BesideKeepsWordsApart) {
 }
 
 TEST(Compose, ReduceThenBroadcastIsAnAllreduce) {
-  const Schedule s =
-      then(built("binomial", Kind::kReduce, 9), built("kary", Kind::kBroadcast, 9, Half::kWhole, 3));
+  const Schedule s = then(built("binomial", Kind::kReduce, 9), built("kary", Kind::kBroadcast, 9, Half::kWhole, 3));
   EXPECT_EQ(s.kind, Kind::kAllreduce);
   EXPECT_TRUE(verify(s, kFloatSum).ok());
 }
@@ -91,20 +90,16 @@ TEST(Compose, HalvesMakeWholes) {
 TEST(Compose, HybridsAreComposition) {
   for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
     const auto local = [&](Half half, Align align) {
-      return beside(lift(built("linear", kind, 3, half), {0, 1, 2}, 6),
-                    lift(built("binomial", kind, 3, half), {3, 4, 5}, 6), align);
+      return beside(lift(built("linear", kind, 3, half), {0, 1, 2}, 6), lift(built("binomial", kind, 3, half), {3, 4, 5}, 6), align);
     };
     const Schedule top = lift(built("butterfly", kind, 2), {0, 3}, 6);
-    const Schedule s =
-        then(then(local(Half::kArrive, Align::kEarly), top), local(Half::kRelease, Align::kLate));
+    const Schedule s = then(then(local(Half::kArrive, Align::kEarly), top), local(Half::kRelease, Align::kLate));
     EXPECT_TRUE(verify(s, kFloatSum).ok());
     EXPECT_FALSE(verify(then(local(Half::kArrive, Align::kEarly), top), kFloatSum).ok());
   }
   // The same with a counter inside each host.
   const auto word = [](Half half, Align align) {
-    const auto one = [half](std::vector<std::int32_t> ranks) {
-      return lift(built("counter", Kind::kBarrier, 3, half), ranks, 6);
-    };
+    const auto one = [half](std::vector<std::int32_t> ranks) { return lift(built("counter", Kind::kBarrier, 3, half), ranks, 6); };
     return beside(one({0, 1, 2}), one({3, 4, 5}), align);
   };
   const Schedule top = lift(built("dissemination", Kind::kBarrier, 2), {0, 3}, 6);

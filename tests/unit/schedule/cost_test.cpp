@@ -1,7 +1,6 @@
 // Costs worked out by hand from equations 1 and 2 and the model in cost.hpp.
 #include <gtest/gtest.h>
 
-
 #include "algo/algorithm.hpp"
 #include "schedule/compose.hpp"
 #include "schedule/cost.hpp"
@@ -224,9 +223,7 @@ CostModel with_bytes(int members, double g) {
   return m;
 }
 
-Schedule collective(const char* name, Kind kind, int members) {
-  return find_algorithm(name)->build({.kind = kind, .members = members});
-}
+Schedule collective(const char* name, Kind kind, int members) { return find_algorithm(name)->build({.kind = kind, .members = members}); }
 
 TEST(Bytes, AMessageOfSeveralChunksPaysOnceForItsSignal) {
   const CostModel m = with_bytes(4, 0.5);

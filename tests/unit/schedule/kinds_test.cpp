@@ -21,9 +21,7 @@ constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempote
 constexpr Kind kMoving[] = {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather, Kind::kAlltoall};
 constexpr Kind kFolding[] = {Kind::kReduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan};
 
-void copy(Stage& stage, int from, int to, int chunk) {
-  stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCopy, Side::kRight});
-}
+void copy(Stage& stage, int from, int to, int chunk) { stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCopy, Side::kRight}); }
 void fold(Stage& stage, int from, int to, int chunk, Side side) {
   stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCombine, side});
 }
@@ -39,9 +37,9 @@ Schedule direct(Kind kind, int members, int root, int segments = 1) {
   s.kind = kind;
   s.members = members;
   s.root = root;
-  const int blocks = kind == Kind::kAlltoall ? members * members
+  const int blocks = kind == Kind::kAlltoall                                                                             ? members * members
                      : kind == Kind::kBroadcast || kind == Kind::kReduce || kind == Kind::kScan || kind == Kind::kExscan ? 1
-                                                                                                                       : members;
+                                                                                                                         : members;
   s.chunks = blocks * segments;
   s.stages.resize(1);
   Stage& stage = s.stages[0];

@@ -16,7 +16,9 @@ using test::Random;
 class EventGraph {
  public:
   EventGraph(const Schedule& s, int episodes)
-      : s_(s), stages_(static_cast<int>(s.stages.size())), episodes_(episodes),
+      : s_(s),
+        stages_(static_cast<int>(s.stages.size())),
+        episodes_(episodes),
         graph_(episodes * stages_ * s.members + s.members + episodes * static_cast<int>(s.words.size())) {
     for (int e = 0; e < episodes; ++e) {
       for (int a = 0; a < stages_; ++a) {
@@ -139,8 +141,7 @@ TEST(Reuse, WordsMustNotTakeTheNextEpisodesAdds) {
   Schedule s;
   s.members = 2;
   s.words = {{.threshold = 2}, {.threshold = 1}};
-  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}},
-              {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
+  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}}, {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
   const std::vector<Hazard> hazards = reuse_hazards(s, 1, false);
   ASSERT_EQ(hazards.size(), 1u);
   EXPECT_EQ(hazards[0].transfer, 1);

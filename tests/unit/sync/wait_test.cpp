@@ -83,8 +83,7 @@ TEST_F(AutoWaitTest, WithEnoughCpusDearYieldsStopTheYieldsAndNotTheSpins) {
 }
 
 TEST_F(AutoWaitTest, CheapYieldsGoOn) {
-  for (std::uint64_t call = 1; call < 1000; ++call)
-    EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
+  for (std::uint64_t call = 1; call < 1000; ++call) EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
 }
 
 constexpr std::int64_t kMs = 1'000'000;
