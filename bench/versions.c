@@ -18,8 +18,8 @@
 #include <time.h>
 
 enum { kMostMembers = 64, kWarmUp = 2000 };
-enum { kBarrier, kAllreduce, kCollectives };
-static const char* const kNames[kCollectives] = {"barrier", "allreduce8"};
+enum { kBarrier, kInteger, kDouble, kCollectives };
+static const char* const kNames[kCollectives] = {"barrier", "int64 sum", "double sum"};
 
 typedef struct {
   int (*create)(const fermata_team_config*, fermata_team**);
@@ -79,8 +79,13 @@ static void batch(const build_t* build, fermata_member* member, int collective, 
       bad |= build->barrier(member) != FERMATA_OK;
       continue;
     }
-    int64_t one = 1, sum = 0;
-    bad |= build->allreduce(member, &one, &sum, 1, FERMATA_INT64, FERMATA_SUM) != FERMATA_OK || sum != members;
+    if (collective == kInteger) {
+      int64_t one = 1, sum = 0;
+      bad |= build->allreduce(member, &one, &sum, 1, FERMATA_INT64, FERMATA_SUM) != FERMATA_OK || sum != members;
+    } else {
+      double one = 1, sum = 0;
+      bad |= build->allreduce(member, &one, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK || sum != members;
+    }
   }
   if (bad) atomic_store(&wrong, 1);
 }
@@ -114,7 +119,7 @@ static void* work(void* argument) {
         const double each = timed(&builds[b], member[b], c, episodes[c]);
         if (rank == 0) results[c][b] = each;
       }
-      if (rank == 0) printf("%s %.3f %.3f\n", kNames[c], results[c][0], results[c][1]);
+      if (rank == 0) printf("%s,%.3f,%.3f\n", kNames[c], results[c][0], results[c][1]);
     }
   }
   return NULL;

@@ -99,9 +99,9 @@ using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_
 
 // The NaN of a sum or product: of the operands' NaNs, made quiet, the one whose bits are the larger unsigned number. Where neither is
 // one (infinity - infinity, 0 * infinity) it is the positive quiet one without payload, which is the least: so neither the order nor the
-// grouping of the operands matters.
+// grouping of the operands matters. In place: a call would bring a frame to where a sum of numbers has none.
 template <class T>
-[[gnu::cold, gnu::noinline]] constexpr T nan_of(T a, T b) {
+[[gnu::always_inline]] constexpr T nan_of(T a, T b) {
   using Bits = FloatBits<T>;
   constexpr Bits kLeast = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
   const Bits x = a != a ? std::bit_cast<Bits>(a) | kLeast : kLeast;
