@@ -1,9 +1,6 @@
 #include "begun.hpp"
 
 #include <sched.h>
-#include <stdlib.h>
-
-#include <new>
 
 #include "persistent.hpp"
 #include "pool.hpp"
@@ -21,12 +18,8 @@ namespace {
 
 constexpr int kVisited = 64;  // communicators with something outstanding that one round looks at; the next round goes on from there
 
-Begun* chains[kChains];  // outstanding ones by their handles
-Begun* ended = nullptr;  // over, and not yet freed
-struct Free {
-  Free* next;
-};
-Free* unused = nullptr;
+Begun* chains[kChains];       // outstanding ones by their handles
+Begun* ended = nullptr;       // over, and not yet freed
 Begun* later = nullptr;       // over, and not yet told the library
 State* active = nullptr;      // states with something outstanding
 State* next_visit = nullptr;  // of those, or null: the first
@@ -89,8 +82,13 @@ int released(void* extra) {
 }
 int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be
 
+int error_of(Begun* b) {
+  if (has_come(b->status)) return b->operation.finish(b->status);
+  return is_mismatch(b->status) ? MPI_ERR_TRUNCATE : b->status == FERMATA_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+}
+
 void complete(Begun* b) {
-  b->error = has_come(b->status) ? b->operation.finish(b->status) : is_mismatch(b->status) ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  b->error = error_of(b);
   // order: relaxed: for the thread that completes the request, to which the library hands this over
   if (b->error != MPI_SUCCESS && !b->persistent) failures.fetch_add(1, std::memory_order_relaxed);
   const MPI_Request handle = b->handle;
@@ -110,6 +108,7 @@ void end(Begun* b, int status) {
   b->status = status;
   b->told = true;
   if (is_mismatch(status)) note_mismatch(*b->state);
+  else if (status == FERMATA_ERR_MEMORY) note_no_memory(*b->state);
   else if (!has_come(status)) say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
   if (!is_helper || several_threads) return complete(b);
   b->behind = later;
@@ -253,30 +252,13 @@ void start_again(Begun* b) {
   }
   b->status = status;
   if (is_mismatch(status)) note_mismatch(s);
-  b->error = has_come(status) ? b->operation.finish(status) : is_mismatch(status) ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+  if (status == FERMATA_ERR_MEMORY) note_no_memory(s);
+  b->error = error_of(b);
   b->told = b->over = true;
   persistent_over(*b);
 }
 
 int prepare_request(Begun* b) { return fermata_prepare(b->state->member, &b->operation.get(), &b->request); }
-
-Begun* new_begun() {
-  {
-    const Locked locked;
-    if (Free* f = unused; f != nullptr) {
-      unused = f->next;
-      return new (f) Begun;
-    }
-  }
-  void* memory = malloc(sizeof(Begun));
-  return memory != nullptr ? new (memory) Begun : nullptr;
-}
-
-void drop(Begun* b) {
-  b->~Begun();
-  const Locked locked;
-  unused = new (b) Free{unused};
-}
 
 namespace {
 

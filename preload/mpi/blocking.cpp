@@ -8,18 +8,21 @@ namespace fermata::preload {
 
 int run(State& s, Kind kind, const Arguments& arguments, bool* left) {
   Operation operation;
-  *left = !operation.prepare(s, arguments);
+  const bool prepared = operation.prepare(s, arguments);
+  *left = !prepared && !operation.lacks_memory();
   if (*left) return MPI_SUCCESS;
-  if (several_threads) operation.use_objects(true);
+  if (several_threads && prepared) operation.use_objects(true);
   const Entered entered(s);
-  int rc = MPI_SUCCESS;
+  int rc = prepared ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   const bool met = !s.mismatched;
-  if (met && (rc = operation.pack_inputs()) == MPI_SUCCESS) {
+  if (prepared && met && (rc = operation.pack_inputs()) == MPI_SUCCESS) {
     const int status = operation.execute(s);
     if (is_mismatch(status)) note_mismatch(s);
     else if (has_come(status)) rc = operation.finish(status);
+    else if (status == FERMATA_ERR_MEMORY) rc = MPI_ERR_NO_MEM;
     else return failed(s, status);
   }
+  if (rc == MPI_ERR_NO_MEM) note_no_memory(s);
   if (s.mismatched) {
     *left = goes_to_library(s, kind, met, &rc);
     return rc;
@@ -36,11 +39,12 @@ int run_barrier(State& s, bool* left) {
   const int status = fermata_barrier(s.member);
   if (status == FERMATA_OK) [[likely]]
     return MPI_SUCCESS;
-  if (!is_mismatch(status)) return failed(s, status);
+  const bool lacks_memory = status == FERMATA_ERR_MEMORY;
+  if (!lacks_memory && !is_mismatch(status)) return failed(s, status);
   --s.ours;
   const bool met = !s.mismatched;
-  note_mismatch(s);
-  int rc = MPI_SUCCESS;
+  lacks_memory ? note_no_memory(s) : note_mismatch(s);
+  int rc = lacks_memory ? MPI_ERR_NO_MEM : MPI_SUCCESS;
   *left = goes_to_library(s, kBarrier, met, &rc);
   return rc;
 }

@@ -34,7 +34,8 @@ inline State* serving_now(State* s, Kind kind) { return s != nullptr && (s->serv
 
 // A call that needs no Operation: predefined types without gaps, operators that Fermata has, nothing wrong. Whatever is not clear at a
 // glance goes the long way, to the same call of Fermata's: one rank may go this way and another that. False: Fermata has refused the
-// arguments before it did anything, since buffers overlap mostly, or the ranks' calls differ: the long way knows what to do then.
+// arguments before it did anything, since buffers overlap mostly, or has no memory, or the ranks' calls differ: the long way knows what to
+// do then.
 template <class Call>
 inline bool at_once(State& s, Kind kind, const void* site, int* rc, Call&& call) {
   Watched observed(&s, kind, site, nullptr);
@@ -44,7 +45,7 @@ inline bool at_once(State& s, Kind kind, const void* site, int* rc, Call&& call)
   *rc = MPI_SUCCESS;
   if (status == FERMATA_OK) [[likely]]
     return true;
-  if (status == FERMATA_ERR_ARGUMENT || is_mismatch(status)) {
+  if (status == FERMATA_ERR_ARGUMENT || status == FERMATA_ERR_MEMORY || is_mismatch(status)) {
     --s.ours;
     observed.forget();
     return false;

@@ -41,24 +41,6 @@ State* unused = nullptr;                             // freed, for the next comm
 std::uint64_t accelerated = 0, not_accelerated = 0;  // communicators; under lock
 std::uint64_t all_ours = 0, all_left = 0;            // collectives of those that were freed; likewise
 
-State* new_state() {
-  pthread_mutex_lock(&lock);
-  State* s = unused;
-  if (s != nullptr) {
-    unused = s->next_unused;
-  } else {
-    void* memory = nullptr;
-    if (posix_memalign(&memory, alignof(State), sizeof(State)) == 0) {
-      s = new (memory) State;
-      s->next = states;
-      states = s;
-    }
-  }
-  if (s != nullptr) ++s->users;  // until it is published
-  pthread_mutex_unlock(&lock);
-  return s;
-}
-
 void publish(State& s, MPI_Comm comm) {
   pthread_mutex_lock(&lock);
   --s.users;
@@ -96,7 +78,8 @@ int freed(MPI_Comm comm, int, void* value, void*) {
 }
 
 // The ranks in MPI_COMM_WORLD; false: some are of another world.
-bool world_ranks(MPI_Comm comm, int size, int* ranks, int* own) {
+bool world_ranks(MPI_Comm comm, int size, int (&ranks)[kMostMembers]) {
+  int own[kMostMembers];
   MPI_Group group = MPI_GROUP_NULL;
   if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
   for (int r = 0; r < size; ++r) own[r] = r;
@@ -107,8 +90,8 @@ bool world_ranks(MPI_Comm comm, int size, int* ranks, int* own) {
   return rc == MPI_SUCCESS;
 }
 
-// Why the library is to do it, as all ranks know without a word; null: nothing speaks against it. `ranks`: to be freed.
-const char* unfit(MPI_Comm comm, State& s, int** ranks) {
+// Why the library is to do it, as all ranks know without a word; null: nothing speaks against it.
+const char* unfit(MPI_Comm comm, State& s, int (&ranks)[kMostMembers]) {
   int inter = 0;
   if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter != 0) return "an intercommunicator";
   PMPI_Comm_size(comm, &s.size);
@@ -116,9 +99,7 @@ const char* unfit(MPI_Comm comm, State& s, int** ranks) {
   if (s.size == 1) return "one rank";
   if (s.size > kMostMembers) return "more than 1024 ranks";
   if (settings.kinds == 0) return "FERMATA_MPI_COLLECTIVES selects none";
-  *ranks = static_cast<int*>(malloc(2 * static_cast<std::size_t>(s.size) * sizeof(int)));
-  if (*ranks == nullptr) abort();
-  if (!world_ranks(comm, s.size, *ranks, *ranks + s.size)) return "ranks of another MPI_COMM_WORLD";
+  if (!world_ranks(comm, s.size, ranks)) return "ranks of another MPI_COMM_WORLD";
   return nullptr;
 }
 
@@ -154,12 +135,22 @@ State* council_of(const Origin& origin) {
 }
 
 // Collective.
+bool all_have_memory(bool mine) {
+  int have = mine ? 1 : 0, all = 0;
+  return real.Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all != 0;
+}
+
+// Collective. False: there are no teams.
 bool find_places() {
   PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   places = static_cast<Place*>(malloc(static_cast<std::size_t>(world_size) * sizeof(Place)));
-  if (places == nullptr) abort();
+  int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
+  if (!all_have_memory(places != nullptr && cpus != nullptr)) {
+    free(cpus);
+    return false;
+  }
   const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
   if (!has_helper) say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
   Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads), static_cast<std::int16_t>(has_helper), bound_cpu()};
@@ -167,13 +158,16 @@ bool find_places() {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     mine.host += static_cast<std::uint64_t>(rank / each);
   }
-  if (real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
   int first = 0;
-  while (places[first].host != mine.host) ++first;
   MPI_Comm host = MPI_COMM_NULL;
-  if (real.Comm_split(MPI_COMM_WORLD, first, 0, &host) != MPI_SUCCESS) return false;
-  int* const cpus = static_cast<int*>(malloc(static_cast<std::size_t>(world_size) * sizeof(int)));
-  for (int r = 0; cpus != nullptr && r < world_size; ++r) cpus[r] = places[r].cpu;
+  bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+  while (known && places[first].host != mine.host) ++first;
+  known = known && real.Comm_split(MPI_COMM_WORLD, first, 0, &host) == MPI_SUCCESS;
+  if (!known) {
+    free(cpus);
+    return false;
+  }
+  for (int r = 0; r < world_size; ++r) cpus[r] = places[r].cpu;
   const bool prepared = prepare_teams(host, cpus);
   real.Comm_free(&host);
   return prepared;
@@ -187,8 +181,8 @@ void postpone(State& s, MPI_Comm comm) {
 
 // Collective, by all of the communicator.
 void equip(State& s, MPI_Comm comm, State* council) {
-  int* ranks = nullptr;
-  s.reason = unfit(comm, s, &ranks);
+  int ranks[kMostMembers];
+  s.reason = unfit(comm, s, ranks);
   const bool over_hosts = s.reason == nullptr && are_on_several_hosts(ranks, s.size);
   if (over_hosts && !transport_is_ready) s.reason = "its ranks are on several hosts, and MPI's functions were not found";
   if (s.reason == nullptr) s.pooled = take_team({comm, council}, ranks, s.size, s.rank, over_hosts, &s.reason);
@@ -201,7 +195,6 @@ void equip(State& s, MPI_Comm comm, State* council) {
     s.folds_begun = all_are_multiple(ranks, s.size);
     if (s.begun_reason == nullptr) s.begun_kinds = s.kinds;
   }
-  free(ranks);
   static std::atomic<int> said{0};
   // order: relaxed: a count
   if (!settings.verbose || s.rank != 0 || s.size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid) return;
@@ -240,14 +233,40 @@ void release(State& s) {
   if (several_threads) pthread_mutex_unlock(&lock);
 }
 
-void set_up(MPI_Comm comm, const Origin& origin) {
-  if (keyval == MPI_KEYVAL_INVALID) return;
+State* new_state() {
+  pthread_mutex_lock(&lock);
+  State* s = unused;
+  if (s != nullptr) {
+    unused = s->next_unused;
+  } else {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, alignof(State), sizeof(State)) == 0) {
+      s = new (memory) State;
+      s->next = states;
+      states = s;
+    }
+  }
+  if (s != nullptr) ++s->users;  // until it is published
+  pthread_mutex_unlock(&lock);
+  return s;
+}
+
+void forget(State* s) {
+  if (s == nullptr) return;
+  pthread_mutex_lock(&lock);
+  --s->users;
+  s->next_unused = unused;
+  unused = s;
+  pthread_mutex_unlock(&lock);
+}
+
+bool watches() { return keyval != MPI_KEYVAL_INVALID; }
+
+void set_up(State* s, MPI_Comm comm, const Origin& origin) {
   State* const parent = origin.parent != MPI_COMM_NULL ? find(origin.parent) : nullptr;
   // Who is in no communicator of the parent's counts this one, too.
   const std::uint32_t makings = parent != nullptr ? ++parent->makings : 0;
-  if (comm == MPI_COMM_NULL) return;
-  State* const s = new_state();
-  if (s == nullptr) abort();
+  if (comm == MPI_COMM_NULL) return forget(s);
   s->kinds = s->begun_kinds = 0;
   s->ours = s->left = s->starts = s->prepared = s->resumes = 0;
   s->mismatched = false;
@@ -288,13 +307,18 @@ void start_up() {
   if (real.Comm_dup(MPI_COMM_WORLD, &private_comm) != MPI_SUCCESS) private_comm = MPI_COMM_NULL;
   if (private_comm != MPI_COMM_NULL) PMPI_Comm_set_errhandler(private_comm, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
-  if (!find_places() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
-    say("this MPI library cannot be asked for its hosts: everything stays its own");
+  State* const world = new_state();
+  State* const self = new_state();
+  const bool all = all_have_memory(world != nullptr && self != nullptr);
+  if (!all || !find_places() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
+    say("a rank has no memory, or this MPI library cannot be asked for its hosts: everything stays its own");
     keyval = MPI_KEYVAL_INVALID;
+    forget(world);
+    forget(self);
     return;
   }
-  set_up(MPI_COMM_WORLD, {MPI_COMM_NULL, false, true});
-  set_up(MPI_COMM_SELF, {MPI_COMM_NULL, false, true});
+  set_up(world, MPI_COMM_WORLD, {MPI_COMM_NULL, false, true});
+  set_up(self, MPI_COMM_SELF, {MPI_COMM_NULL, false, true});
 }
 
 // Everybody is here, so nobody needs anybody's part any more.

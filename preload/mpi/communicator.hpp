@@ -112,9 +112,14 @@ struct Origin {
   bool duplicate = false;           // with the same ranks
   bool initial = false;             // of MPI_Init
 };
+// For a communicator that is about to be made. Null: there is no memory.
+State* new_state();
+void forget(State* state);  // which no communicator got
+// Are communicators looked at?
+bool watches();
 // By all ranks of the parent, or else of the communicator, which is null where this rank has no part in it. MPI_COMM_WORLD and its like get
 // their teams here, and so does a program's first communicators. All others get one when they have shown that they are used.
-void set_up(MPI_Comm comm, const Origin& origin);
+void set_up(State* state, MPI_Comm comm, const Origin& origin);
 // By all ranks, in a blocking collective that is not Fermata's. True: it gets its team now, and this kind is Fermata's.
 bool gets_team(State& state, Kind kind);
 // By all ranks, before a persistent collective is made: it gets its team now, if it waits for one.

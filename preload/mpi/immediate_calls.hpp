@@ -35,6 +35,17 @@ inline State* state_of(MPI_Comm comm, const Target& target) {
   return s;
 }
 
+// This rank has no memory to begin it in the team. Others may need what this rank does next to come to their next collective, so that this
+// rank doesn't wait for their agreement here.
+inline int begin_without_memory(State& s, Kind kind, bool* left) {
+  const Entered entered(s);
+  int rc = MPI_ERR_NO_MEM;
+  *left = s.mismatched && goes_to_library(s, kind, false, &rc);
+  if (s.mismatched) return rc;
+  note_no_memory(s);
+  return lose_call(s, rc);
+}
+
 // *left: the library is to do it.
 inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, bool* left) {
   if (s.mismatched) [[unlikely]] {
@@ -55,10 +66,12 @@ int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Argum
   State* const s = state_of(comm, target);
   if (s != nullptr && s->begins(kind) && target.request != nullptr) {
     Begun* const b = new_begun();
-    if (b == nullptr) return MPI_ERR_NO_MEM;
-    bool left = !b->operation.prepare(*s, arguments) || (b->operation.get().fold != nullptr && !s->folds_begun);
-    if (left) drop(b);
-    const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, &left);
+    const bool prepared = b != nullptr && b->operation.prepare(*s, arguments);
+    const bool lacks_memory = b == nullptr || b->operation.lacks_memory();
+    const bool folds = b != nullptr && b->operation.get().fold != nullptr;
+    bool left = (folds && !s->folds_begun) || (!prepared && !lacks_memory);
+    if (b != nullptr && (left || lacks_memory)) drop(b);
+    const int rc = left ? MPI_SUCCESS : lacks_memory ? begin_without_memory(*s, kind, &left) : begin_or_prepare(b, *s, kind, target, &left);
     if (!left) return rc;
   }
   return leave_request(s, kind, target, library);
@@ -70,10 +83,9 @@ int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
   bool left = s == nullptr || !s->begins(kBarrier) || target.request == nullptr;
   if (!left) {
     Begun* const b = new_begun();
-    if (b == nullptr) return MPI_ERR_NO_MEM;
-    b->is_barrier = true;
-    if (target.persistent) b->operation.prepare_barrier();
-    const int rc = begin_or_prepare(b, *s, kBarrier, target, &left);
+    if (b != nullptr) b->is_barrier = true;
+    if (b != nullptr && target.persistent) b->operation.prepare_barrier();
+    const int rc = b != nullptr ? begin_or_prepare(b, *s, kBarrier, target, &left) : begin_without_memory(*s, kBarrier, &left);
     if (!left) return rc;
   }
   return leave_request(s, kBarrier, target, [=] { return library(comm); });

@@ -2,8 +2,17 @@
 // are: what Fermata has made of their arguments need not be made again.
 #include "begun.hpp"
 
+#include <stdlib.h>
+
+#include <new>
+
 namespace fermata::preload {
 namespace {
+
+struct Free {
+  Free* next;
+};
+Free* unused = nullptr;  // memory of requests that are gone; under requests_lock
 
 constexpr int kMostKept = 4;  // each time they are looked through
 
@@ -19,6 +28,24 @@ void end(Begun* b) {
 }
 
 }  // namespace
+
+Begun* new_begun() {
+  {
+    const Locked locked;
+    if (Free* f = unused; f != nullptr) {
+      unused = f->next;
+      return new (f) Begun;
+    }
+  }
+  void* memory = malloc(sizeof(Begun));
+  return memory != nullptr ? new (memory) Begun : nullptr;
+}
+
+void drop(Begun* b) {
+  b->~Begun();
+  const Locked locked;
+  unused = new (b) Free{unused};
+}
 
 Begun* as_before(State& s, Begun* b) {
   if (s.kept == nullptr || b->is_barrier || !b->operation.is_plain()) return b;

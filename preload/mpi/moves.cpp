@@ -5,13 +5,14 @@
 
 namespace fermata::preload {
 
-// Blocks of the output come with so many bytes each.
-void Operation::expect_blocks(int blocks, std::size_t bytes) {
-  if (bytes == static_cast<std::size_t>(to_.count) * layout_.size) return;
+// Blocks of the output come with so many bytes each. False: there is no memory.
+bool Operation::expect_blocks(int blocks, std::size_t bytes) {
+  if (bytes == static_cast<std::size_t>(to_.count) * layout_.size) return true;
   each_ = bytes;
   packed_ = take(bytes * static_cast<std::size_t>(blocks));
   op_.out = packed_;
   blocks_ = blocks;
+  return packed_ != nullptr;
 }
 
 // One block of input that others expect with so many bytes.
@@ -19,11 +20,12 @@ bool Operation::set_block_in(const Side& side, const Layout& layout, std::size_t
   const std::size_t sent = static_cast<std::size_t>(side.count) * layout.size;
   truncated_ = sent > bytes;
   char* const packed = take(bytes);
+  if (packed == nullptr) return false;
   memset(packed, 0, bytes);
   op_.in = packed;
   const auto fit = static_cast<MPI_Count>(layout.size != 0 ? bytes / layout.size : 0);
-  add({{side.at, fit < side.count ? fit : side.count, side.type}, layout, packed});
-  return side.at != nullptr || sent == 0;
+  const bool added = add({{side.at, fit < side.count ? fit : side.count, side.type}, layout, packed});
+  return added && (side.at != nullptr || sent == 0);
 }
 
 bool Operation::prepare_broadcast(const State& s, const Arguments& a) {
@@ -49,7 +51,7 @@ bool Operation::prepare_gather(const State& s, const Arguments& a) {
   if (op_.irregular && (!layout_of(a.out.type, &out) || op_.count != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
     own_bytes_ = op_.count;
   if (!set_out(a.out, s.size, kNone)) return false;
-  if (!op_.irregular) expect_blocks(s.size, op_.count);
+  if (!op_.irregular && !expect_blocks(s.size, op_.count)) return false;
   return set_in(a.in, 1, meet(a.in, 1, a.out, s.size));
 }
 
@@ -64,8 +66,7 @@ bool Operation::prepare_scatter(const State& s, const Arguments& a) {
   if (!layout_of(a.in.type, &in) || !set_in(a.in, s.size, !own && meet(a.out, 1, a.in, s.size))) return false;
   op_.count = op_.irregular ? op_.in_counts[s.rank] : static_cast<std::size_t>(a.in.count) * in.size;
   if (own) op_.out = FERMATA_IN_PLACE;
-  else expect_blocks(1, op_.count);
-  return true;
+  return own || expect_blocks(1, op_.count);
 }
 
 bool Operation::prepare_allgather(const State& s, const Arguments& a) {
@@ -79,7 +80,7 @@ bool Operation::prepare_allgather(const State& s, const Arguments& a) {
   const std::size_t sent = static_cast<std::size_t>(a.in.count) * in.size;
   if (op_.irregular && sent != op_.count) return set_block_in(a.in, in, op_.count);
   op_.count = sent;
-  if (!op_.irregular) expect_blocks(s.size, sent);
+  if (!op_.irregular && !expect_blocks(s.size, sent)) return false;
   return set_in(a.in, 1, meet(a.in, 1, a.out, s.size));
 }
 
@@ -100,8 +101,7 @@ bool Operation::prepare_alltoall(const State& s, const Arguments& a) {
   if (!set_out(a.out, s.size, kNone)) return false;
   if (op_.irregular) return true;
   op_.count = static_cast<std::size_t>(a.in.count) * in.size;
-  expect_blocks(s.size, op_.count);
-  return true;
+  return expect_blocks(s.size, op_.count);
 }
 
 namespace {

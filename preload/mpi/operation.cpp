@@ -3,18 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "notice.hpp"
-
 namespace fermata::preload {
 
 char* Operation::take(std::size_t bytes) {
   void* memory = malloc(bytes != 0 ? bytes : 1);
-  if (memory == nullptr) {
-    say_always("no memory for %zu bytes", bytes);
-    abort();
-  }
-  taken_[taken_count_++] = memory;
+  if (memory == nullptr) lacks_memory_ = true;
+  else taken_[taken_count_++] = memory;
   return static_cast<char*>(memory);
+}
+
+// Two for each block.
+std::size_t* Operation::take_sizes(int blocks) {
+  if (sizes_used_ + 2 * blocks > 4 * kInline)
+    return reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  std::size_t* const sizes = sizes_ + sizes_used_;
+  sizes_used_ += 2 * blocks;
+  return sizes;
+}
+
+bool Operation::add(const Load& load) {
+  char* const memory = take(sizeof(Load));
+  if (memory == nullptr) return false;
+  loads_[load_count_++] = new (memory) Load(load);
+  return true;
 }
 
 void Operation::release() {
@@ -56,15 +67,12 @@ void Operation::prepare_barrier() {
 }
 
 // A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on. The block `own` has
-// own_bytes_, whatever the side says.
+// own_bytes_, whatever the side says. Null counts: there is no memory.
 Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes,
                                        MPI_Aint* lowest, int own) {
-  const bool fits = sizes_used_ + 2 * blocks <= 4 * kInline;
-  Blocks out;
-  out.counts =
-      fits ? sizes_ + sizes_used_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  Blocks out{take_sizes(blocks), nullptr};
+  if (out.counts == nullptr) return out;
   out.displacements = out.counts + blocks;
-  if (fits) sizes_used_ += 2 * blocks;
   *lowest = 0;
   if (!together)
     for (int b = 0; b < blocks; ++b)
@@ -84,14 +92,14 @@ bool Operation::set_irregular_in(const Side& side, const Layout& layout, int blo
   MPI_Aint lowest = 0;
   const bool together = copy || !layout.dense;
   const Blocks b = blocks_of(side, layout, blocks, together, &bytes, &lowest);
+  if (b.counts == nullptr) return false;
   op_.in_counts = b.counts;
   op_.in_displacements = b.displacements;
   op_.in = static_cast<const char*>(side.at) + lowest * layout.extent;
   if (!together) return side.at != nullptr || bytes == 0;
   char* const packed = take(bytes);
   op_.in = packed;
-  add({side, layout, packed, b.displacements, 0, blocks});
-  return true;
+  return packed != nullptr && add({side, layout, packed, b.displacements, 0, blocks});
 }
 
 // `blocks` blocks of side.count elements each, or irregular ones. False: a mistake.
@@ -108,8 +116,7 @@ bool Operation::set_in(const Side& side, int blocks, bool copy) {
   if (layout.dense && !copy) return side.at != nullptr || side.count == 0 || layout.size == 0;
   char* const packed = take(static_cast<std::size_t>(side.count * blocks) * layout.size);
   op_.in = packed;
-  add({{side.at, side.count * blocks, side.type}, layout, packed});
-  return true;
+  return packed != nullptr && add({{side.at, side.count * blocks, side.type}, layout, packed});
 }
 
 bool Operation::set_irregular_out(const Side& side, const Layout& layout, int blocks, int own) {
@@ -117,16 +124,17 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   MPI_Aint lowest = 0;
   const bool together = !layout.dense || own_bytes_ != kAsSaid || overlaps_itself(side, blocks);
   const Blocks b = blocks_of(side, layout, blocks, together, &bytes, &lowest, own_bytes_ != kAsSaid ? rank_ : kNone);
+  if (b.counts == nullptr) return false;
   op_.out_counts = b.counts;
   op_.out_displacements = b.displacements;
   op_.out = static_cast<char*>(const_cast<void*>(side.at)) + lowest * layout.extent;
   if (!together) return side.at != nullptr || bytes == 0;
   packed_ = take(bytes);
+  if (packed_ == nullptr) return false;
   op_.out = packed_;
   blocks_ = blocks;
-  if (own == kAll) add({side, layout, packed_, b.displacements, 0, blocks});
-  if (own >= 0) add({side, layout, packed_, b.displacements, own, own + 1});
-  return true;
+  if (own == kAll) return add({side, layout, packed_, b.displacements, 0, blocks});
+  return own < 0 || add({side, layout, packed_, b.displacements, own, own + 1});
 }
 
 // own: the block that is input as well, kNone or kAll.
@@ -143,14 +151,13 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
   if (layout_.dense) return side.at != nullptr || side.count == 0 || layout_.size == 0;
   const std::size_t each = static_cast<std::size_t>(side.count) * layout_.size;
   packed_ = take(each * static_cast<std::size_t>(blocks));
+  if (packed_ == nullptr) return false;
   op_.out = packed_;
   blocks_ = blocks;
-  if (own == kAll) add({{side.at, side.count * blocks, side.type}, layout_, packed_});
-  if (own >= 0)
-    add({{static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type},
-         layout_,
-         packed_ + each * static_cast<std::size_t>(own)});
-  return true;
+  if (own == kAll) return add({{side.at, side.count * blocks, side.type}, layout_, packed_});
+  return own < 0 || add({{static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type},
+                         layout_,
+                         packed_ + each * static_cast<std::size_t>(own)});
 }
 
 // The blocks of a reduce_scatter's input, of different sizes and one behind the other. False: a mistake.
@@ -160,8 +167,8 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
     if (out.counts[b] < 0) return false;
     *all += out.counts[b];
   }
-  const bool fits = 2 * blocks <= 4 * kInline;
-  auto* const counts = fits ? sizes_ : reinterpret_cast<std::size_t*>(take(2 * static_cast<std::size_t>(blocks) * sizeof(std::size_t)));
+  std::size_t* const counts = take_sizes(blocks);
+  if (counts == nullptr) return false;
   std::size_t before = 0;
   for (int b = 0; b < blocks; ++b) {
     counts[b] = static_cast<std::size_t>(out.counts[b]) * reduction_.parts;
@@ -172,6 +179,25 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
   op_.in_counts = counts;
   op_.in_displacements = counts + blocks;
   return true;
+}
+
+// What folds elements with gaps: both operands unpacked, of as many elements as fit into kAtOnce bytes, but of one at least and of `most`
+// at most. The operator may look at everything that lies between the parts of an element.
+bool Operation::set_fold_space(std::size_t most) {
+  constexpr std::size_t kAtOnce = 64 * 1024;
+  FoldSpace& space = reduction_.space;
+  MPI_Aint true_extent = 0;
+  if (PMPI_Type_get_true_extent(reduction_.datatype, &space.low, &true_extent) != MPI_SUCCESS) return false;
+  const MPI_Aint extent = reduction_.layout.extent;
+  const auto each = static_cast<std::size_t>(extent < 0 ? -extent : extent);
+  const std::size_t fit = each != 0 ? kAtOnce / each : most;
+  space.elements = fit == 0 || most == 0 ? 1 : fit < most ? fit : most;
+  const std::size_t apart = each * (space.elements - 1);
+  space.bytes = apart + static_cast<std::size_t>(true_extent);
+  space.low -= extent < 0 ? static_cast<MPI_Aint>(apart) : 0;
+  space.at = take(2 * space.bytes);
+  if (space.at != nullptr) memset(space.at, 0, 2 * space.bytes);
+  return space.at != nullptr;
 }
 
 bool Operation::prepare_reduction(const State& s, const Arguments& a) {
@@ -206,8 +232,9 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
     // The first rank of an exclusive scan has no result, and need have no memory for one.
     const bool bare = a.collective == FERMATA_DO_EXSCAN && s.rank == 0 && a.out.at == nullptr && !in_place;
     if (bare) op_.out = take(static_cast<std::size_t>(a.out.count) * reduction_.element);
-    return op_.in != nullptr && (!gets || op_.out != nullptr);
+    return !lacks_memory_ && op_.in != nullptr && (!gets || op_.out != nullptr);
   }
+  if (!set_fold_space(static_cast<std::size_t>(in.count))) return false;
   if (gets && !set_out({a.out.at, a.out.count, a.out.type}, 1, kNone)) return false;
   if (gets_nothing) op_.out = &nothing_;
   // An exclusive scan leaves the first rank's memory as it is.

@@ -30,8 +30,10 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from mistakes.
+  // False: the library is to do it, which follows from nothing that may differ from rank to rank, but from mistakes; or this rank has no
+  // memory for it. Nothing that is called later needs memory.
   bool prepare(const State& state, const Arguments& arguments);
+  bool lacks_memory() const { return lacks_memory_; }
   void prepare_barrier();  // as a request; on lines it needs no operation
   // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
   int pack_inputs();
@@ -74,16 +76,18 @@ class Operation {
   bool set_in(const Side& side, int blocks, bool copy);
   bool set_out(const Side& side, int blocks, int own);
   bool set_block_in(const Side& side, const Layout& layout, std::size_t bytes);
-  void expect_blocks(int blocks, std::size_t bytes);
+  bool expect_blocks(int blocks, std::size_t bytes);
   void unpack_block(const char* from, std::size_t bytes, char* to, MPI_Count count);
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
   bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
+  bool set_fold_space(std::size_t most);
+  std::size_t* take_sizes(int blocks);
   Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest,
                    int own = kNone);
-  void add(const Load& load) { loads_[load_count_++] = new (take(sizeof(Load))) Load(load); }
+  bool add(const Load& load);
   void use(MPI_Op op, MPI_Datatype type) { begin_use(uses_[use_count_++], op, type); }
   void use_type(MPI_Datatype type);
-  char* take(std::size_t bytes);
+  char* take(std::size_t bytes);  // null: there is no memory
   void release();
   void check(int rc) {
     if (error_ == 0) error_ = rc;
@@ -111,8 +115,9 @@ class Operation {
   int rank_ = 0;
   int error_ = 0;
   unsigned char nothing_ = 0;
-  void* taken_[7];
+  void* taken_[8];
   int taken_count_ = 0;
+  bool lacks_memory_ = false;
   std::size_t sizes_[4 * kInline];
   int sizes_used_ = 0;
 };

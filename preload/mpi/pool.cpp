@@ -150,10 +150,11 @@ fermata_team* fetch(const char* name) {
   for (double waited = 0; waited < kSeconds; waited += kSlice) {
     const int status = fermata_team_attach(name, kSlice, &team);
     if (status == FERMATA_OK) return team;
-    if (status != FERMATA_ERR_TIMEOUT) return nullptr;
+    if (status != FERMATA_ERR_TIMEOUT) break;
     drive_library();
     progress();
   }
+  say("memory for teams could not be fetched: %s", fermata_error_detail());
   return nullptr;
 }
 

@@ -39,20 +39,32 @@ void agree(State& s) {
 }
 
 bool lost(State& s, int code, int* rc) {
-  ++s.left;
-  // order: relaxed: this call's own communicator
-  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), code);
-  *rc = code;
+  *rc = lose_call(s, *rc == MPI_ERR_NO_MEM ? *rc : code);
   return false;
 }
 
 }  // namespace
+
+int lose_call(State& s, int code) {
+  ++s.left;
+  // order: relaxed: this call's own communicator
+  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), code);
+  return code;
+}
 
 void note_mismatch(State& s) {
   if (s.mismatched) return;
   s.mismatched = true;
   s.reason = "the calls of its ranks differed";
   say("rank %d of %d: %s", s.rank, s.size, fermata_error_detail());
+}
+
+void note_no_memory(State& s) {
+  if (s.mismatched) return;
+  s.mismatched = true;
+  s.reason = "a rank had no memory for a call";
+  fermata_team_abort(s.pooled->team);
+  say("rank %d of %d: no memory for a collective", s.rank, s.size);
 }
 
 bool goes_to_library(State& s, Kind kind, bool met, int* rc) {

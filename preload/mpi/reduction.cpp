@@ -1,10 +1,7 @@
 #include "reduction.hpp"
 
 #include <fermata/fermata.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "notice.hpp"
 
 namespace fermata::preload {
 
@@ -35,27 +32,20 @@ void reduce_local(const void* from, void* onto, std::size_t count, const Reducti
   }
 }
 
-// Elements with gaps, or in another order than they are packed in: unpacked into memory of their own, where the operator may look for
-// everything that lies between them.
+// Elements with gaps, or in another order than they are packed in: unpacked, folded and packed again.
 void fold_packed(void* out, const void* left, const void* right, std::size_t count, const Reduction& r) {
-  MPI_Aint low = 0, true_extent = 0;
-  PMPI_Type_get_true_extent(r.datatype, &low, &true_extent);
-  const MPI_Aint extent = r.layout.extent < 0 ? -r.layout.extent : r.layout.extent;
-  const MPI_Aint bytes = extent * static_cast<MPI_Aint>(count) + true_extent;
-  auto* memory = static_cast<char*>(calloc(2, static_cast<std::size_t>(bytes)));
-  if (memory == nullptr) {
-    say_always("no memory to fold %zu elements", count);
-    abort();
+  const FoldSpace& space = r.space;
+  char* const a = space.at - space.low;
+  char* const b = a + space.bytes;
+  for (std::size_t done = 0; done < count; done += space.elements) {
+    const std::size_t some = count - done < space.elements ? count - done : space.elements;
+    const auto elements = static_cast<MPI_Count>(some);
+    const std::size_t before = done * r.element;
+    unpack(static_cast<const char*>(left) + before, a, elements, r.datatype, r.layout);
+    unpack(static_cast<const char*>(right) + before, b, elements, r.datatype, r.layout);
+    reduce_local(a, b, some, r);
+    pack(b, elements, r.datatype, r.layout, static_cast<char*>(out) + before);
   }
-  const MPI_Aint begin = (r.layout.extent < 0 ? bytes - true_extent : 0) - low;
-  char* const a = memory + begin;
-  char* const b = memory + bytes + begin;
-  const auto elements = static_cast<MPI_Count>(count);
-  unpack(left, a, elements, r.datatype, r.layout);
-  unpack(right, b, elements, r.datatype, r.layout);
-  reduce_local(a, b, count, r);
-  pack(b, elements, r.datatype, r.layout, out);
-  free(memory);
 }
 
 }  // namespace

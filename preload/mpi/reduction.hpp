@@ -10,6 +10,14 @@
 
 namespace fermata::preload {
 
+// Memory of two operands, which fold_by_library() unpacks so many elements at a time to. low: where the first byte lies from the address
+// that the operator gets.
+struct FoldSpace {
+  char* at = nullptr;
+  std::size_t bytes = 0, elements = 0;  // of one operand
+  MPI_Aint low = 0;
+};
+
 struct Reduction {
   int type = -1, op = -1;   // Fermata's; type < 0: folded by MPI_Reduce_local
   std::size_t parts = 1;    // of Fermata's type in an element
@@ -19,6 +27,7 @@ struct Reduction {
   MPI_Datatype datatype = MPI_DATATYPE_NULL;
   MPI_Op operation = MPI_OP_NULL;
   Layout layout = {};
+  FoldSpace space = {};  // where packed; its user provides it
 };
 
 inline constexpr std::size_t kMostElement = 4096;  // bytes that Fermata takes for one

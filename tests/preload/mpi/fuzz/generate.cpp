@@ -122,6 +122,8 @@ void draw_operator(Call& c, Plan* plan, const Off& off, Random& shared) {
   std::vector<int> sizes;
   for (const auto& row : plan->elements) sizes.insert(sizes.end(), row.begin(), row.end());
   plan->type = draw_type(*plan->base, sizes, own && !off(std::string("derived-with-operator:") + kKindNames[c.kind]), 0, shared);
+  const bool begun_off = c.form != kBlocking && off(std::string("lower-bound-with-operator:") + kKindNames[c.kind] + ":begun");
+  if (begun_off && plan->type->true_low != 0) plan->type = predefined(*plan->base);
 }
 
 // Elements of the base in each block of this rank's input and output. Empty: not significant.
