@@ -161,7 +161,8 @@ FERMATA_API void fermata_member_leave(fermata_member* member);
 /* Makes the team unusable: all that wait or will wait get FERMATA_ERR_BROKEN. Async-signal-safe. */
 FERMATA_API void fermata_team_abort(fermata_team* team);
 /* Collective: members with equal colour form a new team, ordered by (key, rank); colour < 0: none, *out = NULL. The
- * new member is left with fermata_member_leave, which frees its share of the sub-team. */
+ * new member is left with fermata_member_leave, which frees its share of the sub-team. Processes hand the new team over within
+ * the member's timeout, at most 30 s (TIMEOUT). */
 FERMATA_API int fermata_team_split(fermata_member* member, int colour, int key, fermata_member** out);
 
 FERMATA_API int fermata_member_rank(const fermata_member* member);  /* in its team, from 0 */

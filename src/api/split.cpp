@@ -74,12 +74,14 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   char name[80];
   std::snprintf(name, sizeof name, "split.%016llx.%016llx", static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
                 static_cast<unsigned long long>(meeting));
-  constexpr int kSeconds = 30;
-  if (mine != 0) return attach(name, kSeconds * std::int64_t{1'000'000'000}, g.request.wait, g.request.stall_ns, team);
+  constexpr std::int64_t kMostNs = 30'000'000'000;  // for a process that ended after the barrier
+  const std::int64_t told = member->member->timeout();
+  const std::int64_t patience = told > 0 ? std::min(told, kMostNs) : kMostNs;
+  if (mine != 0) return attach(name, patience, g.request.wait, g.request.stall_ns, team);
   const int made = make_team(g.request, team);
   const int others = parent.shared() ? other_processes(parent, g.here) : 0;
   if (made != FERMATA_OK || others == 0) return made;
-  const int served = fermata_team_serve(*team, name, others, kSeconds);
+  const int served = fermata_team_serve(*team, name, others, static_cast<double>(patience) * 1e-9);
   if (served != FERMATA_OK) fermata_team_destroy(*team);
   return served;
 }

@@ -141,6 +141,7 @@ class Member {
   // Is that member in this one's process? Known once it has joined.
   bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
+  std::int64_t timeout() const { return timeout_ns_; }
   void set_idle_hook(IdleHook hook, void* context) { hook_ = hook, hook_context_ = context; }
   // While the hook is set: the longest sleep between two of its calls.
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }

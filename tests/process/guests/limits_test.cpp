@@ -138,6 +138,32 @@ TEST(Limits, WithoutReadingOthersMemoryFallsBack) {
   EXPECT_LIFE(kWorks, deny({SYS_process_vm_readv}, ENOSYS));
   unsetenv("FERMATA_CMA");
 }
+// What a split hands over takes no longer than the member's timeout: here its second process may not connect to anybody.
+TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
+  constexpr std::int64_t kSoonNs = 20'000'000'000;
+  const int ended = in_child(kSoonNs, [&] {
+    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+    config.members = 2;
+    config.engine = FERMATA_PROCESSES;
+    fermata_team* team = nullptr;
+    if (fermata_team_create(&config, &team) != FERMATA_OK) return kSilent;
+    const auto split = [&](int rank) {
+      fermata_member *member = nullptr, *part = nullptr;
+      if (fermata_team_join(team, rank, &member) != FERMATA_OK) return kSilent;
+      fermata_member_set_timeout(member, 0.5);
+      const int rc = fermata_team_split(member, 0, rank, &part);
+      return rc == FERMATA_OK ? kWorks : said(rc);
+    };
+    const pid_t other = fork();
+    if (other == 0) _exit(deny({SYS_connect}, EAGAIN) ? split(1) : kNotHere);
+    const int mine = split(0);
+    const int theirs = result_of(other, kSoonNs);
+    return theirs == kNotHere ? theirs : mine == theirs ? mine : kSilent;
+  });
+  if (ended == kNotHere) GTEST_SKIP() << "not permitted here";
+  EXPECT_EQ(ended, kSaysWhy);
+}
+
 TEST(Limits, WithoutRandomNumbersFallsBack) { EXPECT_LIFE(kWorks, deny({SYS_getrandom}, ENOSYS)); }
 TEST(Limits, WithoutMemfdIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_memfd_create}, EPERM)); }
 TEST(Limits, WithoutSocketsASplitIsSaid) { EXPECT_LIFE(kSaysWhy, deny({SYS_socket}, EPERM)); }
