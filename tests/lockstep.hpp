@@ -14,6 +14,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "exec/cursor.hpp"
@@ -81,7 +82,9 @@ struct Lockstep {
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next; no more than `most` turns are given.
+  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next (kNobody: no further turns); no more than `most` turns
+  // are given.
+  static constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
   template <class Pick>
   Wrong run(std::uint64_t episodes, Pick&& pick, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
     episodes_ = episodes;
@@ -96,9 +99,25 @@ struct Lockstep {
       }
       if (over) break;
       if (runnable.empty()) return hang();
-      take_turn(runnable[pick(runnable)]);
+      const std::size_t picked = pick(runnable);
+      if (picked == kNobody) break;
+      take_turn(runnable[picked]);
     }
     return wrong_;
+  }
+
+  // Of all that what is still to come depends on: memory, and where each member is.
+  std::size_t digest() const {
+    std::size_t mixed = 0;
+    const auto add_in = [&](std::uint64_t v) { mixed = mix(mixed, v); };
+    for (const std::uint64_t word : region_) add_in(word);
+    for (const Member& m : members_) {
+      add_in(m.episode);
+      add_in(static_cast<std::uint64_t>(&m.cursor.at() - m.steps.data()) * 2 + m.asleep);
+      for (const auto& reg : m.regs)
+        for (std::uint32_t i = 0; i < words(); ++i) add_in(reg[i]);
+    }
+    return mixed;
   }
 
   // As of one word or more; a sum first, which counts what came, and then a fold that does not associate, which tells trees apart.
@@ -284,6 +303,42 @@ inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleaving
     if (!wrong.empty()) return wrong;
   }
   return {};
+}
+
+// Every interleaving of a program's first episodes, in depth-first order; states that two of them share are gone on from once.
+struct Exhausted {
+  Wrong wrong;             // of the first that goes wrong
+  bool complete = true;    // false: there are more than most_states
+  std::size_t states = 0;  // that differ
+};
+inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, std::uint64_t episodes, std::size_t most_states) {
+  struct Turn {
+    std::size_t picked, runnable;
+  };
+  Exhausted result;
+  std::unordered_set<std::size_t> seen;
+  std::vector<Turn> path;
+  for (bool more = true; more;) {  // each round goes to the end of one interleaving that has not been gone to
+    Lockstep crew(blob, root, parks);
+    std::size_t depth = 0;
+    result.wrong = crew.run(episodes, [&](const std::vector<std::uint32_t>& runnable) {
+      if (depth == path.size()) {
+        if (!seen.insert(crew.digest()).second) return Lockstep::kNobody;
+        path.push_back({0, runnable.size()});
+      }
+      return path[depth++].picked;
+    });
+    result.states = seen.size();
+    if (!result.wrong.empty()) return result;
+    if (result.states > most_states) {
+      result.complete = false;
+      return result;
+    }
+    while (!path.empty() && path.back().picked + 1 == path.back().runnable) path.pop_back();
+    more = !path.empty();
+    if (more) ++path.back().picked;
+  }
+  return result;
 }
 
 }  // namespace fermata::test
