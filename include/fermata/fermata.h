@@ -158,7 +158,8 @@ FERMATA_API int fermata_team_attach_within(fermata_team* neighbour, uint64_t pla
 FERMATA_API int fermata_team_join(fermata_team* team, int rank, fermata_member** out);
 /* Gives the rank up. Members that wait for it, now or later, get FERMATA_ERR_MEMBER_LOST. NULL is fine. */
 FERMATA_API void fermata_member_leave(fermata_member* member);
-/* Makes the team unusable: all that wait or will wait get FERMATA_ERR_BROKEN. Async-signal-safe. */
+/* Makes the team unusable: all that wait or will wait get FERMATA_ERR_BROKEN, and whoever never waits gets it within 16,384 calls.
+ * Async-signal-safe. */
 FERMATA_API void fermata_team_abort(fermata_team* team);
 /* Collective: members with equal colour form a new team, ordered by (key, rank); colour < 0: none, *out = NULL. The
  * new member is left with fermata_member_leave, which frees its share of the sub-team. Processes hand the new team over within

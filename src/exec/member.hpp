@@ -152,7 +152,7 @@ class Member {
   void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
   // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
-  void find_spacing() { spacing_.start(sequence_); }
+  void find_spacing();
   std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs'
   // The call from which on the owner of this member wants to look at its placement again.
   void set_review(std::uint64_t call) { review_at_ = call; }
@@ -201,8 +201,8 @@ class Member {
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
     say_call<RealAtomics>(*status_, ++sequence_, call.packed());
-    if (sequence_ >= spacing_.next()) [[unlikely]]
-      turn_spacing();
+    if (sequence_ >= next_turn_ && !take_seldom_turn()) [[unlikely]]
+      return broken_;
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
   }
@@ -218,7 +218,8 @@ class Member {
     openings_->whole.forget();
     openings_->swap.forget();
   }
-  [[gnu::noinline, gnu::cold]] void turn_spacing();
+  // The spacing's turn, and a look whether the team is broken, of which a member whose calls never wait learns here. False: it is.
+  [[gnu::noinline, gnu::cold]] bool take_seldom_turn();
   // Another program than its own for root 0: that of the rank that it has exchanged with the root, or, over several hosts, its own for
   // this root. Null: there is no memory, or what lies in the segment is none.
   const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
@@ -425,6 +426,8 @@ class Member {
   Holder holder_;                 // of the turn
   CrewPlace place_;
   Patience patience_;
+  static constexpr std::uint64_t kLook = 16384;  // calls from one seldom turn to the next, at most
+  std::uint64_t next_turn_ = kLook;
   Spacing spacing_;
   std::uint64_t ended_ = 0;      // requests
   std::uint64_t looked_at_ = 0;  // of them, when pending_ns_ was set

@@ -43,7 +43,7 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// Behind the first signal. True: somebody is parked for it, or the spacing has its turn. What is done here is in few steps and without a
+// Behind the first signal. True: somebody is parked for it, or a seldom turn is due. What is done here is in few steps and without a
 // frame: in the rhythm that a pair of far cores has at its best each sends two signals while it has the line, and all of a call lies
 // between them.
 [[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
@@ -55,12 +55,25 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
   cursor_.follow(memory_, steps, episode, opening.header);
   opening = TeamCursor::opening(memory_, steps, episode + 1, history_.tag(own_tag));
   say_call<RealAtomics>(*status_, ++sequence_, call);
-  return memory_.must_wake(*steps) || sequence_ >= spacing_.next();
+  return memory_.must_wake(*steps) || sequence_ >= next_turn_;
 }
 
-void Member::turn_spacing() {
-  spacing_.turn(sequence_, os::now_ns());
-  cursor_.set_pauses(spacing_.pauses());
+void Member::find_spacing() {
+  spacing_.start(sequence_);
+  next_turn_ = spacing_.next();
+}
+
+bool Member::take_seldom_turn() {
+  if (sequence_ >= spacing_.next()) {
+    spacing_.turn(sequence_, os::now_ns());
+    cursor_.set_pauses(spacing_.pauses());
+  }
+  next_turn_ = spacing_.next() - sequence_ < kLook ? spacing_.next() : sequence_ + kLook;
+  const Status broken = broken_status();
+  if (broken == Status::kOk) return true;
+  gate_ = 0;
+  give_up(broken);
+  return false;
 }
 
 template <Load L, class Folds>
@@ -73,7 +86,7 @@ template <Load L, class Folds>
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::attend_and_go(std::uint64_t value, void* out, Folds fold) {
   memory_.ring(cursor_.sent());
-  if (sequence_ >= spacing_.next()) turn_spacing();
+  if (sequence_ >= next_turn_ && !take_seldom_turn()) return broken_;
   return go_round<L>(value, out, fold);
 }
 

@@ -150,6 +150,33 @@ TEST(Abort, WakesAllAndSticks) {
   fermata_team_destroy(team);
 }
 
+// A member of a team of one never waits.
+TEST(Abort, IsSeenByWhoNeverWaits) {
+  constexpr int kMostCalls = 40'000;
+  const std::vector<std::pair<const char*, std::function<int(fermata_member*, std::vector<double>&)>>> calls = {
+      {"barrier", [](fermata_member* m, std::vector<double>&) { return fermata_barrier(m); }},
+      {"one word", [](fermata_member* m, auto& x) { return fermata_allreduce(m, x.data(), x.data(), 1, FERMATA_DOUBLE, FERMATA_SUM); }},
+      {"a line", [](fermata_member* m, auto& x) { return fermata_allreduce(m, x.data(), x.data(), 7, FERMATA_DOUBLE, FERMATA_SUM); }},
+      {"broadcast", [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8, 0); }},
+      {"blocks", [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8 * x.size(), 0); }},
+  };
+  for (const auto& [name, call] : calls) {
+    fermata_team* team = make_team(1, FERMATA_THREADS);
+    fermata_member* m = nullptr;
+    ASSERT_EQ(fermata_team_join(team, 0, &m), FERMATA_OK) << fermata_error_detail();
+    std::vector<double> data(100);
+    EXPECT_EQ(call(m, data), FERMATA_OK) << name;
+    fermata_team_abort(team);
+    int status = FERMATA_OK;
+    for (int i = 0; status == FERMATA_OK && i < kMostCalls; ++i) status = call(m, data);
+    EXPECT_EQ(status, FERMATA_ERR_BROKEN) << name;
+    EXPECT_EQ(call(m, data), FERMATA_ERR_BROKEN) << name;
+    EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_BROKEN) << name;
+    fermata_member_leave(m);
+    fermata_team_destroy(team);
+  }
+}
+
 // What a process of its own writes to stderr; it has to exit with 0.
 std::string stderr_of(const std::function<int()>& body) {
   int out[2];
