@@ -154,6 +154,8 @@ int in_library(Call&& call) {
     return in_library([=] { return real.name arguments; }); \
   }
 
+// As pthread_create, with all signals blocked: they are for the program's own threads.
+int start_thread(pthread_t* thread, void* (*body)(void*), void* argument);
 // False: this process cannot have the thread.
 bool make_helper();
 // After a collective was counted among the outstanding ones: calls that other threads wait in may have to be helped from now on.

@@ -1,5 +1,6 @@
 // The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun cannot be handed to the library
 // any more, so ranks that cannot have this thread begin none.
+#include <signal.h>
 #include <unistd.h>
 
 #include "begun.hpp"
@@ -45,9 +46,18 @@ void wake_helper() {
 
 }  // namespace
 
+int start_thread(pthread_t* thread, void* (*body)(void*), void* argument) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failed = pthread_create(thread, nullptr, body, argument);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return failed;
+}
+
 bool make_helper() {
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, help, nullptr) != 0) return false;
+  if (start_thread(&thread, help, nullptr) != 0) return false;
   pthread_detach(thread);
   return true;
 }
@@ -63,7 +73,7 @@ void let_helper_rest() {
 }
 
 void Beside::enter() {
-  guarded = true;
+  if (!several_threads) guarded = true;             // else it is from MPI_Init on, and other threads read it
   waiting.fetch_add(1, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
   help_waiting_calls();
 }

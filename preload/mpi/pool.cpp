@@ -109,8 +109,8 @@ void unlink(Pooled* p) {
 // Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for several hosts to agree on.
 // False: there is none.
 bool make_room(bool over_hosts) {
-  static const int most_over = most_over_hosts();
   pthread_mutex_lock(&lock);
+  static const int most_over = most_over_hosts();  // this library's static initializers are not thread-safe by themselves
   Pooled* oldest = nullptr;
   int over = 0;
   for (const Pooled* p = pool; p != nullptr; p = p->next) over += p->over_hosts;
@@ -231,7 +231,7 @@ fermata_team* hand_out_ground(const Council& host, int others) {
   Offer offer{Offer::kNew, 0, new_id()};
   name_of(offer.id, serving.name);
   pthread_t thread;
-  const bool serves = serving.team != nullptr && pthread_create(&thread, nullptr, serve, &serving) == 0;
+  const bool serves = serving.team != nullptr && start_thread(&thread, serve, &serving) == 0;
   if (!serves) offer.how = Offer::kNone;
   tell(host, &offer, sizeof offer);
   if (!serves) return serving.team;
