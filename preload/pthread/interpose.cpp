@@ -141,8 +141,10 @@ int wait_shared(fermata_anonymous_shared* barrier, const void* site) {
 }
 
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
+  // Not resolved: another library's constructor, which runs before this library's own, waits at a barrier that another process has made.
   // order: acquire, as kMovedRead: sees the functions. Pairs with the store in find()
-  if (!resolved.load(std::memory_order_acquire)) return EINVAL;  // nobody has made a barrier, and this library isn't even loaded yet
+  if (!resolved.load(std::memory_order_acquire)) [[unlikely]]
+    pthread_once(&found, find);
   if (disabled) return real.wait(barrier);
   const Fallback kind = ours ? why_left(barrier) : none_is_ours;
   say_fallback(kind);
