@@ -189,7 +189,12 @@ using namespace fermata::preload;
 // is seen by the loader's count.
 FERMATA_EXPORT int dlclose(void* handle) noexcept {
   using Function = int(void*);
-  static Function* const real = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "dlclose"));
+  static constinit std::atomic<Function*> known{nullptr};
+  Function* real = known.load(std::memory_order_relaxed);  // order: relaxed: a pointer to code, the same whoever stores it
+  if (real == nullptr) {
+    real = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "dlclose"));
+    known.store(real, std::memory_order_relaxed);  // order: see above
+  }
   lock();
   ++closes;
   table.closing.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: a thread that is to see it meets this one in the loader
