@@ -152,8 +152,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     next += p->regions;
   }
   if (!whole) {
-    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
     if (team->shared()) team->disclaim(rank);
+    say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
     m->~Member();
     free(m);
     team->release();

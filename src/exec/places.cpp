@@ -37,17 +37,14 @@ Place* Places::free_place(std::uint64_t bytes) {
 Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* number, std::uint64_t* offset) {
   Place* const place = free_place(bytes);
   if (place == nullptr) return Status::kMemory;
-  Status status = Status::kOk;
   *offset = place->offset;
-  const bool again = place->bytes == bytes && lies_there(*offset, bytes);
-  if (!again) {
-    place->bytes = 0;
-    status = extend(bytes, offset);
-  }
+  Status status = Status::kOk;
+  if (place->bytes != bytes || !lies_there(*offset, bytes)) status = extend(bytes, offset);
+  place->offset = *offset;
+  place->bytes = status == Status::kOk ? bytes : 0;
   if (status == Status::kOk) status = os::take_memory(fd_, *offset, front < bytes ? front : bytes);
-  if (status == Status::kOk || again) place->offset = *offset, place->bytes = bytes;
   if (status != Status::kOk) {
-    if (again) os::give_memory(fd_, *offset, bytes);
+    if (place->bytes != 0) os::give_memory(fd_, *offset, bytes);  // the room is for the next one
     place->turn.give(Turn<RealAtomics>::kFree);
     return status;
   }
