@@ -323,8 +323,7 @@ class Member {
   Status lost(std::uint32_t rank);
   void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);
-  Status look_for_requests(std::int64_t waited_ns);
-  Status look_now_and_then();
+  Status look_for_requests(std::int64_t waited_ns), look_now_and_then();
   bool differs_from(std::uint32_t rank);
   void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
@@ -426,8 +425,8 @@ class Member {
   Holder holder_;                 // of the turn
   CrewPlace place_;
   Patience patience_;
-  static constexpr std::uint64_t kLook = 16384;  // calls from one seldom turn to the next, at most
-  std::uint64_t next_turn_ = kLook;
+  static constexpr std::uint64_t kSeldom = 16384;  // calls from one seldom turn to the next, at most
+  std::uint64_t next_turn_ = kSeldom;
   Spacing spacing_;
   std::uint64_t ended_ = 0;      // requests
   std::uint64_t looked_at_ = 0;  // of them, when pending_ns_ was set

@@ -30,7 +30,7 @@ Status Member::begin(BlockRequest* request) {
   // A callback may start those with a channel of their own while its member waits in a call.
   if (request->active || (request->ordered && outstanding())) return Status::kBusy;
   // Seldom, since after the call is said the text would say more: a member whose calls never wait would not learn of it otherwise.
-  if (ended_ != 0 && ended_ % kLook == 0) [[unlikely]]
+  if (ended_ != 0 && ended_ % kSeldom == 0) [[unlikely]]
     if (const Status broken = broken_status(); broken != Status::kOk) {
       gate_ = 0;
       return give_up(broken);

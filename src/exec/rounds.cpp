@@ -68,7 +68,7 @@ bool Member::take_seldom_turn() {
     spacing_.turn(sequence_, os::now_ns());
     cursor_.set_pauses(spacing_.pauses());
   }
-  next_turn_ = spacing_.next() - sequence_ < kLook ? spacing_.next() : sequence_ + kLook;
+  next_turn_ = spacing_.next() - sequence_ < kSeldom ? spacing_.next() : sequence_ + kSeldom;
   const Status broken = broken_status();
   if (broken == Status::kOk) return true;
   gate_ = 0;
