@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "os/os.hpp"
 #include "profile/pairs.hpp"
 #include "profile/statistics.hpp"
 #include "profile/utc.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kCosts = 3;  // of a pair: O, L, G
 constexpr int kRepeats = 25;       // of each point, as in the paper; the median of them instead of the mean, since machines are shared
+constexpr int kLeastRepeats = 3;
 constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
 constexpr std::size_t kLongBytes = 256 * 1024;
 constexpr int kLong = 5;
@@ -24,6 +26,9 @@ constexpr int kLong = 5;
 constexpr int kTogether = 9;
 constexpr double kShared = 1.25;
 constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
+constexpr double kMessagesOfARepeat = 40;  // that take as long as all points of a pair once, about: the long one, and up to 32 at once
+// Of the seconds for the whole: memory, then links, and what is left for the network.
+constexpr double kMemoryShare = 0.3, kLinksShare = 0.9;
 
 // What each process tells the others of where it is.
 struct Place {
@@ -110,7 +115,12 @@ class JobMeasurement {
         how.processes = true;
         how.sample = options_.sample;
         how.seconds_per_pair = options_.seconds_per_pair;
-        found = measure(machine_of(h), how);
+        const Topology machine = machine_of(h);
+        if (options_.seconds > 0) {
+          how.seconds = options_.seconds * kMemoryShare / turns;
+          how.seconds_per_pair = share_of_pair(how.seconds, options_.sample ? 4 : machine.cpus.size());
+        }
+        found = measure(machine, how);
       }
       job_.rest();
     }
@@ -145,13 +155,26 @@ class JobMeasurement {
     return std::nullopt;
   }
 
-  // All pairs on different hosts, or the first processes of each two.
+  bool stands_for_hosts(const PairOfProcesses& pair) const { return leader(host(pair.a)) == pair.a && leader(host(pair.b)) == pair.b; }
+
+  // The first processes of each two hosts, then all other pairs on different hosts.
   std::vector<PairOfProcesses> links() const {
     std::vector<PairOfProcesses> out;
     for (std::int32_t a = 0; a < n_; ++a)
       for (std::int32_t b = a + 1; b < n_; ++b)
-        if (host(a) != host(b) && (!options_.sample || (leader(host(a)) == a && leader(host(b)) == b))) out.push_back({a, b});
+        if (host(a) != host(b) && (!options_.sample || stands_for_hosts({a, b}))) out.push_back({a, b});
+    std::stable_partition(out.begin(), out.end(), [&](const PairOfProcesses& pair) { return stands_for_hosts(pair); });
     return out;
+  }
+
+  double elapsed_ns() const { return static_cast<double>(os::now_ns() - begin_ns_); }
+
+  // Everybody gets what `teller` says.
+  bool tell(std::int32_t teller, double& value) const {
+    std::vector<double> all(at(n_));
+    if (!job_.gather(&value, sizeof value, all.data())) return false;
+    value = all[at(teller)];
+    return true;
   }
 
   // What each process has measured as the first of a pair, and its own O_ii: rows that are put together.
@@ -159,17 +182,34 @@ class JobMeasurement {
     std::vector<double> row(kCosts * at(n_), 0);
     const std::vector<PairOfProcesses> pairs = links();
     bool ok = true;
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
+    const bool limited = options_.seconds > 0;
+    double spent = elapsed_ns();
+    if (limited && !tell(0, spent)) return lost();
+    double told = elapsed_ns();
+    std::size_t k = 0;
+    for (; k < pairs.size(); ++k) {
       const auto [a, b] = pairs[k];
+      const double left = kLinksShare * options_.seconds - spent * 1e-9;
+      if (limited && k > 0 && left <= 0) break;
+      double took = 0;
       report(0.3 + 0.7 * static_cast<double>(k) / static_cast<double>(pairs.size()),
              job_.names[at(host(a))] + " - " + job_.names[at(host(b))]);
       if (job_.rank == a || job_.rank == b) {
-        const MessageCost cost = measure_messages(job_, a, b, options_.seconds_per_pair);
+        const double share = limited ? std::max(0.0, left) / static_cast<double>(pairs.size() - k) : options_.seconds_per_pair;
+        const MessageCost cost = measure_messages(job_, a, b, share);
         ok = ok && cost.o >= 0;
         if (job_.rank == a) row[at(b)] = cost.o, row[at(n_ + b)] = cost.l, row[at(2 * n_ + b)] = cost.g;
+        took = cost.spent;
       }
       job_.rest();
+      took = std::max(took, elapsed_ns() - told);  // with what rests take
+      if (limited && !tell(a, took)) return lost();
+      told = elapsed_ns();
+      spent += took;
     }
+    measured_.assign(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(k));
+    left_out_ = pairs.size() - k;
+    left_ns_ = options_.seconds * 1e9 - spent;
     row[at(job_.rank)] = ok ? job_.time(job_.rank, job_.rank, 0, n_, kRepeats) : -1;
     std::vector<double> all(kCosts * at(n_) * at(n_));
     if (!job_.gather(row.data(), row.size() * sizeof(double), all.data())) return lost();
@@ -182,14 +222,45 @@ class JobMeasurement {
         l_.at(a, b) = l_.at(b, a) = rounded(l);
         g_.at(a, b) = g_.at(b, a) = g;
       }
+    replicate_links();
     report(1, "done");
     return std::nullopt;
+  }
+
+  double median_of(const Matrix& m) const {
+    std::vector<double> values;
+    for (const auto& [a, b] : measured_) values.push_back(m.at(a, b));
+    return median(std::move(values));
+  }
+
+  double long_message_ns() const { return median_of(o_) + median_of(g_) * static_cast<double>(kLongBytes); }
+
+  // Section IV.B: between two hosts their first processes stand for all pairs that were not measured, and where these were not, the
+  // median of all links does.
+  void replicate_links() {
+    if (measured_.empty()) return;
+    std::vector<bool> known(at(n_) * at(n_));
+    const auto is_known = [&](std::int32_t a, std::int32_t b) { return known[at(std::min(a, b)) * at(n_) + at(std::max(a, b))]; };
+    for (const auto& [a, b] : measured_) known[at(a) * at(n_) + at(b)] = true;
+    for (Matrix* m : {&o_, &l_, &g_}) {
+      const double usual = median_of(*m);
+      for (std::int32_t a = 0; a < n_; ++a)
+        for (std::int32_t b = a + 1; b < n_; ++b) {
+          if (host(a) == host(b) || is_known(a, b)) continue;
+          const std::int32_t x = leader(host(a)), y = leader(host(b));
+          m->at(a, b) = m->at(b, a) = is_known(x, y) ? m->at(x, y) : usual;
+        }
+    }
   }
 
   // Disjoint pairs of hosts: each alone, then all at once.
   std::optional<Error> measure_network() {
     const std::int32_t pairs = hosts() / 2;
     if (pairs < 2) return std::nullopt;
+    if (options_.seconds > 0 && (pairs + 1) * 2 * (kTogether + 1) * long_message_ns() > left_ns_) {
+      network_left_out_ = true;
+      return std::nullopt;
+    }
     double took[2] = {0, 0};  // by the pair that this process is the first of, beyond what a message takes anyway
     bool ok = true;
     const auto time = [&](std::int32_t k, double& ns) {
@@ -246,18 +317,6 @@ class JobMeasurement {
     g_.at(a, b) = g_.at(b, a) = g;
   }
 
-  // Section IV.B: between two hosts the measured pair stands for all others.
-  void replicate_links() {
-    for (std::int32_t a = 0; a < n_; ++a)
-      for (std::int32_t b = 0; b < n_; ++b) {
-        const std::int32_t x = leader(host(a)), y = leader(host(b));
-        if (host(a) == host(b)) continue;
-        o_.at(a, b) = o_.at(x, y);
-        l_.at(a, b) = l_.at(x, y);
-        g_.at(a, b) = g_.at(x, y);
-      }
-  }
-
   Topology topology() const {
     Topology t;
     t.source = "processes of an MPI job";
@@ -292,7 +351,6 @@ class JobMeasurement {
     for (std::int32_t a = 0; a < n_; ++a)
       for (std::int32_t b = a + 1; b < n_; ++b)
         if (host(a) == host(b)) fill_memory(memory_[at(host(a))], a, b);
-    if (options_.sample) replicate_links();
     p.machine = std::to_string(hosts()) + (hosts() == 1 ? " host: " : " hosts: ") + memory_.front().machine;
     p.topology = topology();
     p.fingerprint = fingerprint(p.topology);
@@ -309,6 +367,10 @@ class JobMeasurement {
     p.blocks.clear();
     p.remarks.clear();
     if (options_.sample) p.remarks.push_back("sampled: one pair of processes stands for all between its two hosts");
+    if (left_out_ > 0)
+      p.remarks.push_back("there was time for " + std::to_string(measured_.size()) + " of " + std::to_string(measured_.size() + left_out_) +
+                          " pairs of processes: those stand for the others");
+    if (network_left_out_) p.remarks.push_back("there was no time to find out whether the hosts share a network");
     return p;
   }
 
@@ -320,35 +382,48 @@ class JobMeasurement {
   std::vector<Profile> memory_;  // of each host
   Matrix o_, l_, g_;
   double network_byte_ns_ = 0;
+  const std::int64_t begin_ns_ = os::now_ns();
+  std::vector<PairOfProcesses> measured_;  // links
+  std::size_t left_out_ = 0;               // further ones, for which there was no time
+  double left_ns_ = 0;                     // of the time for the whole, as all processes know
+  bool network_left_out_ = false;
 };
 
 }  // namespace
 
 MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds) {
+  constexpr MessageCost kFailed{.o = -1};
   std::vector<double> x, y;
   double spent = 0;
-  // Both know the times, so both stop at the same size.
+  // A point by so many repeats, and one to warm up. Both know the times, so both do the same.
+  const auto time = [&](std::size_t bytes, int signals, int repeats) {
+    const double ns = job.time(a, b, bytes, signals, repeats);
+    spent += (signals > 0 ? 1 : 2) * (repeats + 1) * ns;
+    return ns;
+  };
+  const double one = time(1, 0, kLeastRepeats);
+  if (one < 0) return kFailed;
+  const int repeats = static_cast<int>(std::clamp<double>(seconds * 1e9 / (kMessagesOfARepeat * one), kLeastRepeats, kRepeats));
   for (int k = 0; k <= kMostLog2Bytes && (k <= kLeastLog2Bytes || spent < seconds * 1e9); ++k) {
-    const double ns = job.time(a, b, std::size_t{1} << k, 0, kRepeats);
-    if (ns < 0) return {.o = -1};
-    spent += 2 * kRepeats * ns;
+    const double ns = time(std::size_t{1} << k, 0, repeats);
+    if (ns < 0) return kFailed;
     x.push_back(static_cast<double>(std::size_t{1} << k));
     y.push_back(ns);
   }
   const double o = fit_line(x, y).intercept;
   // Of short messages the slope would be noise.
-  const double longer = job.time(a, b, kLongBytes, 0, kLong);
-  if (longer < 0) return {.o = -1};
+  const double longer = time(kLongBytes, 0, std::min(kLong, repeats));
+  if (longer < 0) return kFailed;
   const double g = std::max(0.0, longer - o) / static_cast<double>(kLongBytes);
   x.clear();
   y.clear();
   for (const int signals : kSignals) {
-    const double ns = job.time(a, b, 0, signals, kRepeats);
-    if (ns < 0) return {.o = -1};
+    const double ns = time(0, signals, repeats);
+    if (ns < 0) return kFailed;
     x.push_back(signals);
     y.push_back(ns);
   }
-  return {o, fit_line(x, y).slope, g};
+  return {o, fit_line(x, y).slope, g, spent};
 }
 
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host) {

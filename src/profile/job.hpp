@@ -27,6 +27,7 @@ struct Job {
 struct JobOptions {
   bool sample = false;            // one pair of processes for each pair of hosts, a few of each level within one; replicated
   double seconds_per_pair = 0.3;  // at most, of messages; of memory it is aimed at
+  double seconds = 0;             // aimed at for the whole: as many pairs as fit, of each two hosts one first; 0: all pairs
   std::function<void(double done, const std::string& what)> progress;
 };
 
@@ -39,9 +40,11 @@ Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptio
 
 // Heterogeneous-mpi-barriers section IV.A between a and b, which both call it: O the intercept of half a round trip over a message's
 // size, 1 to 2^20 bytes as far as the seconds go; L the slope over 1 to 32 empty synchronous messages at once; and G, what each byte of
-// 256 KiB takes beyond O. o < 0: it failed.
+// 256 KiB takes beyond O. o < 0: it failed. Where messages are so slow that the seconds don't hold all of this, each point is repeated less
+// often, but kLeastRepeats times.
 struct MessageCost {
   double o = 0, l = 0, g = 0;  // ns, ns, ns per byte
+  double spent = 0;            // ns, by what the points took
 };
 MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds);
 

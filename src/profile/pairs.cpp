@@ -46,6 +46,12 @@ void copy_median(Matrix& m, const CpuPair& to, const std::vector<CpuPair>& of, d
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 100 + 0.5)) / 100; }
 double rounded_byte(double ns) { return rounded(100 * ns) / 100; }
 
+double share_of_pair(double seconds, std::size_t cpus) {
+  constexpr double kOnce = 20, kPair = 1.5;
+  const auto n = static_cast<double>(cpus);
+  return seconds / (kPair * n * (n - 1) / 2 + kOnce);
+}
+
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options) {
   MeasuringPlan plan;
   std::map<Level, std::vector<CpuPair>> levels;

@@ -22,6 +22,10 @@ struct MeasuringPlan {
 // Every pair, or with options.sample some of each level. The total is minutes at most, however many CPUs there are.
 MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& options);
 
+// seconds_per_pair for a budget in seconds for all. What comes once takes about as long as 20 pairs, and a pair's bytes half as long as
+// its signals.
+double share_of_pair(double seconds, std::size_t cpus);
+
 // Section IV.B of heterogeneous-mpi-barriers: similar subsystems have similar submatrices. The medians of each level's measured pairs
 // become the costs of those whose O + L, or g, is 0; a level of which nothing was measured stays as it is.
 void replicate(Profile& profile);

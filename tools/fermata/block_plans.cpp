@@ -12,7 +12,6 @@
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan/block_plan.hpp"
-#include "profile/store.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -50,11 +49,6 @@ bool has_measured(const PlanKey& key, const BlockPlan& like) {
   return false;
 }
 
-void write(const std::string& path, const std::string& text) {
-  const auto written = write_file_atomically(path, text);
-  if (!written) throw CommandError(written.error().message);
-}
-
 }  // namespace
 
 void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
@@ -63,7 +57,7 @@ void plan_blocks(const PlanRequest& request, const BlockPlanning& how) {
   if (!request.here && how.best > 0) fmt::print("note: this team can't run here: predictions only\n");
   const BlockPlan plan = made(request, request.here ? how.best : 0);
   fmt::print("{}", explain(plan, request.key));
-  if (!how.json.empty()) write(how.json, to_json(file_of(request.key, plan)));
+  write_output(how.json, to_json(file_of(request.key, plan)));
   if (!how.save) return;
   if (!is_measured(plan) && has_measured(request.key, plan)) {
     fmt::print("not saved: the saved plan for this size was measured, and this one is an estimate\n");
@@ -125,7 +119,7 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
                               {"median_error", found.median_error},
                               {"worst_error", found.worst_error},
                               {"subjects", rows}};
-  write(json, out.dump(1) + "\n");
+  write_output(json, out.dump(1) + "\n");
 }
 
 }  // namespace fermata::tool

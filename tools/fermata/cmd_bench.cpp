@@ -112,36 +112,17 @@ std::string command_line_of_this_process() {
   return text;
 }
 
-// The file that --json names: opened before the run, not after it.
-class ResultFile {
- public:
-  explicit ResultFile(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    file_.open(path_);
-    if (!file_) throw CommandError("cannot write " + path_);
-  }
-  void write(const nlohmann::json& json) {
-    if (path_.empty()) return;
-    file_ << json.dump(1) << '\n';
-    if (!file_.flush()) throw CommandError("cannot write " + path_);
-  }
-
- private:
-  const std::string path_;
-  std::ofstream file_;
-};
-
 void end_progress() {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
 }
 
 void compare(bench::Options options, const Arguments& a) {
   refuse(bench::check(options));
-  ResultFile file(a.json);
+  check_output(a.json);
   const bench::Outcome outcome = bench::run(options);
   end_progress();
   fmt::print("{}", bench::to_table(outcome));
-  file.write(bench::to_json(options, outcome, command_line_of_this_process()));
+  write_output(a.json, bench::to_json(options, outcome, command_line_of_this_process()).dump(1) + "\n");
   if (outcome.rows.empty()) throw CommandError("no subject could be measured");
 }
 
@@ -152,14 +133,14 @@ void check_guidelines(bench::Options options, const Arguments& a) {
   }
   if (kinds.empty()) kinds = {options.collective};
   refuse(bench::check_guidelines(options, kinds));
-  ResultFile file(a.json);
+  check_output(a.json);
   const bench::Outcome outcome = bench::run_guidelines(options, kinds);
   end_progress();
   const std::vector<bench::Guideline> guidelines = bench::judge(outcome);
   fmt::print("{}{}", bench::guidelines_table(guidelines), bench::left_out_table(outcome));
   nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
   json["guidelines"] = bench::guidelines_json(guidelines);
-  file.write(json);
+  write_output(a.json, json.dump(1) + "\n");
   if (guidelines.empty()) throw CommandError("no guideline could be checked");
   const auto violated =
       std::count_if(guidelines.begin(), guidelines.end(), [](const bench::Guideline& g) { return g.finding == bench::Finding::kViolated; });
@@ -168,27 +149,27 @@ void check_guidelines(bench::Options options, const Arguments& a) {
 
 void overlap(bench::Options options, const Arguments& a) {
   refuse(bench::check_overlap(options));
-  ResultFile file(a.json);
+  check_output(a.json);
   const bench::Outcome outcome = bench::run_overlap(options);
   end_progress();
   fmt::print("{}{}", bench::overlap_table(outcome), bench::left_out_table(outcome));
   nlohmann::json json = bench::to_json(options, outcome, command_line_of_this_process());
   json["overlap"] = bench::overlap_json(outcome);
-  file.write(json);
+  write_output(a.json, json.dump(1) + "\n");
   if (bench::overlaps_of(outcome).empty()) throw CommandError("no subject could be measured");
 }
 
 // What has no rivals: rows of its own, under its own name in the file.
 template <class Run, class Table, class Json>
 void rows_of(const bench::Options& options, const Arguments& a, Run run, Table table, Json json_of) {
-  ResultFile file(a.json);
+  check_output(a.json);
   const auto rows = run();
   end_progress();
   if (!rows) throw CommandError(rows.error().message);
   fmt::print("{}", table(*rows));
   nlohmann::json json = bench::to_json(options, {}, command_line_of_this_process());
   json[a.collective] = json_of(*rows);
-  file.write(json);
+  write_output(a.json, json.dump(1) + "\n");
 }
 
 void planning(const bench::Options& options, const Arguments& a) {

@@ -9,7 +9,6 @@
 #include "plan/cluster.hpp"
 #include "plan/codegen.hpp"
 #include "plan_request.hpp"
-#include "profile/store.hpp"
 #if __has_include("api/measure.hpp")
 #include "api/measure.hpp"
 #define FERMATA_CAN_MEASURE 1
@@ -86,15 +85,11 @@ void run(const Arguments& a) {
   const auto plan = make_plan(request.topology, request.profile, options, measure);
   if (!plan) throw CommandError(plan.error().message);
   print_summary(*plan);
-  if (!a.json.empty()) {
-    const auto written = write_file_atomically(a.json, to_json(*plan));
-    if (!written) throw CommandError(written.error().message);
-  }
+  write_output(a.json, to_json(*plan));
   if (!a.emit.empty()) {
     const auto code = emit_code(*plan, fmt::format("fermata_{}_{}", name_of(plan->key.kind), plan->key.members));
     if (!code) throw CommandError(code.error().message);
-    const auto written = write_file_atomically(a.emit, *code);
-    if (!written) throw CommandError(written.error().message);
+    write_output(a.emit, *code);
   }
   if (a.no_save) return;
   const auto known = plan->measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan->key);

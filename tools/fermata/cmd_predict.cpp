@@ -12,7 +12,6 @@
 #include "plan/agreement.hpp"
 #include "plan_request.hpp"
 #include "profile/statistics.hpp"
-#include "profile/store.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -55,6 +54,7 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
 }
 
 void run(const Arguments& a) {
+  check_output(a.json);
   const PlanRequest request = resolve(a.which);
   if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
@@ -97,8 +97,7 @@ void run(const Arguments& a) {
                               {"median_error", found.median_error},
                               {"worst_error", found.worst_error},
                               {"subjects", rows}};
-  const auto written = write_file_atomically(a.json, out.dump(1) + "\n");
-  if (!written) throw CommandError(written.error().message);
+  write_output(a.json, out.dump(1) + "\n");
 }
 
 }  // namespace

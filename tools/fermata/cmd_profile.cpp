@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "commands.hpp"
 #include "mpi_job.hpp"
+#include "profile/pairs.hpp"
 #include "profile/profile.hpp"
 #include "profile/store.hpp"
 
@@ -47,13 +48,6 @@ class Progress {
   int last_ = -1;
 };
 
-// Of a budget in seconds for all: what comes once takes about as long as 20 pairs, and a pair's bytes half as long as its signals.
-double share_of(double seconds, std::size_t cpus) {
-  constexpr double kOnce = 20, kPair = 1.5;
-  const auto n = static_cast<double>(cpus);
-  return seconds / (kPair * n * (n - 1) / 2 + kOnce);
-}
-
 // A second each where there are few.
 double default_share(std::size_t cpus) {
   const auto n = static_cast<double>(cpus);
@@ -73,7 +67,7 @@ Profile measured(const Options& o) {
   options.processes = o.processes;
   options.sample = o.sample;
   const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
-  options.seconds_per_pair = o.seconds > 0 ? share_of(o.seconds, o.sample ? 4 : count) : default_share(count);
+  options.seconds_per_pair = o.seconds > 0 ? share_of_pair(o.seconds, o.sample ? 4 : count) : default_share(count);
   options.seconds = o.seconds;
   auto progress = std::make_shared<Progress>();
   options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
@@ -87,8 +81,7 @@ Profile measured_job(const Options& o, const Job& job) {
   if (!topology) throw CommandError(topology.error().message);
   JobOptions options;
   options.sample = o.sample;
-  const auto n = o.sample ? job.names.size() : job.hosts.size();
-  if (o.seconds > 0) options.seconds_per_pair = share_of(o.seconds, n);
+  options.seconds = o.seconds;
   auto progress = std::make_shared<Progress>();
   if (job.rank == 0) options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
   auto profile = measure_job(job, *topology, options, measure_profile);
@@ -120,9 +113,8 @@ void report(const Options& o, const Profile& profile) {
   const std::string bytes = byte_heat_map(profile);
   if ((both || o.heat) && !bytes.empty()) fmt::print("\n{}", bytes);
   if (!o.json_path.empty()) {
-    const auto written = write_file_atomically(o.json_path, to_json(profile));
-    if (!written) throw CommandError(written.error().message);
-    fmt::print("written to {}\n", *written);
+    write_output(o.json_path, to_json(profile));
+    fmt::print("written to {}\n", o.json_path);
   }
   if (o.no_save || profile.origin != "measured" || !o.file.empty()) return;
   // The planner wants the whole machine: fewer CPUs don't replace more.
@@ -148,7 +140,8 @@ void add_profile(CLI::App& app) {
   command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
   command->add_flag("--processes", o->processes, "between processes that share memory, not threads");
   command->add_flag("--sample", o->sample, "at most three pairs per level; their medians stand for the others");
-  command->add_option("--seconds", o->seconds, "aimed duration of the whole")->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--seconds", o->seconds, "aimed duration of the whole; with --mpi fewer pairs are measured where it is short")
+      ->check(CLI::Range(0.1, 3600.0));
   command->add_flag("--mpi", o->mpi, "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
       ->excludes("--processes")
       ->excludes("--cpus");

@@ -41,12 +41,6 @@ constexpr NamedOp kOps[] = {{"integer sum", {.associative = true, .commutative =
                             {"max", {.associative = true, .commutative = true, .idempotent = true}},
                             {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
 
-void write_json(const std::string& path, const Json& json) {
-  std::ofstream out(path);
-  out << json.dump(2) << '\n';
-  if (!out) throw CommandError("cannot write " + path);
-}
-
 Json to_json(const SweepRow& row) {
   Json proved;
   for (int kind = 0; kind < kKindCount; ++kind) proved[name_of(static_cast<Kind>(kind))] = row.proved[kind];
@@ -125,7 +119,7 @@ void verify_all(const Options& options) {
       wrong, seconds);
   json["wrong"] = wrong;
   json["seconds"] = seconds;
-  if (!options.json.empty()) write_json(options.json, json);
+  write_output(options.json, json.dump(2) + "\n");
   if (wrong > 0) throw CommandError(fmt::format("{} wrong verdicts", wrong));
 }
 
@@ -258,6 +252,8 @@ void add_verify(CLI::App& app) {
     const int ways =
         (options->all ? 1 : 0) + (options->programs ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
     if (ways != 1) throw CommandError("verify takes one of --all, --programs, --algorithm and --file");
+    check_output(options->json);
+    if (!options->json.empty() && !options->all) throw CommandError("--json writes the table of --all, and nothing else");
     if (options->programs) return time_program_proofs();
     options->all ? verify_all(*options) : verify_one(*options);
   });

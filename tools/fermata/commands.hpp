@@ -15,6 +15,8 @@ struct CommandError : std::runtime_error {
 
 // Whether a file can be written there, asked before the work whose result it is to hold, which may take hours. Throws CommandError.
 void check_output(const std::string& path);
+// Writes it, whole or not at all; into what is no regular file (/dev/stdout) as it is. Nothing if the path is empty. Throws CommandError.
+void write_output(const std::string& path, const std::string& text);
 
 // Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.
 using AddCommand = void (*)(CLI::App& app);

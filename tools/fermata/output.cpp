@@ -5,12 +5,25 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "commands.hpp"
+#include "profile/store.hpp"
 
 namespace fermata::tool {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// A device, a pipe or a symbolic link: a file that takes its place would leave it behind.
+bool is_no_file(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
+}  // namespace
 
 void check_output(const std::string& path) {
   if (path.empty()) return;
@@ -18,7 +31,22 @@ void check_output(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) throw CommandError(fmt::format("{}: there is no folder {}", path, folder.string()));
   if (fs::is_directory(path, ignored)) throw CommandError(fmt::format("{}: this is a folder, not a file", path));
-  if (access(folder.c_str(), W_OK | X_OK) != 0) throw CommandError(fmt::format("{}: {}", path, std::strerror(errno)));
+  const fs::path replaced = is_no_file(path) ? fs::path(path) : folder;
+  if (access(replaced.c_str(), replaced == folder ? W_OK | X_OK : W_OK) != 0)
+    throw CommandError(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+void write_output(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  check_output(path);  // the folder may have gone meanwhile, and is not made again
+  if (is_no_file(path)) {
+    std::ofstream out(path, std::ios::binary);
+    out << text << std::flush;
+    if (!out) throw CommandError(path + ": it can't be written");
+    return;
+  }
+  const auto written = write_file_atomically(path, text);
+  if (!written) throw CommandError(written.error().message);
 }
 
 }  // namespace fermata::tool

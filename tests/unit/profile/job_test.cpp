@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "../../own_folder.hpp"
@@ -37,6 +39,9 @@ class PretendedJob {
     return asked_[static_cast<std::size_t>(a) * hosts_.size() + static_cast<std::size_t>(b)];
   }
 
+  // What all messages would have taken.
+  double asked_seconds() const { return std::accumulate(asked_ns_.begin(), asked_ns_.end(), 0.0) * 1e-9; }
+
   static double late(std::int32_t a, std::int32_t b) { return 100000 + 1000 * (a + b); }
   double further = 3000, shared = 1;
   bool breaks = false;
@@ -65,7 +70,9 @@ class PretendedJob {
       if (breaks) return -1;
       if (a == b) return 70;
       const double way = late(hosts_[static_cast<std::size_t>(a)], hosts_[static_cast<std::size_t>(b)]);
-      return signals == 0 ? way + 0.5 * static_cast<double>(bytes) * (again ? shared : 1) : 2 * way + further * signals;
+      const double ns = signals == 0 ? way + 0.5 * static_cast<double>(bytes) * (again ? shared : 1) : 2 * way + further * signals;
+      if (rank == a) asked_ns_[static_cast<std::size_t>(rank)] += (signals == 0 ? 2 : 1) * (repeats + 1) * ns;
+      return ns;
     };
     j.rest = [this] { together_.arrive_and_wait(); };
     return j;
@@ -74,6 +81,7 @@ class PretendedJob {
   const std::vector<std::int32_t> hosts_, pinned_;
   std::barrier<> together_;
   std::vector<char> pool_;
+  std::vector<double> asked_ns_ = std::vector<double>(hosts_.size());  // by the first of each pair
   std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size()), long_ones_ = std::vector<int>(hosts_.size());
 };
 
@@ -156,6 +164,45 @@ TEST(JobProfile, ASampleIsReplicated) {
   EXPECT_NEAR(all[0]->o.at(3, 4), PretendedJob::late(0, 1), 10);
   EXPECT_GT(job.messages_of(0, 1), 0);
   EXPECT_EQ(job.messages_of(3, 4), 0) << "processes 0 and 1 stand for them";
+}
+
+// What is asked of messages and of memory, not what it takes: these links take a tenth of a millisecond each way.
+TEST(JobProfile, AsksForNoMoreThanItsTimeHolds) {
+  constexpr double kLeastOfAPair = 0.02;
+  for (const double seconds : {0.01, 0.1, 0.5, 100.0}) {
+    PretendedJob job(kHosts, kPinned);
+    JobOptions options;
+    options.seconds = seconds;
+    std::atomic<int> memories{0};
+    const auto all = job.measure(options, [&](const Topology& topology, const ProfileOptions& how) {
+      ++memories;
+      EXPECT_NEAR(how.seconds, 0.3 * seconds / 3, 1e-9) << "three hosts in turn, on one machine";
+      EXPECT_LT(how.seconds_per_pair, how.seconds);
+      return memory_of(topology, how);
+    });
+    EXPECT_EQ(memories, 3);
+    ASSERT_TRUE(all[0]) << all[0].error().message;
+    EXPECT_LT(job.asked_seconds(), 0.9 * seconds + kLeastOfAPair) << seconds;
+    EXPECT_GT(job.messages_of(0, 1), 0) << "one pair in any case";
+    const Profile& p = *all[0];
+    int measured = 0;
+    for (int a = 0; a < 7; ++a)
+      for (int b = a + 1; b < 7; ++b) {
+        if (kHosts[static_cast<std::size_t>(a)] == kHosts[static_cast<std::size_t>(b)]) continue;
+        if (job.messages_of(a, b) > 0) ++measured;
+        EXPECT_GT(p.o.at(a, b), 90000) << a << ", " << b;
+        EXPECT_EQ(p.o.at(a, b), p.o.at(b, a));
+        if (job.messages_of(a, b) == 0) {
+          const int x = kHosts[static_cast<std::size_t>(a)], y = kHosts[static_cast<std::size_t>(b)];
+          const bool stood_for = job.messages_of(std::min(x, y), std::max(x, y)) > 0;
+          EXPECT_TRUE(!stood_for || p.o.at(a, b) == p.o.at(x, y)) << "processes 0 to 2 are their hosts' first";
+        }
+      }
+    const bool left_out = p.remarks.size() == 1 && p.remarks[0].find("of 16 pairs of processes") != std::string::npos;
+    EXPECT_EQ(left_out, measured < 16) << seconds;
+    EXPECT_TRUE(seconds < 100 || measured == 16) << measured;
+    EXPECT_TRUE(seconds > 0.2 || measured < 16) << measured;
+  }
 }
 
 TEST(JobProfile, WhatFailsFailsEverywhere) {
