@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 #include "../../with_members.hpp"
 #include "kill.hpp"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 #include "crew.hpp"
 
 namespace fermata::test {

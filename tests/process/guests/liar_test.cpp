@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../operation.hpp"
 #include "api/handles.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
@@ -114,17 +115,6 @@ void lie(std::uint64_t seed) {
   }
 }
 
-fermata_operation operation(int collective, const void* in, void* out, std::size_t count) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = collective;
-  o.in = in;
-  o.out = out;
-  o.count = count;
-  o.type = FERMATA_INT32;
-  o.op = FERMATA_SUM;
-  return o;
-}
-
 // Buffers with room for each member's block.
 struct Worker {
   Worker(fermata_team* of, fermata_member* joined, double patience) : team(of), member(joined) {
@@ -132,7 +122,7 @@ struct Worker {
   }
 
   int request(bool prepared, std::size_t count) {
-    const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count);
+    const fermata_operation o = test::operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_INT32);
     fermata_request* r = nullptr;
     int rc = prepared ? fermata_prepare(member, &o, &r) : fermata_begin(member, &o, &r);
     if (rc == FERMATA_OK && prepared) rc = fermata_request_start(r);

@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 #include "instance.hpp"
 #include "team.hpp"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <memory>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 #include "instance.hpp"
 #include "team.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../../operation.hpp"
+
 namespace fermata::test {
 namespace {
 
@@ -11,17 +13,6 @@ constexpr std::size_t kCounts[] = {0, 1, 3, 7, 8, 40, 257, 2100};
 
 void count_call(fermata_request*, int status, void* user) {
   if (status == FERMATA_OK) ++*static_cast<int*>(user);
-}
-
-fermata_operation small_sum(std::int64_t* in, std::int64_t* out) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_ALLREDUCE;
-  o.in = in;
-  o.out = out;
-  o.count = 1;
-  o.type = FERMATA_INT64;
-  o.op = FERMATA_SUM;
-  return o;
 }
 
 }  // namespace
@@ -181,7 +172,7 @@ bool Sequence::arrive() {
   std::int64_t in = sum_in_, out = sum_out_;
   std::int64_t* const to = split_ == Split::kNone ? &sum_out_ : &out;
   if (split_ == Split::kNone) in = sum_in_ = seat_.rank + 1;
-  const fermata_operation o = small_sum(split_ == Split::kNone ? &sum_in_ : &in, to);
+  const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, split_ == Split::kNone ? &sum_in_ : &in, to, 1, FERMATA_INT64);
   const int status = with_data ? fermata_arrive_with(seat_.member, &o) : fermata_arrive(seat_.member);
   if (!returns(status, {split_ == Split::kNone ? FERMATA_OK : FERMATA_ERR_BUSY}, at_.c_str())) return false;
   if (split_ == Split::kNone) split_ = with_data ? Split::kData : Split::kBarrier;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../../operation.hpp"
 #include "sequence.hpp"
 
 namespace fermata::test {
@@ -63,13 +64,7 @@ bool Sequence::free_early() {
 bool Sequence::refuse_operation() {
   at_ += ", an illegal operation";
   double in[8] = {}, out[8] = {};
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = FERMATA_DO_REDUCE;
-  o.in = in;
-  o.out = out;
-  o.count = 8;
-  o.type = FERMATA_DOUBLE;
-  o.op = FERMATA_SUM;
+  fermata_operation o = operation(FERMATA_DO_REDUCE, in, out, 8, FERMATA_DOUBLE);
   switch (draw(own_, 9)) {
     case 0: o.root = seat_.members; break;
     case 1: o.root = -1; break;

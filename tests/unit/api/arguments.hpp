@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 
 namespace fermata::test {
 

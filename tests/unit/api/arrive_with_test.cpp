@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../operation.hpp"
 #include "../../with_members.hpp"
 
 namespace {
@@ -11,17 +12,7 @@ namespace {
 constexpr int kMembers = 3;
 constexpr int kRounds = 200;
 
-fermata_operation operation(int collective, const void* in, void* out, size_t count, int type, int root) {
-  fermata_operation o = FERMATA_OPERATION_INIT;
-  o.collective = collective;
-  o.in = in;
-  o.out = out;
-  o.count = count;
-  o.type = type;
-  o.op = FERMATA_SUM;
-  o.root = root;
-  return o;
-}
+using fermata::test::operation;
 
 void end(fermata_member* m, bool asks) {
   while (asks && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();

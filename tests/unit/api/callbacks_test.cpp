@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "../../in_place_sum.hpp"
+#include "../../operation.hpp"
 
 namespace fermata::test {
 namespace {

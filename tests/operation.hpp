@@ -1,0 +1,27 @@
+// Operations of the C ABI by their parts; tests change the rest.
+#ifndef FERMATA_TESTS_OPERATION_HPP
+#define FERMATA_TESTS_OPERATION_HPP
+
+#include "fermata/fermata.h"
+
+namespace fermata::test {
+
+inline fermata_operation operation(int collective, const void* in, void* out, size_t count, int type, int root = 0) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = collective;
+  o.in = in;
+  o.out = out;
+  o.count = count;
+  o.type = type;
+  o.op = FERMATA_SUM;
+  o.root = root;
+  return o;
+}
+
+// What tests begin and prepare when it doesn't matter which.
+inline fermata_operation in_place_sum(double* data, size_t count) {
+  return operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, data, count, FERMATA_DOUBLE);
+}
+
+}  // namespace fermata::test
+#endif
