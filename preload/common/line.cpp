@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,11 +10,6 @@
 #include <cstddef>
 
 namespace fermata::preload {
-
-bool environment_says(const char* name) {
-  const char* value = secure_getenv(name);
-  return value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
-}
 
 void write_line(const char* library, const char* format, ...) {
   va_list arguments;

@@ -1,13 +1,10 @@
-// What every preload library says and asks: lines on standard error, and variables that are on or off.
+// Lines on standard error.
 #ifndef FERMATA_PRELOAD_COMMON_LINE_HPP
 #define FERMATA_PRELOAD_COMMON_LINE_HPP
 
 #include <stdarg.h>
 
 namespace fermata::preload {
-
-// Is the variable set to something other than nothing and 0?
-bool environment_says(const char* name);
 
 // "LIBRARY: " and the text in one write, so that lines of several threads and processes do not mix. errno is the program's.
 __attribute__((format(printf, 2, 3))) void write_line(const char* library, const char* format, ...);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/environment.hpp"
 #include "preload/common/place.hpp"
 
 namespace fermata::stats {
@@ -55,8 +56,8 @@ void read_command(char* to, std::size_t capacity) {
 }
 
 File* open_file() {
-  const char* directory = secure_getenv("FERMATA_STATS");
-  if (directory == nullptr || *directory == '\0') return nullptr;
+  const char* directory = os::text_of(os::Variable::kStats);
+  if (directory == nullptr) return nullptr;
   // A process that executes another program, as scripts do, keeps its number.
   int fd = -1;
   for (int program = 0; program < 64 && fd < 0; ++program) {
@@ -78,13 +79,12 @@ File* open_file() {
   if (memory == MAP_FAILED) return nullptr;
   mapped = memory;
   auto* made = static_cast<File*>(memory);
-  const char* trace = secure_getenv("FERMATA_TRACE");
-  made->tracing = trace != nullptr && *trace != '\0' && strcmp(trace, "0") != 0 ? 1 : 0;
+  made->tracing = os::is_on(os::Variable::kTrace) ? 1 : 0;
   if (made->tracing != 0) sampled_below = UINT64_MAX;
   made->process = static_cast<std::uint32_t>(getpid());
   copy_text(made->library, sizeof made->library, library_name);
-  const char* wait = secure_getenv("FERMATA_WAIT");
-  snprintf(made->plan, sizeof made->plan, "%s; waiting: %.16s", plan_text, wait != nullptr && *wait != '\0' ? wait : "auto");
+  const char* const wait = os::choice_of(os::Variable::kWait) >= 0 ? os::text_of(os::Variable::kWait) : "auto";
+  snprintf(made->plan, sizeof made->plan, "%s; waiting: %.16s", plan_text, wait);
   read_command(made->command, sizeof made->command);
   made->version = kVersion;
   made->magic = kMagic;

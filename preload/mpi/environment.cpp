@@ -40,6 +40,9 @@ void initialized(int rc) {
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   several_threads = guarded = level == MPI_THREAD_MULTIPLE;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) say_wrong_variables();
   start_up();
 }
 

@@ -1,9 +1,8 @@
 #include "notice.hpp"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "os/environment.hpp"
 #include "preload/common/line.hpp"
 
 namespace fermata::preload {
@@ -17,29 +16,17 @@ constexpr const char* kNames[kKinds] = {"barrier",   "bcast",    "reduce",      
 
 constexpr const char* kLibrary = "fermata-mpi";
 
-std::uint32_t kinds_in(const char* list) {
-  std::uint32_t kinds = 0;
-  while (*list != '\0') {
-    const std::size_t length = strcspn(list, ",");
-    std::uint32_t found = strncmp(list, "all", length) == 0 && length == 3 ? (1u << kKinds) - 1 : 0;
-    for (std::uint32_t k = 0; k < kKinds; ++k)
-      if (strlen(kNames[k]) == length && strncmp(list, kNames[k], length) == 0) found = 1u << k;
-    if (found == 0 && length != 0 && !(length == 4 && strncmp(list, "none", 4) == 0))
-      say_always(
-          "FERMATA_MPI_COLLECTIVES: '%.*s' is none of barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, "
-          "reduce_scatter, scan, exscan, all, none",
-          static_cast<int>(length), list);
-    kinds |= found;
-    list += length + (list[length] == ',' ? 1 : 0);
-  }
-  return kinds;
+// The words of FERMATA_MPI_COLLECTIVES are the kinds in their order, all and none.
+std::uint32_t kinds_in(std::uint32_t words) {
+  constexpr std::uint32_t kAll = (1u << kKinds) - 1;
+  return (words >> kKinds & 1) != 0 ? kAll : words & kAll;
 }
 
 __attribute__((constructor(102))) void read_environment() {
-  settings.disabled = environment_says("FERMATA_DISABLE");
-  settings.verbose = environment_says("FERMATA_VERBOSE");
-  if (const char* list = secure_getenv("FERMATA_MPI_COLLECTIVES"); list != nullptr && !settings.disabled) settings.kinds = kinds_in(list);
-  if (const char* hosts = secure_getenv("FERMATA_FAKE_HOSTS")) settings.fake_hosts = atoi(hosts);
+  settings.disabled = os::is_on(os::Variable::kDisable);
+  settings.verbose = os::is_on(os::Variable::kVerbose);
+  if (std::uint32_t words = 0; os::list_of(os::Variable::kMpiCollectives, &words)) settings.kinds = kinds_in(words);
+  settings.fake_hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
 }
 
 }  // namespace
@@ -52,6 +39,10 @@ void say(const char* format, ...) {
   va_start(arguments, format);
   write_line_of(kLibrary, format, arguments);
   va_end(arguments);
+}
+
+void say_wrong_variables() {
+  if (settings.verbose) os::check_environment([](const char* wrong) { write_line(kLibrary, "%s", wrong); });
 }
 
 void say_always(const char* format, ...) {

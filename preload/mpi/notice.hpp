@@ -36,5 +36,8 @@ extern Settings settings;  // written at load
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void say_always(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+// Names the variables of the environment that are not known or have a bad value, where FERMATA_VERBOSE=1.
+void say_wrong_variables();
+
 }  // namespace fermata::preload
 #endif

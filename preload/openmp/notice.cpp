@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "os/environment.hpp"
 #include "run_time.hpp"
 
 namespace fermata::preload {
@@ -15,7 +16,9 @@ bool talkative = false;              // written before the program's main
 std::atomic<std::uint32_t> said{0};  // kinds that had their line
 std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
-void say(const char* text, const char* detail) { write_line("fermata-openmp", "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail); }
+constexpr const char* kLibrary = "fermata-openmp";
+
+void say(const char* text, const char* detail) { write_line(kLibrary, "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail); }
 
 __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
@@ -54,6 +57,7 @@ void say_loaded(bool disabled) {
            FERMATA_VERSION_PATCH, program_invocation_short_name, static_cast<int>(getpid()),
            disabled ? ": off, FERMATA_DISABLE is set" : "");
   say(text, "");
+  os::check_environment([](const char* wrong) { write_line(kLibrary, "%s", wrong); });
 }
 
 void say_fallback(Fallback kind, const char* detail) {

@@ -6,6 +6,7 @@
 
 #include "notice.hpp"
 #include "objects.hpp"
+#include "os/environment.hpp"
 #include "watch.hpp"
 
 namespace fermata::preload {
@@ -14,8 +15,8 @@ namespace {
 bool off = false;  // written before the program's main
 
 __attribute__((constructor)) void read_environment() {
-  off = environment_says("FERMATA_DISABLE");
-  if (environment_says("FERMATA_VERBOSE")) be_verbose();
+  off = os::is_on(os::Variable::kDisable);
+  if (os::is_on(os::Variable::kVerbose)) be_verbose();
   say_loaded(off);
   if (!off) watched = stats::start("fermata-openmp", "ranked barriers, a plan for each team size");
 }

@@ -5,7 +5,7 @@
 // in its own bytes (tag.hpp). Everything that is not certainly ours goes to the C library: other process-shared barriers, copies,
 // barriers that are older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
 //
-// At load it reads four environment variables and looks up three functions, and no more: most processes under a preload never see a
+// At load it reads a few environment variables and looks up three functions, and no more: most processes under a preload never see a
 // barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "notice.hpp"
+#include "os/environment.hpp"
 #include "preload/common/stats.hpp"
 #include "real.hpp"
 #include "table.hpp"
@@ -45,7 +46,7 @@ void find() {
 
 void start() {
   pthread_once(&found, find);
-  if (environment_says("FERMATA_DISABLE")) return;
+  if (os::is_on(os::Variable::kDisable)) return;
   none_is_ours = !layout_is_known(real) ? Fallback::kLayout : Fallback::kMemory;
   ours = none_is_ours != Fallback::kLayout && table.open();
   if (!ours) say_fallback(none_is_ours);
@@ -68,10 +69,10 @@ bool watch() {
 
 __attribute__((constructor)) void loaded() {
   pthread_once(&found, find);  // not in a wait: another thread's wait may be under the loader's lock
-  disabled = environment_says("FERMATA_DISABLE");
-  all_preloaded = environment_says("FERMATA_PSHARED");
+  disabled = os::is_on(os::Variable::kDisable);
+  all_preloaded = os::is_on(os::Variable::kPshared);
   if (!disabled) watched.store(watch(), std::memory_order_relaxed);  // order: relaxed: before the program has threads
-  if (!environment_says("FERMATA_VERBOSE")) return;
+  if (!os::is_on(os::Variable::kVerbose)) return;
   be_verbose();
   say_loaded(disabled);
 }

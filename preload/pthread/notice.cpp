@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdio>
 
+#include "os/environment.hpp"
+
 namespace fermata::preload {
 namespace {
 
@@ -41,6 +43,7 @@ void say_loaded(bool disabled) {
   std::snprintf(text, sizeof text, "version %s in %.40s (process %d)%s", kVersion, program_invocation_short_name,
                 static_cast<int>(getpid()), disabled ? ": off, FERMATA_DISABLE is set" : "");
   say(text);
+  os::check_environment(say);
 }
 
 void say_fallback(Fallback kind) {

@@ -1,14 +1,12 @@
 // Affinity, quota, localities and environment, cached. All idempotent: threads that ask at once find the same.
 #include "anonymous/machine.hpp"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <atomic>
 
 #include "os/os.hpp"
 #include "sync/atomics.hpp"
 #include "sync/handover.hpp"
+#include "sync/wait_wanted.hpp"
 
 namespace fermata::anonymous {
 namespace {
@@ -30,14 +28,6 @@ struct Localities {
 };
 std::atomic<Localities*> g_localities{nullptr};
 
-WaitKind read_wait_kind() {
-  const char* text = secure_getenv("FERMATA_WAIT");
-  const char* const names[] = {"auto", "spin", "yield", "park"};
-  for (int i = 0; text != nullptr && i < 4; ++i)
-    if (strcmp(text, names[i]) == 0) return static_cast<WaitKind>(i);
-  return WaitKind::kAuto;
-}
-
 Localities* localities() {
   if (Localities* known = moved_to<RealAtomics>(g_localities); known != nullptr) return known;
   os::Segment segment;
@@ -49,8 +39,8 @@ Localities* localities() {
 }
 
 void read_environment() {
-  g_wait.store(read_wait_kind(), std::memory_order_relaxed);    // order: relaxed, both: see settle()
-  g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
+  g_wait.store(wait_kind_or(WaitKind::kAuto), std::memory_order_relaxed);  // order: relaxed, both: see settle()
+  g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);             // order: see above
 }
 
 // Also at load: a barrier between processes may have been made elsewhere, and its first wait here does not read the environment, which

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "api/split.hpp"
 #include "fermata/hosts.h"
+#include "os/environment.hpp"
 #include "os/os.hpp"
 #include "plan/refresh.hpp"
 
@@ -373,14 +373,11 @@ std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& 
 void ask_for_refreshes(double configured, TeamRequest& request) {
   request.refresh_seconds = configured;
   request.refresh_keeps = false;
-  const char* text = secure_getenv("FERMATA_REFRESH");
-  if (text == nullptr) return;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  const bool keeps = std::strcmp(end, ",keep") == 0;
-  if (end == text || (*end != '\0' && !keeps) || !(seconds > 0)) return;
+  int word = -1;
+  const double seconds = os::seconds_of(os::Variable::kRefresh, &word);
+  if (!(seconds > 0)) return;
   if (configured == 0) request.refresh_seconds = seconds;
-  request.refresh_keeps = keeps;
+  request.refresh_keeps = word >= 0;  // "keep"
 }
 
 }  // namespace fermata::api

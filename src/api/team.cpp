@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "exec/report.hpp"
 #include "os/os.hpp"
 #include "plan/block_model.hpp"
 #include "plan/block_plan.hpp"
+#include "sync/wait_wanted.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
@@ -30,15 +29,7 @@ std::int64_t stall_ns(double configured) { return configured > 0 ? to_ns(configu
 }  // namespace
 
 // The environment wins, so that a user can try a policy on a program that chose another.
-WaitKind wait_kind(int configured) {
-  const char* text = secure_getenv("FERMATA_WAIT");
-  if (text != nullptr) {
-    const char* const names[] = {"auto", "spin", "yield", "park"};
-    for (int i = 0; i < 4; ++i)
-      if (std::strcmp(text, names[i]) == 0) return static_cast<WaitKind>(i);
-  }
-  return static_cast<WaitKind>(configured);
-}
+WaitKind wait_kind(int configured) { return wait_kind_or(static_cast<WaitKind>(configured)); }
 
 namespace {
 

@@ -2,10 +2,9 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exec/member.hpp"
+#include "os/environment.hpp"
 
 namespace fermata::exec {
 namespace {
@@ -108,8 +107,7 @@ Status ProgressThread::set(int on) {
 void ProgressThread::wake() {
   const std::uint32_t mode = mode_.load(std::memory_order_relaxed);  // order: see requests_began()
   if (mode == kAsEnvironmentSays) {
-    const char* const wanted = secure_getenv("FERMATA_PROGRESS_THREAD");
-    if (wanted != nullptr && strcmp(wanted, "1") == 0) set(1);
+    if (os::is_on(os::Variable::kProgressThread)) set(1);
     else RealAtomics::compare_exchange_relaxed(mode_, kAsEnvironmentSays, kOff);  // order: relaxed: see set()
     return;
   }

@@ -40,6 +40,7 @@ void print_wrapped(std::string head, const std::string& text) {
 
 void run(bool json) {
   std::vector<Check> checks = check_scheduling();
+  checks.push_back(check_variables());
   for (Check& check : check_kernel()) checks.push_back(std::move(check));
   if (json) {
     nlohmann::ordered_json out = {{"format", "fermata-doctor"}, {"version", 1}};

@@ -17,8 +17,8 @@
 
 #include "commands.hpp"
 #include "elf_symbols.hpp"
+#include "os/environment.hpp"
 #include "profile/statistics.hpp"
-#include "profile/store.hpp"
 #include "run_alone.hpp"
 #include "run_mpi.hpp"
 #include "run_stats.hpp"
@@ -142,9 +142,10 @@ void set_environment(const Arguments& a, const std::vector<std::string>& librari
   for (const std::string& library : libraries) preload += (preload.empty() ? "" : ":") + library;
   if (const char* given = getenv("LD_PRELOAD"); given != nullptr && *given != '\0' && !preload.empty()) preload += std::string(":") + given;
   if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
-  if (!stats_directory.empty()) setenv("FERMATA_STATS", stats_directory.c_str(), 1);
-  if (!a.trace.empty()) setenv("FERMATA_TRACE", "1", 1);
-  if (a.stall > 0) setenv("FERMATA_STALL_SECONDS", fmt::format("{}", a.stall).c_str(), 1);
+  const auto set = [](os::Variable variable, const std::string& value) { setenv(os::row_of(variable).name, value.c_str(), 1); };
+  if (!stats_directory.empty()) set(os::Variable::kStats, stats_directory);
+  if (!a.trace.empty()) set(os::Variable::kTrace, "1");
+  if (a.stall > 0) set(os::Variable::kStallSeconds, fmt::format("{}", a.stall));
 }
 
 void place(const Arguments& a) {
@@ -264,8 +265,7 @@ bool is_interrupted(int status) {
 }
 
 void write_json(const std::string& path, const nlohmann::ordered_json& out) {
-  const auto written = write_file_atomically(path, out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  if (!written) throw CommandError(written.error().message);
+  write_output(path, out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void compare(const Arguments& a, const Choice& choice) {

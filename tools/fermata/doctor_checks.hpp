@@ -15,6 +15,7 @@ struct Check {
 };
 
 std::vector<Check> check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
+Check check_variables();                // the environment's FERMATA_* variables
 std::vector<Check> check_kernel();      // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
 
 }  // namespace fermata::tool

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "os/environment.hpp"
 
 namespace {
 constexpr fermata::tool::AddCommand kCommands[] = {
@@ -32,6 +33,15 @@ std::string names_of_commands(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
   return names;
 }
+
+// Before the command runs: a misspelt variable would silently change nothing. --quiet is for programs whose standard error is read.
+void name_wrong_variables_before(CLI::App* command) {
+  command->parse_complete_callback([command] {
+    const CLI::Option* const quiet = command->get_option_no_throw("--quiet");
+    if (quiet != nullptr && quiet->count() > 0) return;
+    fermata::os::check_environment([](const char* wrong) { fmt::print(stderr, "fermata: {}\n", wrong); });
+  });
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +49,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   for (const auto add : kCommands) add(app);
+  for (CLI::App* const command : app.get_subcommands({})) name_wrong_variables_before(command);
   if (argc == 1) {
     fmt::print(stderr, "fermata: no command was given; the commands are {} (--help says more)\n", names_of_commands(app));
     return 1;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "elf_symbols.hpp"
+#include "os/environment.hpp"
 
 namespace fermata::tool {
 namespace {
@@ -21,11 +22,6 @@ constexpr Sanitizer kSanitizers[] = {{"__asan_init", "AddressSanitizer"},
                                      {"__tsan_init", "ThreadSanitizer"},
                                      {"__msan_init", "MemorySanitizer"},
                                      {"__hwasan_init", "HWAddressSanitizer"}};
-
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
 
 // Calls f(path, symbols) for the program and each library that is loaded with it, until f returns something.
 template <class F>
@@ -43,7 +39,7 @@ std::string first_reason(const std::string& program, F&& f) {
 }  // namespace
 
 std::string why_alone(const std::string& program) {
-  if (is_set("FERMATA_DISABLE") && std::string(std::getenv("FERMATA_DISABLE")) != "0") return "FERMATA_DISABLE is set: left as it is";
+  if (os::is_on(os::Variable::kDisable)) return "FERMATA_DISABLE is set: left as it is";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
     for (const Sanitizer& s : kSanitizers)
       if (symbols.imported.contains(s.symbol) || symbols.exported.contains(s.symbol))
@@ -55,7 +51,8 @@ std::string why_alone(const std::string& program) {
 std::string why_openmp_alone(const std::string& program) {
   const char* tool = std::getenv("OMP_TOOL");
   if (tool != nullptr && strcasecmp(tool, "disabled") == 0) return "";
-  if (is_set("OMP_TOOL_LIBRARIES")) return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
+  const char* tools = std::getenv("OMP_TOOL_LIBRARIES");
+  if (tools != nullptr && *tools != '\0') return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
     // libomp has the function, too, as the place where the search for a tool begins.
     if (!symbols.exported.contains("ompt_start_tool") || symbols.exported.contains("__kmpc_barrier")) return "";

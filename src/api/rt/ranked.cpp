@@ -17,6 +17,7 @@
 #include "exec/proof/proof.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
+#include "sync/wait_wanted.hpp"
 
 using namespace fermata;
 
@@ -42,13 +43,6 @@ constexpr off_t kMostPlan = 64 << 20;
 constexpr std::size_t kPathCapacity = 4096;
 
 constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};  // of WaitKind
-
-WaitKind wait_kind() {
-  const char* text = secure_getenv("FERMATA_WAIT");
-  for (int i = 0; text != nullptr && i < 4; ++i)
-    if (strcmp(text, kNames[i]) == 0) return static_cast<WaitKind>(i);
-  return WaitKind::kAuto;
-}
 
 bool read_all(int fd, void* to, std::size_t bytes) {
   auto* at = static_cast<char*>(to);
@@ -118,7 +112,7 @@ ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
 Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   exec::TeamOptions options;
   options.members = members;
-  options.wait = wait_kind();
+  options.wait = wait_kind_or(WaitKind::kAuto);
   options.stall_ns = os::stall_ns();
   ProgramHeader* const programs[] = {barrier_program(members, saved), exec::make_builtin(exec::builtin_allreduce(members, 8)),
                                      exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};

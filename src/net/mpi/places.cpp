@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 
 #include "calls.hpp"
 #include "fermata/hosts.h"
+#include "os/environment.hpp"
 
 namespace fermata::net {
 namespace {
@@ -59,8 +59,7 @@ int rank_in(MPI_Comm comm) {
 Places find_places(MPI_Comm comm, Place mine) {
   Places places;
   const int me = rank_in(comm), size = size_of(comm);
-  const char* fake = secure_getenv("FERMATA_FAKE_HOSTS");
-  int hosts = fake != nullptr ? std::atoi(fake) : 0;
+  int hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
   if (hosts > size) hosts = size;
   const int pretended = hosts > 1 ? static_cast<int>(static_cast<long long>(me) * hosts / size) : 0;
   mine.host = fermata_host_id() + static_cast<std::uint64_t>(pretended);

@@ -3,10 +3,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 
+#include "os/environment.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -18,15 +17,10 @@ std::atomic<std::uint64_t> proof{0};
 // children.
 std::uint64_t make_proof() { return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation(); }
 
-bool environment_says(const char* value) {
-  const char* text = secure_getenv("FERMATA_CMA");
-  return text != nullptr && strcmp(text, value) == 0;
-}
-
 }  // namespace
 
-bool may_lend() { return !environment_says("0"); }
-bool must_lend() { return environment_says("1"); }
+bool may_lend() { return choice_of(Variable::kCma) != 0; }
+bool must_lend() { return choice_of(Variable::kCma) == 1; }
 
 Lender lend() {
   // order: relaxed: the word alone says all; whoever reads it through the kernel has the call's answer from before.

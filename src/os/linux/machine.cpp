@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/environment.hpp"
 #include "os/linux/raw_file.hpp"
 #include "os/linux/uncancellable.hpp"
 #include "os/os.hpp"
@@ -124,16 +125,9 @@ std::int32_t process_cpus(std::int32_t enough) {
   return count;
 }
 
-std::int64_t stall_ns() {
-  const char* text = secure_getenv("FERMATA_STALL_SECONDS");
-  const double seconds = text != nullptr ? strtod(text, nullptr) : 0;
-  return seconds > 0 && seconds < 9e9 ? static_cast<std::int64_t>(seconds * 1e9) : 0;
-}
+std::int64_t stall_ns() { return static_cast<std::int64_t>(seconds_of(Variable::kStallSeconds) * 1e9); }
 
-bool wants_reproducible() {
-  const char* text = secure_getenv("FERMATA_REPRODUCIBLE");
-  return text != nullptr && strcmp(text, "1") == 0;
-}
+bool wants_reproducible() { return is_on(Variable::kReproducible); }
 
 bool barrier_plan_path(std::uint32_t members, char* path, std::size_t capacity) {
   const char* directory = secure_getenv("XDG_CACHE_HOME");

@@ -12,6 +12,7 @@
 
 #include "child.hpp"
 #include "fermata/fermata.h"
+#include "os/environment.hpp"
 #include "profile/store.hpp"
 #include "topo/topology.hpp"
 
@@ -31,6 +32,8 @@ void ask() {
   EXPECT_EQ(cache_directory(), "");
   EXPECT_EQ(os::stall_ns(), 0);
   EXPECT_TRUE(os::may_lend());
+  EXPECT_FALSE(os::is_on(os::Variable::kReproducible));
+  os::check_environment([](const char* text) { ADD_FAILURE() << text; });
   const auto topology = discover_topology();
   ASSERT_FALSE(topology);
   EXPECT_NE(topology.error().message.find("HWLOC_"), std::string::npos) << topology.error().message;
@@ -64,6 +67,8 @@ TEST(Setuid, TakesNothingFromTheEnvironment) {
     setenv("XDG_CACHE_HOME", folder, 1);
     setenv("FERMATA_STALL_SECONDS", "5", 1);
     setenv("FERMATA_CMA", "0", 1);
+    setenv("FERMATA_REPRODUCIBLE", "1", 1);
+    setenv("FERMATA_WIAT", "spin", 1);
     setenv("HWLOC_XMLFILE", "/tmp/none.xml", 1);
     unsetenv("GTEST_OUTPUT");
     if (setgid(kNobody) != 0 || setuid(kNobody) != 0) return 77;

@@ -1,0 +1,285 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "os/environment.hpp"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fermata::os {
+namespace {
+
+constexpr double kMostSeconds = 9e9;  // in ns it still fits into 64 bits
+constexpr double kMostHosts = 1e6;
+constexpr const char* kOurs = "FERMATA_";
+constexpr const char* kTests = "FERMATA_TEST_";  // the tests' own, of which programs read none
+constexpr std::size_t kMostName = 32;            // of the table's
+constexpr std::size_t kNear = 2;
+constexpr const char* kNamesOfCollectives =
+    "barrier,bcast,reduce,allreduce,gather,scatter,allgather,alltoall,reduce_scatter,scan,exscan,all,none";
+
+// In the order of Variable; fermata(7) has an entry for each, and the page of each library for those that it reads (tests/man).
+constexpr VariableRow kTable[] = {
+    {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, kByLibraries, "the same bits in every run"},
+    {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, kByLibraries, "how members wait"},
+    {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, kByLibraries, "report waits that last so long"},
+    {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, kByLibraries, "how often teams over hosts look for better plans"},
+    {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, kByLibraries, "whether processes read each other's memory"},
+    {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, kByLibraries, "a thread moves data while the program computes"},
+    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun, "preloads leave everything as it is"},
+    {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "preloads say what they do"},
+    {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, kByPthread, "all processes that share a barrier are preloaded"},
+    {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, kByMpi, "the MPI collectives that are Fermata's"},
+    {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, kByMpi | kByNet, "for tests: ranks pretend to be on so many hosts"},
+    {"FERMATA_STATS", ValueKind::kFolder, "", 0, 0, kByPreloads, "where preloads write statistics"},
+    {"FERMATA_TRACE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "with FERMATA_STATS: record every wait"},
+};
+static_assert(sizeof kTable / sizeof *kTable == static_cast<std::size_t>(Variable::kCount));
+static_assert([] {
+  for (const VariableRow& row : kTable)
+    if (__builtin_strlen(row.name) > kMostName) return false;
+  return true;
+}());
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Reads 12, 2.5 and 1e-3, whatever the program's locale says of decimal points. Returns where the number ends; null if there is none.
+const char* read_number(const char* at, double* out) {
+  double value = 0, divisor = 1;
+  bool found = false;
+  for (; is_digit(*at); ++at, found = true) value = value * 10 + (*at - '0');
+  if (*at == '.')
+    for (++at; is_digit(*at); ++at, found = true) {
+      value = value * 10 + (*at - '0');
+      divisor *= 10;
+    }
+  if (!found) return nullptr;
+  if (*at == 'e' || *at == 'E') {
+    const char* digit = at + 1;
+    const bool negative = *digit == '-';
+    if (*digit == '-' || *digit == '+') ++digit;
+    if (!is_digit(*digit)) return nullptr;
+    int exponent = 0;
+    for (; is_digit(*digit); ++digit) exponent = exponent < 400 ? exponent * 10 + (*digit - '0') : exponent;
+    for (; exponent > 0; --exponent) (negative ? divisor : value) *= 10;
+    at = digit;
+  }
+  *out = value / divisor;
+  return at;
+}
+
+// Which of the words, which have commas between them, this one is; -1: none.
+int word_in(const char* words, const char* text, std::size_t length) {
+  for (int i = 0; *words != '\0'; ++i) {
+    const std::size_t here = strcspn(words, ",");
+    if (here == length && strncmp(words, text, length) == 0) return i;
+    words += here + (words[here] == ',' ? 1 : 0);
+  }
+  return -1;
+}
+
+bool read_seconds(const VariableRow& row, const char* text, double* seconds, int* word) {
+  const char* end = read_number(text, seconds);
+  *word = -1;
+  if (end == nullptr || !(*seconds >= row.least && *seconds <= row.most)) return false;
+  if (*end == ',') *word = word_in(row.words, end + 1, strlen(end + 1));
+  return *end == '\0' || *word >= 0;
+}
+
+bool read_whole(const VariableRow& row, const char* text, std::int64_t* number) {
+  double value = 0;
+  const char* const end = read_number(text, &value);
+  if (end == nullptr || *end != '\0' || !(value >= row.least && value <= row.most)) return false;
+  *number = static_cast<std::int64_t>(value);
+  return static_cast<double>(*number) == value;
+}
+
+// The words of a list, as bits; *bad: the first that is none of them, or null.
+std::uint32_t read_list(const VariableRow& row, const char* text, const char** bad) {
+  std::uint32_t found = 0;
+  *bad = nullptr;
+  while (*text != '\0') {
+    const std::size_t length = strcspn(text, ",");
+    const int word = word_in(row.words, text, length);
+    if (word >= 0) found |= 1u << word;
+    else if (length != 0 && *bad == nullptr) *bad = text;
+    text += length + (text[length] == ',' ? 1 : 0);
+  }
+  return found;
+}
+
+bool is_usable_folder(const char* path) {
+  struct stat found;
+  return stat(path, &found) == 0 && S_ISDIR(found.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+// How many letters are missing, surplus, wrong or swapped with their neighbour (Damerau's distance, without gaps in swaps).
+std::size_t distance(const char* x, std::size_t x_length, const char* y, std::size_t y_length) {
+  std::size_t rows[3][kMostName + 1];  // before, last, this
+  for (std::size_t j = 0; j <= y_length; ++j) rows[1][j] = j;
+  for (std::size_t i = 1; i <= x_length; ++i) {
+    rows[2][0] = i;
+    for (std::size_t j = 1; j <= y_length; ++j) {
+      std::size_t best = rows[1][j - 1] + (x[i - 1] == y[j - 1] ? 0 : 1);
+      if (rows[1][j] + 1 < best) best = rows[1][j] + 1;
+      if (rows[2][j - 1] + 1 < best) best = rows[2][j - 1] + 1;
+      const bool swapped = i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1];
+      if (swapped && rows[0][j - 2] + 1 < best) best = rows[0][j - 2] + 1;
+      rows[2][j] = best;
+    }
+    memcpy(rows[0], rows[1], sizeof rows[0]);
+    memcpy(rows[1], rows[2], sizeof rows[1]);
+  }
+  return rows[1][y_length];
+}
+
+// Letters that may be wrong in a slip of the pen: of what is ours by its prefix a third of the rest, of other names two.
+std::size_t slip(const char* name, std::size_t length) {
+  const std::size_t prefix = strlen(kOurs);
+  const bool ours = strncmp(name, kOurs, prefix) == 0;
+  return ours && (length - prefix) / 3 > kNear ? (length - prefix) / 3 : kNear;
+}
+
+// The table's name that this one is most likely meant for; null: none.
+const VariableRow* meant_by(const char* name, std::size_t length) {
+  const VariableRow* nearest = nullptr;
+  std::size_t best = slip(name, length) + 1;
+  for (const VariableRow& row : kTable) {
+    const std::size_t own = strlen(row.name);
+    if (length + best <= own || own + best <= length) continue;  // a difference in length is one in letters
+    if (const std::size_t found = distance(name, length, row.name, own); found < best) best = found, nearest = &row;
+  }
+  return nearest;
+}
+
+const VariableRow* row_named(const char* name, std::size_t length) {
+  for (const VariableRow& row : kTable)
+    if (strlen(row.name) == length && strncmp(row.name, name, length) == 0) return &row;
+  return nullptr;
+}
+
+// "auto, spin and yield"
+void write_words(const char* words, char* to, std::size_t capacity) {
+  const char* const last = strrchr(words, ',');
+  std::size_t n = 0;
+  for (const char* at = words; *at != '\0'; ++at) {
+    const char* const between = *at != ',' ? nullptr : at == last ? " and " : ", ";
+    const int wrote = between != nullptr ? snprintf(to + n, capacity - n, "%s", between) : snprintf(to + n, capacity - n, "%c", *at);
+    if (wrote < 0 || n + static_cast<std::size_t>(wrote) >= capacity) return;
+    n += static_cast<std::size_t>(wrote);
+  }
+}
+
+// What is wrong with a variable's value; false: nothing.
+bool complain_of_value(const VariableRow& row, const char* value, char (&text)[kComplaint]) {
+  double seconds = 0;
+  std::int64_t number = 0;
+  int word = -1;
+  const char* bad = value;
+  char words[160] = "";
+  write_words(row.words, words, sizeof words);
+  switch (row.kind) {
+    case ValueKind::kSwitch:
+      if (strcmp(value, "0") == 0 || strcmp(value, "1") == 0) return false;
+      snprintf(text, sizeof text, "%s=%.60s counts as 1; 0 and 1 are allowed", row.name, value);
+      return true;
+    case ValueKind::kNumber:
+      if (read_whole(row, value, &number)) return false;
+      snprintf(text, sizeof text, "%s=%.60s is ignored; a whole number from %.0f to %.0f is allowed", row.name, value, row.least, row.most);
+      return true;
+    case ValueKind::kSeconds:
+      if (read_seconds(row, value, &seconds, &word)) return false;
+      snprintf(text, sizeof text, "%s=%.60s is ignored; a number of seconds from %.0f to %.0f%s%s%s is allowed", row.name, value, row.least,
+               row.most, words[0] != '\0' ? ", also with a comma and " : "", words, words[0] != '\0' ? " after it," : "");
+      return true;
+    case ValueKind::kChoice:
+      if (word_in(row.words, value, strlen(value)) >= 0) return false;
+      snprintf(text, sizeof text, "%s=%.60s is ignored; %s are allowed", row.name, value, words);
+      return true;
+    case ValueKind::kList:
+      read_list(row, value, &bad);
+      if (bad == nullptr) return false;
+      snprintf(text, sizeof text, "%s: '%.*s' is ignored; %s are allowed", row.name,
+               static_cast<int>(strcspn(bad, ",") < 60 ? strcspn(bad, ",") : 60), bad, words);
+      return true;
+    case ValueKind::kFolder:
+      if (is_usable_folder(value)) return false;
+      snprintf(text, sizeof text, "%s=%.160s is ignored; a folder that exists and can be written to is allowed", row.name, value);
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const VariableRow& row_of(Variable variable) { return kTable[static_cast<std::size_t>(variable)]; }
+
+const char* text_of(Variable variable) {
+  const char* const text = secure_getenv(row_of(variable).name);
+  return text != nullptr && *text != '\0' ? text : nullptr;
+}
+
+bool is_on(Variable variable) {
+  const char* const text = text_of(variable);
+  return text != nullptr && strcmp(text, "0") != 0;
+}
+
+std::int64_t number_of(Variable variable) {
+  const char* const text = text_of(variable);
+  std::int64_t number = 0;
+  return text != nullptr && read_whole(row_of(variable), text, &number) ? number : 0;
+}
+
+int choice_of(Variable variable) {
+  const char* const text = text_of(variable);
+  return text != nullptr ? word_in(row_of(variable).words, text, strlen(text)) : -1;
+}
+
+bool list_of(Variable variable, std::uint32_t* words) {
+  const char* const text = secure_getenv(row_of(variable).name);
+  if (text == nullptr) return false;
+  const char* bad = nullptr;
+  *words = read_list(row_of(variable), text, &bad);
+  return true;
+}
+
+double seconds_of(Variable variable, int* word) {
+  const char* const text = text_of(variable);
+  double seconds = 0;
+  int follows = -1;
+  const bool good = text != nullptr && read_seconds(row_of(variable), text, &seconds, &follows);
+  if (word != nullptr) *word = good ? follows : -1;
+  return good ? seconds : 0;
+}
+
+bool complaint(const char* entry, char (&text)[kComplaint]) {
+  const std::size_t length = strcspn(entry, "=");
+  if (entry[length] == '\0' || strncmp(entry, kTests, strlen(kTests)) == 0) return false;
+  const char* const value = entry + length + 1;
+  bool found = false;
+  if (const VariableRow* const row = row_named(entry, length); row != nullptr) {
+    found = *value != '\0' && complain_of_value(*row, value, text);
+  } else {
+    const VariableRow* const meant = meant_by(entry, length);
+    const int shown = static_cast<int>(length < 60 ? length : 60);
+    found = meant != nullptr || strncmp(entry, kOurs, strlen(kOurs)) == 0;
+    if (meant != nullptr) snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, entry, meant->name);
+    else if (found) snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the variables that are", shown, entry);
+  }
+  for (char* at = text; found && *at != '\0'; ++at)
+    if (static_cast<unsigned char>(*at) < ' ') *at = '?';  // one line, which no value changes a terminal by
+  return found;
+}
+
+void check_environment(void (*say)(const char* text)) {
+  if (getauxval(AT_SECURE) != 0) return;
+  char text[kComplaint];
+  for (char* const* entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    if (complaint(*entry, text)) say(text);
+}
+
+}  // namespace fermata::os

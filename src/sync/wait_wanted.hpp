@@ -1,0 +1,17 @@
+// The wait policy that the environment asks for.
+#ifndef FERMATA_SYNC_WAIT_WANTED_HPP
+#define FERMATA_SYNC_WAIT_WANTED_HPP
+
+#include "os/environment.hpp"
+#include "sync/wait.hpp"
+
+namespace fermata {
+
+// What FERMATA_WAIT asks for, whose words are in the order of WaitKind; else this one.
+inline WaitKind wait_kind_or(WaitKind otherwise) {
+  const int wanted = os::choice_of(os::Variable::kWait);
+  return wanted >= 0 ? static_cast<WaitKind>(wanted) : otherwise;
+}
+
+}  // namespace fermata
+#endif
