@@ -291,6 +291,7 @@ bool Sequence::end_by_mismatch() {
   std::int64_t one = 1;
   double other[2] = {};
   const bool differs = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
+  if (!meet_before(FERMATA_ERR_MISMATCH, differs)) return false;
   const int first = differs ? fermata_allreduce(seat_.member, FERMATA_IN_PLACE, other, 2, FERMATA_DOUBLE, FERMATA_MAX)
                             : fermata_allreduce(seat_.member, FERMATA_IN_PLACE, &one, 1, FERMATA_INT64, FERMATA_SUM);
   if (!returns(first, {FERMATA_OK, FERMATA_ERR_MISMATCH}, "fermata_allreduce")) return false;
