@@ -6,37 +6,39 @@
 
 #include "begun.hpp"
 #include "communicator.hpp"
+#include "entries.hpp"
 #include "real.hpp"
 
 namespace fermata::preload {
 namespace {
 
+// What the version of a library says. Intel's has the ABI of MPICH.
 #ifdef OPEN_MPI
-constexpr const char* kLibrary = "Open MPI";
+constexpr const char* kLibraries[] = {"Open MPI"};
 #else
-constexpr const char* kLibrary = "MPICH";
+constexpr const char* kLibraries[] = {"MPICH", "Intel(R) MPI Library"};
 #endif
 
-// The program may be linked to another library than this copy was built for: then its handles are not ours.
-void check_library() {
+// Of other relatives of MPICH the handles look alike, but nobody has tried them.
+bool is_known_library() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   PMPI_Get_library_version(version, &length);
-  if (strstr(version, kLibrary) != nullptr) return;
-  // Handles are ints in one and addresses in the other: nothing would work.
-  say_always("this program's MPI library is not %s: preload the other libfermata-mpi", kLibrary);
-  _exit(1);
+  for (const char* known : kLibraries)
+    if (strstr(version, known) != nullptr) return true;
+  version[strcspn(version, "\n")] = '\0';
+  say_always("this program's MPI library, '%s', is none that this preload knows, so everything stays the MPI library's", version);
+  return false;
 }
 
 // Fermata asks for it where a process joins its first team. While the process has one thread it takes a microsecond, and in MPI_Init, with
 // the library's threads about, 4 to 16 ms: the kernel waits until all CPUs have noticed.
-__attribute__((constructor(103))) void register_fence_early() {
+__attribute__((constructor(104))) void register_fence_early() {
   if (!settings.disabled) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
 void initialized(int rc) {
   if (rc != MPI_SUCCESS || settings.disabled) return;
-  check_library();
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   several_threads = guarded = level == MPI_THREAD_MULTIPLE;
@@ -74,12 +76,14 @@ FERMATA_MPI_ENVIRONMENT(FERMATA_INTERCEPT)
 extern "C" {
 
 int MPI_Init(int* argc, char*** argv) {
+  if (!is_known_library()) leave_everything();
   const int rc = real.Init(argc, argv);
   initialized(rc);
   return rc;
 }
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  if (!is_known_library()) leave_everything();
   const int rc = real.Init_thread(argc, argv, required, provided);
   initialized(rc);
   return rc;

@@ -10,7 +10,7 @@ bool watched = false;
 
 namespace {
 
-__attribute__((constructor(103))) void start_watching() {
+__attribute__((constructor(104))) void start_watching() {
   if (!settings.disabled) watched = stats::start("mpi", "teams of the communicators' ranks");
 }
 
