@@ -27,9 +27,11 @@ struct Entry {
   const char* profiled;  // "PMPI_Barrier"
   Jump* of_program;
   Jump* of_tools;
+  Jump (*of_library)();  // what real.hpp has found
 };
 
-#define FERMATA_ENTRY_OF(name) {"MPI_" #name, "PMPI_" #name, &fermata_entry_MPI_##name, &fermata_entry_PMPI_##name},
+#define FERMATA_ENTRY_OF(name) \
+  {"MPI_" #name, "PMPI_" #name, &fermata_entry_MPI_##name, &fermata_entry_PMPI_##name, [] { return reinterpret_cast<Jump>(real.name); }},
 constexpr Entry kEntries[] = {FERMATA_MPI_ALL(FERMATA_ENTRY_OF)};
 #undef FERMATA_ENTRY_OF
 
@@ -73,7 +75,7 @@ bool imports(const link_map& object, const char* name) {
 // Handles are addresses in Open MPI and ints in MPICH and its relatives: of the other kind none could be passed on as an argument of ours.
 bool has_our_handles() {
   Jump const known = after("ompi_mpi_comm_world");
-  const bool is_open_mpi = known != nullptr && object_of(known) == object_of(after("PMPI_Init"));
+  const bool is_open_mpi = known != nullptr && object_of(known) == object_of(reinterpret_cast<Jump>(real.Init));
 #ifdef OPEN_MPI
   return is_open_mpi;
 #else
@@ -83,7 +85,7 @@ bool has_our_handles() {
 
 // Of a tool after this library, whose name it returns if it leads past us; else null.
 const char* lead_to_tool(const Entry& entry) {
-  Jump const wrapped = after(entry.name), own = after(entry.profiled);
+  Jump const wrapped = after(entry.name), own = entry.of_library();
   if (wrapped == nullptr || wrapped == own) return nullptr;
   const link_map* const tool = object_of(wrapped);
   if (tool == nullptr || tool == object_of(own)) return nullptr;
@@ -138,7 +140,7 @@ __attribute__((constructor(103))) void lead() {
 void leave_everything() {
   settings.disabled = true;
   for (const Entry& entry : kEntries) {
-    *entry.of_tools = after(entry.profiled);
+    *entry.of_tools = entry.of_library();
     *entry.of_program = after(entry.name);
   }
 }
