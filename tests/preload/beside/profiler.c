@@ -11,12 +11,12 @@
 #else
 #define LIBRARY(name) PMPI_##name
 #endif
-#define WRAPPED(X)                                                                                                                        \
-  X(Init)                                                                                                                                 \
-  X(Init_thread)                                                                                                                          \
-  X(Finalize)                                                                                                                             \
-  X(Barrier) X(Bcast) X(Allreduce) X(Allgather) X(Iallreduce) X(Ibarrier) X(Comm_dup) X(Comm_split) X(Comm_free) X(Send) X(Recv) X(Isend) \
-      X(Irecv) X(Sendrecv) X(Wait) X(Waitall) X(Op_create) X(Op_free)
+// clang-format off
+#define WRAPPED(X) \
+  X(Init) X(Init_thread) X(Finalize) X(Barrier) X(Bcast) X(Allreduce) X(Allgather) X(Iallreduce) X(Ibarrier) \
+  X(Comm_dup) X(Comm_split) X(Comm_free) X(Send) X(Recv) X(Isend) X(Irecv) X(Sendrecv) X(Wait) X(Waitall) \
+  X(Op_create) X(Op_free)
+// clang-format on
 #define NUMBER(name) k##name,
 #define NAME(name) "MPI_" #name,
 enum { WRAPPED(NUMBER) kFunctions };
