@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -113,6 +114,15 @@ TEST(Limits, LittleAddressSpaceIsSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_
 #endif
 TEST(Limits, LockedMemoryIsNotNeeded) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_MEMLOCK, 0)); }
 TEST(Limits, ShortFilesAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_FSIZE, 4096)); }
+TEST(Limits, AFullFileGetsNoReport) {
+  const int status = in_child(kHangNs, [] {
+    const int file = memfd_create("full", 0);
+    if (file < 0 || ftruncate(file, 4096) != 0 || lseek(file, 0, SEEK_END) != 4096 || dup2(file, STDERR_FILENO) < 0) return kNotHere;
+    if (!os::write_stderr("a line\n", 7) || !set_limit(RLIMIT_FSIZE, 4096 + 8)) return kSilent;
+    return os::write_stderr("a line\n", 7) ? kSilent : kWorks;
+  });
+  EXPECT_EQ(status, kWorks);
+}
 TEST(Limits, NoFurtherProcessesAreSaid) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
   const int status = in_child(kHangNs, [&] {
