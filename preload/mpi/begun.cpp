@@ -1,7 +1,5 @@
 #include "begun.hpp"
 
-#include <sched.h>
-
 #include "persistent.hpp"
 #include "pool.hpp"
 #include "real.hpp"
@@ -70,10 +68,10 @@ void count(int by) {
   }
 }
 
-int query(void* extra, MPI_Status* status) {
-  const auto* b = static_cast<const Begun*>(extra);
+// Errors are reported by whoever completes the request (claim_error()).
+int query(void*, MPI_Status* status) {
   make_empty(status);
-  return b->error;
+  return MPI_SUCCESS;
 }
 int released(void* extra) {
   const Locked locked;
@@ -270,13 +268,9 @@ int refuse(Begun* b, State& s, int rc) {
 }
 
 // The request is one of the library's own that are over when they are made.
-int was_over(State& s, int status, int rc, MPI_Request* out) {
-  if (status != FERMATA_OK) return failed(s, status);
+int was_over(State& s, MPI_Request* out) {
   // order: relaxed: this call's own communicator
-  const MPI_Comm comm = s.comm.load(std::memory_order_relaxed);
-  if (rc == MPI_SUCCESS) return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, out);
-  PMPI_Comm_call_errhandler(comm, rc);
-  return rc;
+  return PMPI_Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, s.comm.load(std::memory_order_relaxed), out);
 }
 
 // With the state.
@@ -294,6 +288,22 @@ void register_begun(Begun* b, State& s, bool has_begun) {
   if (s.line == nullptr) advance(s);
 }
 
+// It is over, and whoever completes its request learns of the error. With the state.
+int end_with_error(Begun* b, State& s, MPI_Request* out) {
+  const int rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle);
+  if (rc != MPI_SUCCESS) return rc;
+  *out = b->handle;
+  b->state = &s;
+  b->told = b->over = true;
+  hold(s);
+  failures.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: see complete()
+  {
+    const Locked locked;
+    push(ended, b);
+  }
+  return PMPI_Grequest_complete(b->handle);
+}
+
 // The library has no request for it. How it ends. With the state.
 int end_without(Begun* b, State& s) {
   if (s.line != b) return fermata_request_wait(b->request);
@@ -307,6 +317,7 @@ int begin(Begun* b, State& s, MPI_Request* out) {
   const Alone alone;
   testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
+  *out = MPI_REQUEST_NULL;
   Soon soon = Soon::kNotBegun;
   if (rc == MPI_SUCCESS) {
     const Owned owned(s);
@@ -316,8 +327,10 @@ int begin(Begun* b, State& s, MPI_Request* out) {
     if (soon == Soon::kOver) {
       if (s.line == b) status = end_without(b, s);
       b->status = status;
-      if (has_come(status)) rc = b->operation.finish(status), status = FERMATA_OK;
-      recycle(s, b);
+      if (is_mismatch(status)) note_mismatch(s);
+      b->error = error_of(b);
+      if (b->error == MPI_SUCCESS) recycle(s, b);
+      else rc = end_with_error(b, s, out);
     } else if ((rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle)) == MPI_SUCCESS) {
       *out = b->handle;
       register_begun(b, s, soon == Soon::kBegun);
@@ -325,7 +338,7 @@ int begin(Begun* b, State& s, MPI_Request* out) {
       end_without(b, s);
     }
   }
-  if (soon == Soon::kOver) return was_over(s, status, rc, out);
+  if (rc == MPI_SUCCESS && soon == Soon::kOver && *out == MPI_REQUEST_NULL) return was_over(s, out);
   if (rc != MPI_SUCCESS) return refuse(b, s, rc);
   reap();
   return MPI_SUCCESS;
@@ -338,10 +351,25 @@ Begun* outstanding_of(MPI_Request handle) {
   return b;
 }
 
-int claim_error(MPI_Request handle, MPI_Comm* comm) {
-  const Locked locked;
+namespace {
+
+// With the lock. Null: it has not failed.
+Begun* failed_of(MPI_Request handle) {
   Begun* b = ended;
   while (b != nullptr && (b->handle != handle || b->error == MPI_SUCCESS)) b = b->next;
+  return b;
+}
+
+}  // namespace
+
+bool is_failed(MPI_Request handle) {
+  const Locked locked;
+  return failed_of(handle) != nullptr;
+}
+
+int claim_error(MPI_Request handle, MPI_Comm* comm) {
+  const Locked locked;
+  Begun* const b = failed_of(handle);
   if (b == nullptr) return MPI_SUCCESS;
   const int error = b->error;
   b->error = MPI_SUCCESS;
@@ -371,16 +399,6 @@ void wait_for(Begun* b) {
     }
     if (s.waiting != nullptr) advance(s);
   }
-}
-
-void progress_beside(const fermata_member* waiting) {
-  if (any_begun()) advance_all(waiting);
-}
-
-void progress() {
-  const Alone alone;
-  advance_all(nullptr);
-  reap();
 }
 
 void reap() {
@@ -414,19 +432,5 @@ void reap() {
     release(s);
   }
 }
-
-// At the end, of what the program has forgotten.
-void finish_all() {
-  constexpr int kRounds = 1'000'000;
-  for (int i = 0; any_begun() && i < kRounds; ++i) {
-    progress();
-    drive_library();
-  }
-  free_persistent_ones();
-  reap();
-  let_helper_rest();
-}
-
-void give_way() { sched_yield(); }
 
 }  // namespace fermata::preload

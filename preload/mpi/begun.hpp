@@ -67,6 +67,7 @@ inline bool any_begun() {
 // MPI_COMM_WORLD (Open MPI). So whoever completes such a request takes the error away before, and reports it to its communicator.
 extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
+bool is_failed(MPI_Request handle);
 
 // In MPICH 4.0 and 5.0 MPI_Testall mistakes requests that other functions know: persistent collectives of the library's own, and arrays of
 // more than 64 requests of different kinds, as ours are (generalized ones, and receives that are over at once). From the first one on.

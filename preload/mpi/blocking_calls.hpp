@@ -88,7 +88,7 @@ struct Simple {
     const Predefined* const t = predefined(datatype);
     const PredefinedOp* const o = predefined_op(operation);
     if (s == nullptr || t == nullptr || o == nullptr || !s->serves(kind) || !is_plain(*t, *o)) return;
-    fits = n >= 0 && from != nullptr && (to != nullptr || kind == kReduce);
+    fits = n >= 0 && from != nullptr && from != to && ((to != nullptr && to != MPI_IN_PLACE) || kind == kReduce);
     type = t->number;
     op = o->op;
     count = static_cast<std::size_t>(n) * t->parts;
@@ -125,8 +125,8 @@ int reduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            Library library) {
   State* const s = find(comm);
   const Simple simple(s, kReduce, in, out, count, type, op);
-  if (int rc; simple.fits && is_root(*s, root) && (in != MPI_IN_PLACE || s->rank == root) &&
-              at_once(*s, kReduce, site, &rc, [&](fermata_member* m) {
+  const bool rightly_placed = s != nullptr && (s->rank == root ? out != MPI_IN_PLACE : in != MPI_IN_PLACE);
+  if (int rc; simple.fits && is_root(*s, root) && rightly_placed && at_once(*s, kReduce, site, &rc, [&](fermata_member* m) {
                 return fermata_reduce(m, simple.in, out, simple.count, simple.type, simple.op, root);
               })) [[likely]]
     return rc;

@@ -1,9 +1,11 @@
 // The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun cannot be handed to the library
 // any more, so ranks that cannot have this thread begin none.
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "begun.hpp"
+#include "persistent.hpp"
+#include "pool.hpp"
 
 namespace fermata::preload {
 namespace {
@@ -100,5 +102,29 @@ void resume_helper() {
   waiting.store(paused, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
   help_waiting_calls();
 }
+
+void progress_beside(const fermata_member* waiting) {
+  if (any_begun()) advance_all(waiting);
+}
+
+void progress() {
+  const Alone alone;
+  advance_all(nullptr);
+  reap();
+}
+
+// At the end, of what the program has forgotten.
+void finish_all() {
+  constexpr int kRounds = 1'000'000;
+  for (int i = 0; any_begun() && i < kRounds; ++i) {
+    progress();
+    drive_library();
+  }
+  free_persistent_ones();
+  reap();
+  let_helper_rest();
+}
+
+void give_way() { sched_yield(); }
 
 }  // namespace fermata::preload

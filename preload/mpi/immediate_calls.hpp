@@ -138,11 +138,13 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
   return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
+// A begun gather or scatter is one of blocks that may differ: then their lengths are no part of what the ranks agree on, and one that its
+// receiver has no room for is that rank's error alone. (A blocking one that differs is taken back and made again.)
 template <class Count, class Library>
 int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
             MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(comm, kGather, target,
-                          {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                          {FERMATA_DO_GATHER, {in, in_count, in_type}, side_by_side(out, out_count, out_type), MPI_OP_NULL, root, true},
                           [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
@@ -150,7 +152,7 @@ template <class Count, class Library>
 int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
              MPI_Comm comm, const Target& target, Library library) {
   return begin_collective(comm, kScatter, target,
-                          {FERMATA_DO_SCATTER, {in, in_count, in_type}, {out, out_count, out_type}, MPI_OP_NULL, root},
+                          {FERMATA_DO_SCATTER, side_by_side(in, in_count, in_type), {out, out_count, out_type}, MPI_OP_NULL, root, true},
                           [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 

@@ -134,7 +134,10 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   op_.out = packed_;
   blocks_ = blocks;
   if (own == kAll) return add({side, layout, packed_, b.displacements, 0, blocks});
-  return own < 0 || add({side, layout, packed_, b.displacements, own, own + 1});
+  if (own >= 0) return add({side, layout, packed_, b.displacements, own, own + 1});
+  // A rank that sends itself another length than it expects may get others from the rest, too: what doesn't come is to stay as it is.
+  return own_bytes_ == kAsSaid ||
+         (add({side, layout, packed_, b.displacements, 0, rank_}) && add({side, layout, packed_, b.displacements, rank_ + 1, blocks}));
 }
 
 // own: the block that is input as well, kNone or kAll.
@@ -219,6 +222,8 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
   if (a.irregular && !set_reduced_blocks(a.out, s.size, &in.count)) return false;
   const bool in_place = is_in_place(a.in) && gets;
   if (is_in_place(a.in) && !gets) return false;
+  // In place without saying so: the libraries call that a mistake, or carry it out.
+  if (gets && !in_place && a.in.at == a.out.at && in.count != 0) return false;
   // Who gets an empty block need have no memory for it.
   const bool gets_nothing = a.irregular && a.out.count == 0 && a.out.at == nullptr && !in_place;
   if (in.count == 0) {
@@ -247,6 +252,9 @@ bool Operation::prepare(const State& s, const Arguments& a) {
   const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE || a.collective == FERMATA_DO_GATHER ||
                       a.collective == FERMATA_DO_SCATTER;
   if (rooted && (a.root < 0 || a.root >= s.size)) return false;
+  // Output in place is a mistake, but where a scatter's root has its own block.
+  const bool receives = a.collective == FERMATA_DO_BROADCAST || !rooted || s.rank == a.root;
+  if (is_in_place(a.out) && receives && a.collective != FERMATA_DO_SCATTER) return false;
   op_.collective = a.collective;
   op_.root = a.root;
   rank_ = s.rank;

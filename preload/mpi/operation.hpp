@@ -108,9 +108,9 @@ class Operation {
   std::size_t each_ = kAsSaid;       // bytes of a block in packed_
   std::size_t own_bytes_ = kAsSaid;  // likewise of this rank's own block alone, where blocks differ
   bool truncated_ = false;           // this rank sends more to itself than it has room for
-  Load* loads_[2];                   // of one side each
+  Load* loads_[3];                   // of the input, and of the output
   int load_count_ = 0;
-  Use uses_[5];  // of the operator, of the types of two loads and of what is unpacked and folded
+  Use uses_[6];  // of the operator, of the types of the loads and of what is unpacked and folded
   int use_count_ = 0;
   int rank_ = 0;
   int error_ = 0;

@@ -12,12 +12,15 @@
 namespace fermata::preload {
 
 // Counts or displacements as MPI has them, of either width: int, or MPI_Count and MPI_Aint, which need not be
-// the same type.
+// the same type. Or one after the other: the first, and so much more each time.
 struct Numbers {
   const int* narrow = nullptr;
   const void* wide = nullptr;
-  bool given() const { return narrow != nullptr || wide != nullptr; }
+  MPI_Count first = 0, step = 0;
+  bool in_steps = false;
+  bool given() const { return narrow != nullptr || wide != nullptr || in_steps; }
   MPI_Count operator[](int i) const {
+    if (in_steps) return first + i * step;
     if (narrow != nullptr) return narrow[i];
     std::int64_t number;
     memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
@@ -25,7 +28,7 @@ struct Numbers {
   }
 };
 
-inline Numbers numbers(const int* given) { return {given, nullptr}; }
+inline Numbers numbers(const int* given) { return {given}; }
 template <class Wide>
 Numbers numbers(const Wide* given) {
   static_assert(sizeof(Wide) == sizeof(std::int64_t));
@@ -39,6 +42,11 @@ struct Side {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   Numbers counts = {}, displacements = {};
 };
+
+// Blocks of one length, side by side, as whoever takes blocks that differ has them.
+inline Side side_by_side(const void* at, MPI_Count count, MPI_Datatype type) {
+  return {at, count, type, {nullptr, nullptr, count, 0, true}, {nullptr, nullptr, 0, count, true}};
+}
 
 inline bool is_in_place(const Side& side) { return side.at == MPI_IN_PLACE; }
 // Do the blocks of the two sides share any memory?

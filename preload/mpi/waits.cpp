@@ -36,6 +36,40 @@ int complete_one(MPI_Request request, Complete&& complete) {
   return error;
 }
 
+// Among these a begun collective that is over with an error is completed before others. Its place; kNone: there is none.
+constexpr int kNone = -1;
+int complete_failed(int count, MPI_Request* requests, MPI_Status* status, int* error) {
+  // order: relaxed: see Begun's complete()
+  if (failures.load(std::memory_order_relaxed) == 0 || requests == nullptr) [[likely]]
+    return kNone;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL || !is_failed(requests[i])) continue;
+    int flag = 0;
+    *error = complete_one(requests[i], [&] { return real.Test(&requests[i], &flag, status); });
+    return i;
+  }
+  return kNone;
+}
+
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  int error = MPI_SUCCESS;
+  const int place = complete_failed(count, requests, status, &error);
+  if (place == kNone) return real.Testany(count, requests, index, flag, status);
+  *index = place;
+  *flag = 1;
+  return error;
+}
+
+int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  int error = MPI_SUCCESS;
+  const int place = complete_failed(count, requests, statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE, &error);
+  if (place == kNone) return real.Testsome(count, requests, done, indices, statuses);
+  *done = 1;
+  indices[0] = place;
+  if (statuses != MPI_STATUSES_IGNORE) statuses[0].MPI_ERROR = error;
+  return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+}
+
 int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   return complete_one(*request, [=] { return real.Test(request, flag, status); });
 }
@@ -57,7 +91,12 @@ int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 #ifdef MPICH
-  if (testall_errs.load(std::memory_order_relaxed)) {  // order: relaxed: the caller was told of the request
+  const bool errs = testall_errs.load(std::memory_order_relaxed);  // order: relaxed: the caller was told of the request
+#else
+  constexpr bool errs = false;
+#endif
+  // order: relaxed: see Begun's complete()
+  if (requests != nullptr && (errs || failures.load(std::memory_order_relaxed) != 0)) {
     for (int i = 0; i < count; ++i) {
       const int rc = real.Request_get_status(requests[i], flag, MPI_STATUS_IGNORE);
       if (rc != MPI_SUCCESS || *flag == 0) return rc;
@@ -65,7 +104,6 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
     *flag = 1;
     return poll_all(count, requests, statuses);
   }
-#endif
   return real.Testall(count, requests, flag, statuses);
 }
 
@@ -117,15 +155,20 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   show_to_library(count, requests);
+  int error = MPI_SUCCESS;
+  *index = complete_failed(count, requests, status, &error);
+  if (*index != kNone) return error;
   if (!any_begun()) return in_library([=] { return real.Waitany(count, requests, index, status); });
-  return poll([=](int* flag) { return real.Testany(count, requests, index, flag, status); });
+  return poll([=](int* flag) { return test_any(count, requests, index, flag, status); });
 }
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   show_to_library(count, requests);
-  if (!any_begun()) return in_library([=] { return real.Waitsome(count, requests, done, indices, statuses); });
+  // order: relaxed: see Begun's complete()
+  if (!any_begun() && failures.load(std::memory_order_relaxed) == 0)
+    return in_library([=] { return real.Waitsome(count, requests, done, indices, statuses); });
   return poll([=](int* flag) {
-    const int rc = real.Testsome(count, requests, done, indices, statuses);
+    const int rc = test_some(count, requests, done, indices, statuses);
     *flag = *done != 0;  // also MPI_UNDEFINED, where none is active
     return rc;
   });
@@ -146,13 +189,13 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   show_to_library(count, requests);
   progress_once();
-  return real.Testany(count, requests, index, flag, status);
+  return test_any(count, requests, index, flag, status);
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   show_to_library(count, requests);
   progress_once();
-  return real.Testsome(count, requests, done, indices, statuses);
+  return test_some(count, requests, done, indices, statuses);
 }
 
 #ifdef FERMATA_MPI_PERSISTENT

@@ -200,7 +200,7 @@ void draw_wrong(Call& c, const Off& off, const Focus& focus, Random& shared) {
   const Wrong wrong = focus.wrong < 0 ? drawn : static_cast<Wrong>(focus.wrong);
   const std::string name = kWrongNames[wrong];
   if (!suits(c, wrong) || off(name) || off(name + ":" + kKindNames[c.kind])) return;
-  if (c.form != kBlocking && off(name + ":begun")) return;
+  if (c.form != kBlocking && (off(name + ":begun") || off(name + ":" + kKindNames[c.kind] + ":begun"))) return;
   c.wrong = wrong;
 }
 
