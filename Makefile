@@ -15,7 +15,7 @@ SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON --log-level=WARNING
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=$(if $(filter release,$(1)),tests,all) --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 
