@@ -39,7 +39,7 @@ inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... res
   if (!caller.run_time->planned) [[unlikely]]
     return real(body, data, rest...);
   Noted noted{body, data, caller.run_time, {}};
-  begin(noted.region, caller);
+  begin(noted.region, caller, reinterpret_cast<const void*>(body));
   real(trampoline, &noted, rest...);
   end(noted.region);
 }

@@ -51,7 +51,7 @@ void fork(const Caller& caller, void* location, std::int32_t count, Microtask* t
   }
   Region region;
   const bool noted = caller.run_time->planned;
-  if (noted) begin(region, caller);
+  if (noted) begin(region, caller, reinterpret_cast<const void*>(task));
   const std::intptr_t level = noted ? region.level() + 1 : 0;
   real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task, noted ? &region : nullptr,
        level, arguments[I]...);

@@ -40,12 +40,13 @@ class Stay {
 
 inline Facts facts(const RunTime& run_time) { return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0}; }
 
-// A region that `caller`, of a run-time library whose regions may be planned, is about to enter.
-inline void begin(Region& region, const Caller& caller) {
+// A region that `caller`, of a run-time library whose regions may be planned, is about to enter: each thread of it calls `body`.
+inline void begin(Region& region, const Caller& caller, const void* body) {
   region.run_time = caller.run_time;
   region.level = caller.run_time->level;
   region.low = caller.low;
   region.span = caller.span;
+  region.body = body;
 }
 
 // Its thread's place there, if nothing is between.

@@ -32,6 +32,7 @@ struct alignas(kLine) Region {
   alignas(kLine) stats::Arrivals arrivals = {};
   std::uint64_t serial = 0;  // with statistics: no other region's; never 0
   std::uint64_t before = 0;  // the team's calls when the region began
+  const void* body = nullptr;
 };
 
 // What a decision needs of the run-time.

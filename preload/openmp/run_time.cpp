@@ -18,7 +18,7 @@ __attribute__((constructor)) void read_environment() {
   off = os::is_on(os::Variable::kDisable);
   if (os::is_on(os::Variable::kVerbose)) be_verbose();
   say_loaded(off);
-  if (!off) watched = stats::start("fermata-openmp", "ranked barriers, a plan for each team size");
+  if (!off && stats::start("fermata-openmp", "ranked barriers, a plan for each team size")) watch();
 }
 
 // Calls f(name, index) for each entry.

@@ -10,6 +10,8 @@ namespace fermata::preload {
 
 extern bool watched;  // written at load
 
+void watch();  // at load
+
 // What a thread counts with, in one region. Numbers are the team's calls of this rank so far, which all its threads have made alike,
 // whatever regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this
 // rank.
