@@ -19,7 +19,7 @@ configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFER
 compile = cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 
-.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi \
+.PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi large-mpi \
 	random-plans soak \
 	install clean
 
@@ -36,6 +36,7 @@ help:
 	@echo "make soak          10^9 episodes and 10^4 kills, delays and stalls, in slices of SOAK_SECONDS=$(SOAK_SECONDS) that go on where the last one ended"
 	@echo "make fuzz          fuzz every file reader for FUZZ_SECONDS=$(FUZZ_SECONDS) each (clang-19)"
 	@echo "make fuzz-mpi      CALLS=$(CALLS) random calls of MPI=$(MPI), RANKS=$(RANKS), SEED=$(SEED), plainly and preloaded; goes on where it stopped"
+	@echo "make large-mpi     elements and blocks beyond 2 GiB with MPI=$(MPI): a minute or two, and 9 GiB of memory"
 	@echo "make install       install build/release into PREFIX=$(PREFIX) (DESTDIR is honoured)"
 	@echo "make clean         remove build/"
 
@@ -96,6 +97,10 @@ fuzz-mpi: build
 	@tests/preload/mpi/fuzz/compare $(MPI) mpirun.$(MPI) build/release/preload/mpi/libfermata-mpi-$(MPI).so \
 	  build/release/tests/preload/mpi/fuzz-$(MPI) --ranks $(RANKS) --seed $(SEED) --calls $(CALLS) --most 1000 \
 	  --state build/fuzz-$(MPI)-$(RANKS)-$(SEED).json
+
+large-mpi: build
+	@FERMATA_TEST_PRELOAD=build/release/preload/mpi/libfermata-mpi-$(MPI).so tests/preload/mpi/launch $(MPI) mpirun.$(MPI) 2 \
+	  build/release/tests/preload/mpi/large-$(MPI) bytes
 
 install: build
 	@cmake --install build/release --prefix $(PREFIX)

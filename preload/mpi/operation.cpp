@@ -5,8 +5,9 @@
 
 namespace fermata::preload {
 
-char* Operation::take(std::size_t bytes) {
-  void* memory = malloc(bytes != 0 ? bytes : 1);
+char* Operation::take(std::size_t bytes, bool zero) {
+  const std::size_t least = bytes != 0 ? bytes : 1;
+  void* memory = zero ? calloc(least, 1) : malloc(least);
   if (memory == nullptr) lacks_memory_ = true;
   else taken_[taken_count_++] = memory;
   return static_cast<char*>(memory);
@@ -185,7 +186,7 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
 }
 
 // What folds elements with gaps: both operands unpacked, of as many elements as fit into kAtOnce bytes, but of one at least and of `most`
-// at most. The operator may look at everything that lies between the parts of an element.
+// at most. The operator may look at everything that lies between the parts of an element, which is memory only where it does.
 bool Operation::set_fold_space(std::size_t most) {
   constexpr std::size_t kAtOnce = 64 * 1024;
   FoldSpace& space = reduction_.space;
@@ -198,8 +199,7 @@ bool Operation::set_fold_space(std::size_t most) {
   const std::size_t apart = each * (space.elements - 1);
   space.bytes = apart + static_cast<std::size_t>(true_extent);
   space.low -= extent < 0 ? static_cast<MPI_Aint>(apart) : 0;
-  space.at = take(2 * space.bytes);
-  if (space.at != nullptr) memset(space.at, 0, 2 * space.bytes);
+  space.at = take(2 * space.bytes, true);
   return space.at != nullptr;
 }
 

@@ -87,7 +87,7 @@ class Operation {
   bool add(const Load& load);
   void use(MPI_Op op, MPI_Datatype type) { begin_use(uses_[use_count_++], op, type); }
   void use_type(MPI_Datatype type);
-  char* take(std::size_t bytes);  // null: there is no memory
+  char* take(std::size_t bytes, bool zero = false);  // null: there is no memory
   void release();
   void check(int rc) {
     if (error_ == 0) error_ = rc;

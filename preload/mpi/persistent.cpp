@@ -22,12 +22,6 @@ void take_out(Begun* b) {
   persistents.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: as any_persistent()
 }
 
-int own_rank() {
-  int rank = 0;
-  PMPI_Comm_rank(private_comm, &rank);
-  return rank;
-}
-
 // With the lock.
 bool is_used(int tag) {
   for (Begun* b : chains)

@@ -338,6 +338,12 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
 
 }  // namespace
 
+int own_rank() {
+  int rank = 0;
+  PMPI_Comm_rank(private_comm, &rank);
+  return rank;
+}
+
 int bound_cpu() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) return -1;

@@ -44,6 +44,7 @@ void give_back(Pooled* pooled, bool broken);
 void drop_teams();
 // MPI's own communicator for looking after the library's progress; MPI_COMM_NULL: MPI is not initialized.
 extern MPI_Comm private_comm;
+int own_rank();  // in it
 // The library gets on with what it has to do.
 void drive_library();
 

@@ -2,6 +2,7 @@
 
 #include <fermata/fermata.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <initializer_list>
@@ -177,45 +178,76 @@ int at_address(char* at, MPI_Datatype type, Call&& call) {
   return rc;
 }
 
+// MPI_Pack and MPI_Unpack count bytes as int, so a longer element is a message of this rank to itself. One thread at a time: the messages
+// are alike.
+int send_to_self(const void* from, MPI_Datatype type, void* to, MPI_Datatype to_type) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  constexpr int kTag = 0;  // no other message of a rank to itself has it
+  const int self = own_rank();
+  pthread_mutex_lock(&lock);
+  const int rc = real.Sendrecv(from, 1, type, self, kTag, to, 1, to_type, self, kTag, private_comm, MPI_STATUS_IGNORE);
+  pthread_mutex_unlock(&lock);
+  return rc;
+}
+
+// So many bytes, more than an int can say.
+int make_bytes(std::size_t bytes, MPI_Datatype* out) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
+  const int counts[2] = {static_cast<int>(bytes / kBlock), static_cast<int>(bytes % kBlock)};
+  const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(bytes / kBlock * kBlock)};
+  int rc = PMPI_Type_contiguous(static_cast<int>(kBlock), MPI_BYTE, &types[0]);
+  if (rc != MPI_SUCCESS) return rc;
+  rc = PMPI_Type_create_struct(2, counts, places, types, out);
+  real.Type_free(&types[0]);
+  return rc == MPI_SUCCESS ? PMPI_Type_commit(out) : rc;
+}
+
+// part(done, some, length, as_bytes): `some` elements from number `done` on, of `length` bytes in all; or one element that is too long for
+// an int, whose bytes have the type as_bytes. MPI's error; 0: none.
+template <class Part>
+int in_parts(MPI_Count count, const Layout& layout, Part&& part) {
+  MPI_Datatype as_bytes = MPI_DATATYPE_NULL;
+  int rc = layout.size > INT_MAX && count > 0 ? make_bytes(layout.size, &as_bytes) : MPI_SUCCESS;
+  const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
+  for (MPI_Count done = 0; rc == MPI_SUCCESS && done < count;) {
+    const MPI_Count some = count - done < at_once ? count - done : at_once;
+    rc = part(done, some, static_cast<std::size_t>(some) * layout.size, as_bytes);
+    done += some;
+  }
+  if (as_bytes != MPI_DATATYPE_NULL) real.Type_free(&as_bytes);
+  return rc;
+}
+
 }  // namespace
 
 int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& layout, void* to) {
   if (layout.size == 0) return MPI_SUCCESS;
-  if (layout.size > INT_MAX) return MPI_ERR_COUNT;
-  const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
   auto* const at = const_cast<char*>(static_cast<const char*>(from));
   auto* bytes = static_cast<char*>(to);
-  for (MPI_Count done = 0; done < count;) {
-    const MPI_Count some = count - done < at_once ? count - done : at_once;
-    const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
-    int position = 0;
-    const int rc = at_address(at + done * layout.extent, type, [&](const char* start, MPI_Datatype shifted) {
-      return PMPI_Pack(start, static_cast<int>(some), shifted, bytes, length, &position, private_comm);
-    });
-    if (rc != MPI_SUCCESS) return rc;
+  return in_parts(count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
+    char* const part = bytes;
     bytes += length;
-    done += some;
-  }
-  return MPI_SUCCESS;
+    return at_address(at + done * layout.extent, type, [=](const char* start, MPI_Datatype shifted) {
+      int position = 0;
+      if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(start, shifted, part, as_bytes);
+      return PMPI_Pack(start, static_cast<int>(some), shifted, part, static_cast<int>(length), &position, private_comm);
+    });
+  });
 }
 
 int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
   if (layout.size == 0) return MPI_SUCCESS;
-  if (layout.size > INT_MAX) return MPI_ERR_COUNT;
-  const auto at_once = layout.size < kMostPacked ? static_cast<MPI_Count>(kMostPacked / layout.size) : 1;
   const auto* bytes = static_cast<const char*>(from);
-  for (MPI_Count done = 0; done < count;) {
-    const MPI_Count some = count - done < at_once ? count - done : at_once;
-    const auto length = static_cast<int>(static_cast<std::size_t>(some) * layout.size);
-    int position = 0;
-    const int rc = at_address(static_cast<char*>(to) + done * layout.extent, type, [&](char* start, MPI_Datatype shifted) {
-      return PMPI_Unpack(bytes, length, &position, start, static_cast<int>(some), shifted, private_comm);
-    });
-    if (rc != MPI_SUCCESS) return rc;
+  return in_parts(count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
+    const char* const part = bytes;
     bytes += length;
-    done += some;
-  }
-  return MPI_SUCCESS;
+    return at_address(static_cast<char*>(to) + done * layout.extent, type, [=](char* start, MPI_Datatype shifted) {
+      int position = 0;
+      if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(part, as_bytes, start, shifted);
+      return PMPI_Unpack(part, static_cast<int>(length), &position, start, static_cast<int>(some), shifted, private_comm);
+    });
+  });
 }
 
 }  // namespace fermata::preload
