@@ -12,6 +12,9 @@
 namespace fermata::exec {
 namespace {
 
+// The compiler may not read again, from the segment, what has been copied: a copy is what is checked, and what is worked by.
+void keep_copies() { asm volatile("" : : : "memory"); }
+
 bool lies_within(std::uint64_t at, std::uint64_t length, std::uint64_t bytes) { return at <= bytes && length <= bytes - at; }
 
 }  // namespace
@@ -44,6 +47,7 @@ Status Team::check_hosts() {
   hosts_ = static_cast<std::uint32_t*>(malloc((h.members + 1) * sizeof *hosts_));
   if (hosts_ == nullptr) return Status::kMemory;
   memcpy(hosts_, segment_.base + h.hosts, (h.members + 1) * sizeof *hosts_);
+  keep_copies();
   for (std::uint32_t r = 0; r <= h.members; ++r)
     if (hosts_[r] >= h.members) return Status::kMismatch;
   return Status::kOk;
@@ -53,6 +57,7 @@ Status Team::check_segment(const char** detail) {
   *detail = "the offered segment is not a team's, or from another version of the library";
   if (segment_.bytes < sizeof(TeamHeader)) return Status::kMismatch;
   memcpy(&layout_, &header().layout, sizeof layout_);
+  keep_copies();
   const TeamLayout& h = layout_;
   if (h.magic != kTeamMagic || h.version != kTeamVersion) return Status::kMismatch;
   if (h.bytes != segment_.bytes || h.members < 1 || h.members > kMaxMembers) return Status::kMismatch;
