@@ -72,6 +72,7 @@ struct Side {
   bool given = false;  // else nothing of it is significant at this rank
   bool in_place = false;
   std::vector<Block> blocks;
+  std::vector<TypePointer> absolute;  // as the call has them, with MPI_BOTTOM; empty: the blocks' types, with `at`
   std::vector<char> memory;
   char* first = nullptr;  // of the memory that is looked at: on a line
   std::size_t bytes = 0;
@@ -113,9 +114,14 @@ struct Call {
   bool reduces() const { return kind == kReduce || kind == kAllreduce || kind >= kReduceScatter; }
   void* in_address() {
     if (wrong == kSameBuffer && in.given && out.given) return out.at;
-    return in.in_place ? MPI_IN_PLACE : in.given ? in.at : nullptr;
+    return address_of(in);
   }
-  void* out_address() { return out.in_place ? MPI_IN_PLACE : out.given ? out.at : nullptr; }
+  void* out_address() { return address_of(out); }
+
+ private:
+  static void* address_of(const Side& side) {
+    return side.in_place ? MPI_IN_PLACE : !side.absolute.empty() ? MPI_BOTTOM : side.given ? side.at : nullptr;
+  }
 };
 
 // Names of what is not drawn (off).

@@ -122,8 +122,8 @@ void draw_operator(Call& c, Plan* plan, const Off& off, Random& shared) {
   std::vector<int> sizes;
   for (const auto& row : plan->elements) sizes.insert(sizes.end(), row.begin(), row.end());
   plan->type = draw_type(*plan->base, sizes, own && !off(std::string("derived-with-operator:") + kKindNames[c.kind]), 0, shared);
-  const bool begun_off = c.form != kBlocking && off(std::string("lower-bound-with-operator:") + kKindNames[c.kind] + ":begun");
-  if (begun_off && plan->type->true_low != 0) plan->type = predefined(*plan->base);
+  const std::string low = std::string("lower-bound-with-operator:") + kKindNames[c.kind];
+  if (plan->type->low != 0 && (off(low) || (c.form != kBlocking && off(low + ":begun")))) plan->type = predefined(*plan->base);
 }
 
 // Elements of the base in each block of this rank's input and output. Empty: not significant.
@@ -165,17 +165,24 @@ void change_lengths(const Call& c, Parts* parts, Random& shared) {
     if (!one_block || !is_irregular(c.kind) || b == static_cast<std::size_t>(which) % parts->out.size()) parts->out[b] = to;
 }
 
+// The same types for the same blocks, as a call that has one type for all must.
+void make_absolute(Side& side) {
+  for (std::size_t b = 0; b < side.blocks.size(); ++b)
+    side.absolute.push_back(b > 0 && side.blocks[b].type == side.blocks[b - 1].type ? side.absolute.back()
+                                                                                    : absolute(*side.blocks[b].type, side.at));
+}
+
 void set_counts(Call& c) {
   const auto set = [](const Side& side, int* count, MPI_Datatype* type, std::vector<int>* counts, std::vector<int>* places,
                       std::vector<MPI_Datatype>* types) {
     if (side.blocks.empty()) return;
-    *count = side.blocks[0].count;
-    *type = side.blocks[0].type->handle;
-    for (const Block& b : side.blocks) {
-      counts->push_back(b.count);
-      places->push_back(b.displacement);
-      types->push_back(b.type->handle);
+    for (std::size_t b = 0; b < side.blocks.size(); ++b) {
+      counts->push_back(side.blocks[b].count);
+      places->push_back(side.blocks[b].displacement);
+      types->push_back(side.absolute.empty() ? side.blocks[b].type->handle : side.absolute[b]->handle);
     }
+    *count = counts->front();
+    *type = types->front();
   };
   set(c.in, &c.in_count, &c.in_type, &c.in_counts, &c.in_places, &c.in_types);
   set(c.out, &c.out_count, &c.out_type, &c.out_counts, &c.out_places, &c.out_types);
@@ -244,7 +251,7 @@ void say(Call& c, const Plan& plan) {
     if (side.blocks.empty()) return;
     c.words += std::string("; ") + name + ":";
     for (const Block& b : side.blocks) c.words += " " + std::to_string(b.count) + " at " + std::to_string(b.displacement) + ",";
-    c.words += " of " + side.blocks[0].type->words;
+    c.words += " of " + side.blocks[0].type->words + (side.absolute.empty() ? "" : " at absolute addresses");
   };
   add("sends", c.in);
   add("receives", c.out);
@@ -327,6 +334,10 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
     if (c.in.given) fill(c.in, true, values, own);
     if (c.out.given) fill(c.out, values_out, values, own);
   }
+  const bool may_be_absolute =
+      c.wrong == kNothing && !c.reduces() && !off("absolute") && !off(std::string("absolute:") + kKindNames[c.kind]);
+  for (Side* const side : {&c.in, &c.out})
+    if (may_be_absolute && side->given && own.chance(5)) make_absolute(*side);
   set_counts(c);
   // What is read from the counts of the other side.
   if (c.reduces() && c.out.blocks.empty() && !c.in.blocks.empty()) c.out_count = c.in_count, c.out_type = c.in_type;
@@ -335,8 +346,8 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
     const TypePointer& type = !c.in.blocks.empty() ? c.in.blocks[0].type : c.out.blocks[0].type;
     for (const int n : plan.elements[0]) c.out_counts.push_back(n / type->elements);
   }
-  const bool derived_types =
-      (!c.in.blocks.empty() && c.in.blocks[0].type->derived) || (!c.out.blocks.empty() && c.out.blocks[0].type->derived);
+  const bool derived_types = !c.in.absolute.empty() || !c.out.absolute.empty() || (!c.in.blocks.empty() && c.in.blocks[0].type->derived) ||
+                             (!c.out.blocks.empty() && c.out.blocks[0].type->derived);
   c.frees_types = derived_types && own.chance(30) && !off("early-type") && !(c.reduces() && off("early-type-of-reduction"));
   spoil(c);
   widen(c);

@@ -140,8 +140,10 @@ void Run::begin(Call& c, Random& own) {
   c.handled = handled() - before;
   mark(c.number, 1);
   if (c.frees_types)
-    for (Side* const side : {&c.in, &c.out})
+    for (Side* const side : {&c.in, &c.out}) {
       for (Block& b : side->blocks) b.type->free();
+      for (const TypePointer& type : side->absolute) type->free();
+    }
   if (c.frees_operator && c.op.own) MPI_Op_free(&c.op.handle);
 }
 

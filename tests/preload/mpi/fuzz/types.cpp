@@ -122,8 +122,7 @@ void make_struct(Type* t, Random& random) {
 }
 
 void measure(Type* t) {
-  MPI_Aint low = 0;
-  MPI_Type_get_extent(t->handle, &low, &t->extent);
+  MPI_Type_get_extent(t->handle, &t->low, &t->extent);
   MPI_Type_get_true_extent(t->handle, &t->true_low, &t->true_extent);
 }
 
@@ -199,6 +198,19 @@ TypePointer derived(const Base& base, int elements, bool commit, Random& random)
   if (keyval == MPI_KEYVAL_INVALID) MPI_Type_create_keyval(copied, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr);
   MPI_Type_set_attr(t->handle, keyval, nullptr);
   made[t->handle] = t;
+  return t;
+}
+
+TypePointer absolute(const Type& type, const void* address) {
+  auto t = std::make_shared<Type>();
+  t->base = type.base;
+  t->elements = type.elements;
+  t->derived = true;
+  MPI_Aint place = 0;
+  MPI_Get_address(address, &place);
+  const int one = 1;
+  MPI_Type_create_hindexed(1, &one, &place, type.handle, &t->handle);
+  MPI_Type_commit(&t->handle);
   return t;
 }
 

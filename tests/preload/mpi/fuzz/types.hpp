@@ -33,7 +33,7 @@ struct Type {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   int elements = 1;                  // of the base
   std::vector<MPI_Aint> offsets{0};  // of each
-  MPI_Aint extent = 0, true_low = 0, true_extent = 0;
+  MPI_Aint low = 0, extent = 0, true_low = 0, true_extent = 0;
   bool derived = false;
   std::string words;
   ~Type();
@@ -46,6 +46,8 @@ struct Type {
 using TypePointer = std::shared_ptr<Type>;
 
 TypePointer predefined(const Base& base);
+// `type` at an address, for calls with MPI_BOTTOM.
+TypePointer absolute(const Type& type, const void* address);
 TypePointer derived(const Base& base, int elements, bool commit, Random& random);
 // Of the handle, dead or alive, the newest one; null: none of ours.
 TypePointer known(MPI_Datatype handle);
