@@ -40,12 +40,12 @@ TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool m
   return derived(base, units, true, random);
 }
 
-void lay_out(Side& side, const Shape& shape, const Off& off, Random& own) {
+void lay_out(Side& side, const Shape& shape, Random& own) {
   side.given = true;
-  TypePointer type = shape.type != nullptr ? shape.type : draw_type(*shape.base, shape.elements, !off("derived-types"), shape.units, own);
+  TypePointer type = shape.type != nullptr ? shape.type : draw_type(*shape.base, shape.elements, shape.derived, shape.units, own);
   MPI_Aint offset = 0;
   for (const int n : shape.elements) {
-    if (shape.each_its_type && shape.type == nullptr) type = draw_type(*shape.base, {n}, !off("derived-types"), shape.units, own);
+    if (shape.each_its_type && shape.type == nullptr) type = draw_type(*shape.base, {n}, shape.derived, shape.units, own);
     Block b;
     b.type = type;
     b.count = n / type->elements;

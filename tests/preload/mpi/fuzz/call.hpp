@@ -157,10 +157,11 @@ struct Shape {
   bool apart = false;
   bool each_its_type = false;  // alltoallw
   bool overlapping = false;
-  int slack = 0;  // bytes more of guard
-  int units = 0;  // elements of the base in the type; 0: any
+  int slack = 0;        // bytes more of guard
+  int units = 0;        // elements of the base in the type; 0: any
+  bool derived = true;  // may be
 };
-void lay_out(Side& side, const Shape& shape, const Off& off, Random& own);
+void lay_out(Side& side, const Shape& shape, Random& own);
 void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own);
 std::uint64_t digest_of(const Side& side, bool data, bool all_bytes);
 // One that fits into counts of so many elements.

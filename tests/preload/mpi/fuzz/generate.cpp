@@ -276,14 +276,15 @@ void draw_form(Call& c, const Off& off, const Focus& focus, Random& shared) {
 void lay_out_sides(Call& c, const Plan& plan, const Parts& parts, const Off& off, Random& own) {
   Shape shape{plan.base, plan.type, {}, false, c.kind == kAlltoallw, false, 0, plan.units};
   if (c.wrong == kShorter || c.wrong == kLonger) shape.slack = 4096;
+  shape.derived = !off("derived-types") && !off(std::string("derived-types:") + kKindNames[c.kind]);
   const bool irregular = is_irregular(c.kind) && c.kind != kReduceScatter;
   shape.elements = parts.in;
   shape.apart = irregular && parts.in.size() > 1;
-  if (!parts.in.empty()) lay_out(c.in, shape, off, own);
+  if (!parts.in.empty()) lay_out(c.in, shape, own);
   shape.elements = parts.out;
   shape.apart = irregular && parts.out.size() > 1;
   shape.overlapping = c.wrong == kOverlap;
-  if (!parts.out.empty()) lay_out(c.out, shape, off, own);
+  if (!parts.out.empty()) lay_out(c.out, shape, own);
 }
 
 }  // namespace
