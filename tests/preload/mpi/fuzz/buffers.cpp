@@ -23,7 +23,8 @@ void place_apart(Side& side, bool overlapping, bool in_bytes, Random& own) {
   for (const std::size_t b : order) {
     Block& block = side.blocks[b];
     const MPI_Aint unit = in_bytes ? 16 : block.type->extent;
-    const MPI_Aint units = overlapping ? 0 : (span_of(*block.type, block.count) + unit - 1) / unit + own.below(3);
+    const MPI_Aint behind = block.type->true_low + span_of(*block.type, block.count);  // types differ from block to block
+    const MPI_Aint units = overlapping ? 0 : (behind + unit - 1) / unit + own.below(3);
     block.offset = next * unit;
     block.displacement = static_cast<int>(in_bytes ? block.offset : next);
     next += units;

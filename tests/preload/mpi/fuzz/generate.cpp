@@ -276,7 +276,7 @@ void draw_form(Call& c, const Off& off, const Focus& focus, Random& shared) {
 void lay_out_sides(Call& c, const Plan& plan, const Parts& parts, const Off& off, Random& own) {
   Shape shape{plan.base, plan.type, {}, false, c.kind == kAlltoallw, false, 0, plan.units};
   if (c.wrong == kShorter || c.wrong == kLonger) shape.slack = 4096;
-  shape.derived = !off("derived-types") && !off(std::string("derived-types:") + kKindNames[c.kind]);
+  shape.derived = !off("derived-types");
   const bool irregular = is_irregular(c.kind) && c.kind != kReduceScatter;
   shape.elements = parts.in;
   shape.apart = irregular && parts.in.size() > 1;
