@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../operation.hpp"
 #include "api/handles.hpp"
 #include "os/os.hpp"
 
@@ -63,6 +64,18 @@ void tag_some(fermata_member* m, std::uint64_t calls) {
     ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK) << fermata_error_detail();
 }
 
+// A request that is begun before the call that is due, and waited for after it.
+void with_request(fermata_member* m, std::uint64_t calls) {
+  std::vector<double> ones(1000, 1);
+  const fermata_operation sum = test::in_place_sum(ones.data(), ones.size());
+  fermata_request* request = nullptr;
+  ASSERT_EQ(fermata_begin(m, &sum, &request), FERMATA_OK) << fermata_error_detail();
+  repeat(m, calls);
+  ASSERT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(ones, std::vector<double>(1000, 3));
+  fermata_request_free(request);
+}
+
 using Calls = void (*)(fermata_member*, std::uint64_t);
 
 void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) {
@@ -106,6 +119,13 @@ TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
     EXPECT_EQ(outcome.moved.load(), 3);
     EXPECT_EQ(outcome.planned.load(), 3);
   }
+}
+
+// Requests refer to their team's memory.
+TEST(Review, PinnedMembersWithRequestsStay) {
+  Outcome outcome;
+  with_team(true, with_request, outcome);
+  EXPECT_EQ(outcome.moved.load(), 0);
 }
 
 // A team that has moved looks again.
