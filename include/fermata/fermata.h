@@ -324,7 +324,8 @@ typedef struct fermata_request fermata_request;
 FERMATA_API int fermata_begin(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 /* A persistent operation: made by all members in the same order (it may wait), then started any number of times, each in any order
  * with other requests. Errors: MEMORY when the team's 16 MiB of slots are held by such operations: those that all members have freed
- * hold none. One that times out makes none; fermata_resume ends its call. */
+ * hold none; or, at one member alone, when it has no memory: the others free theirs. After it a start needs no memory. One that times
+ * out makes none; fermata_resume ends its call. */
 FERMATA_API int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out);
 /* BUSY while it is active. Of one that fermata_begin has made: the same operation is begun once more, as another call of that would. */
 FERMATA_API int fermata_request_start(fermata_request* request);

@@ -59,7 +59,7 @@ extern "C" {
 
 int MPI_Barrier(MPI_Comm comm) {
   State* const s = find(comm);
-  if (serving_now(s, kBarrier) != nullptr) [[likely]] {
+  if (serving_now(s, kBarrier, comm) != nullptr) [[likely]] {
     Watched observed(s, kBarrier, FERMATA_SITE, nullptr);
     bool left = false;
     const int rc = run_barrier(*s, &left);

@@ -30,7 +30,11 @@ inline int answer(State& s, int status) { return status == FERMATA_OK ? MPI_SUCC
 // A state whose collectives of this kind are Fermata's; null: the library's.
 inline State* serving(State* s, Kind kind) { return s != nullptr && s->serves(kind) ? s : nullptr; }
 // Likewise, in a call that counts for a communicator that has no team yet.
-inline State* serving_now(State* s, Kind kind) { return s != nullptr && (s->serves(kind) || gets_team(*s, kind)) ? s : nullptr; }
+inline State* serving_now(State* s, Kind kind, MPI_Comm comm) {
+  if (may_be_bare(s)) [[unlikely]]
+    count_bare(comm);
+  return s != nullptr && (s->serves(kind) || gets_team(*s, kind)) ? s : nullptr;
+}
 
 // A call that needs no Operation: predefined types without gaps, operators that Fermata has, nothing wrong. Whatever is not clear at a
 // glance goes the long way, to the same call of Fermata's: one rank may go this way and another that. False: Fermata has refused the
@@ -99,7 +103,7 @@ struct Simple {
 template <class Real>
 inline int collective(MPI_Comm comm, Kind kind, const void* site, const Arguments& arguments, Real&& library) {
   State* const s = find(comm);
-  if (serving_now(s, kind) != nullptr) [[likely]] {
+  if (serving_now(s, kind, comm) != nullptr) [[likely]] {
     bool left = false;
     Watched observed(s, kind, site, nullptr);
     const int rc = run(*s, kind, arguments, &left);

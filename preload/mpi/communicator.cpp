@@ -15,6 +15,7 @@
 namespace fermata::preload {
 
 std::atomic<State*> cache[kCached];
+std::atomic<bool> any_bare{false};
 bool several_threads = false, guarded = false;
 
 namespace {
@@ -60,7 +61,34 @@ void let_go(State& s) {
   unused = &s;
 }
 
+// What is known of a communicator for which this rank had no memory lies in its attribute's value itself, which no state's address is like.
+struct Bare {
+  std::uint32_t until_team = 0, makings = 0;  // as in State
+};
+constexpr std::uintptr_t kIsBare = 1;
+constexpr unsigned kMakingsAt = 16;
+static_assert(kUntilTeam < 1u << (kMakingsAt - 1));
+bool is_bare(const void* value) { return (reinterpret_cast<std::uintptr_t>(value) & kIsBare) != 0; }
+Bare bare_of(const void* value) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(value);
+  return {static_cast<std::uint32_t>(bits >> 1 & ((1u << (kMakingsAt - 1)) - 1)), static_cast<std::uint32_t>(bits >> kMakingsAt)};
+}
+void keep_bare(MPI_Comm comm, const Bare& bare) {
+  const std::uintptr_t bits = std::uintptr_t{bare.makings} << kMakingsAt | std::uintptr_t{bare.until_team} << 1 | kIsBare;
+  any_bare.store(true, std::memory_order_relaxed);  // order: relaxed: see may_be_bare()
+  PMPI_Comm_set_attr(comm, keyval, reinterpret_cast<void*>(bits));
+}
+bool find_bare(MPI_Comm comm, Bare* out) {
+  void* value = nullptr;
+  int there = 0;
+  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS)
+    return false;
+  if (there != 0 && is_bare(value)) *out = bare_of(value);
+  return there != 0 && is_bare(value);
+}
+
 int freed(MPI_Comm comm, int, void* value, void*) {
+  if (is_bare(value)) return MPI_SUCCESS;
   auto* s = static_cast<State*>(value);
   std::atomic<State*>& slot = cache[cache_slot(comm)];
   State* expected = s;
@@ -180,12 +208,13 @@ void postpone(State& s, MPI_Comm comm) {
 }
 
 // Collective, by all of the communicator.
-void equip(State& s, MPI_Comm comm, State* council) {
+void equip(State& s, const Council& council) {
+  const MPI_Comm comm = council.comm;
   int ranks[kMostMembers];
   s.reason = unfit(comm, s, ranks);
   const bool over_hosts = s.reason == nullptr && are_on_several_hosts(ranks, s.size);
   if (over_hosts && !transport_is_ready) s.reason = "its ranks are on several hosts, and MPI's functions were not found";
-  if (s.reason == nullptr) s.pooled = take_team({comm, council}, ranks, s.size, s.rank, over_hosts, &s.reason);
+  if (s.reason == nullptr) s.pooled = take_team(council, ranks, s.size, s.rank, over_hosts, &s.reason);
   s.member = s.pooled != nullptr ? s.pooled->member : nullptr;
   if (s.member != nullptr) {
     s.crowded = s.pooled->ranks_of_a_cpu > 1;
@@ -207,6 +236,21 @@ void equip(State& s, MPI_Comm comm, State* council) {
                           : "a team of this host");
 }
 
+// Of a communicator that a rank has made by a call on the parent, and on those that this one comes from; 0: the parent is not known.
+std::uint32_t count_making(MPI_Comm parent, State* known) {
+  if (known != nullptr) return ++known->makings;
+  Bare bare;
+  if (!may_be_bare(known) || !find_bare(parent, &bare)) return 0;
+  ++bare.makings;
+  keep_bare(parent, bare);
+  return bare.makings;
+}
+
+void refuse_team(MPI_Comm comm, State* council) {
+  State nobodys;
+  equip(nobodys, {comm, council, true});
+}
+
 }  // namespace
 
 State* find_slowly(MPI_Comm comm) {
@@ -214,6 +258,7 @@ State* find_slowly(MPI_Comm comm) {
   void* value = nullptr;
   int there = 0;
   if (PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS || there == 0) return nullptr;
+  if (is_bare(value)) return nullptr;
   auto* s = static_cast<State*>(value);
   cache[cache_slot(comm)].store(s, std::memory_order_release);  // order: release, as kMove: as publish(). Pairs with find()
   return s;
@@ -265,8 +310,13 @@ bool watches() { return keyval != MPI_KEYVAL_INVALID; }
 void set_up(State* s, MPI_Comm comm, const Origin& origin) {
   State* const parent = origin.parent != MPI_COMM_NULL ? find(origin.parent) : nullptr;
   // Who is in no communicator of the parent's counts this one, too.
-  const std::uint32_t makings = parent != nullptr ? ++parent->makings : 0;
+  const std::uint32_t makings = count_making(origin.parent, parent);
+  const std::uint32_t until_team = origin.initial || (makings != 0 && makings <= kEager) ? 0 : kUntilTeam;
   if (comm == MPI_COMM_NULL) return forget(s);
+  if (s == nullptr) {
+    if (until_team == 0) refuse_team(comm, council_of(origin));
+    return keep_bare(comm, {until_team, makings});
+  }
   s->kinds = s->begun_kinds = 0;
   s->ours = s->left = s->starts = s->prepared = s->resumes = 0;
   s->mismatched = false;
@@ -274,8 +324,8 @@ void set_up(State* s, MPI_Comm comm, const Origin& origin) {
   s->pooled = nullptr;
   s->member = nullptr;
   s->makings = makings;
-  s->until_team = origin.initial || (parent != nullptr && makings <= kEager) ? 0 : kUntilTeam;
-  if (s->until_team == 0) equip(*s, comm, council_of(origin));
+  s->until_team = until_team;
+  if (until_team == 0) equip(*s, {comm, council_of(origin)});
   else postpone(*s, comm);
   publish(*s, comm);
   PMPI_Comm_set_attr(comm, keyval, s);
@@ -292,13 +342,28 @@ void give_team(State& s) {
   if (s.until_team == 0) return;
   s.until_team = 0;
   // order: relaxed: this call's own communicator
-  equip(s, s.comm.load(std::memory_order_relaxed), nullptr);
+  equip(s, {s.comm.load(std::memory_order_relaxed), nullptr});
   pthread_mutex_lock(&lock);
   if (s.member != nullptr) {
     ++accelerated;
     --not_accelerated;
   }
   pthread_mutex_unlock(&lock);
+}
+
+void count_bare(MPI_Comm comm) {
+  Bare bare;
+  if (!find_bare(comm, &bare) || bare.until_team == 0) return;
+  --bare.until_team;
+  keep_bare(comm, bare);
+  if (bare.until_team == 0) refuse_team(comm, nullptr);
+}
+
+void refuse_bare(MPI_Comm comm) {
+  Bare bare;
+  if (!find_bare(comm, &bare) || bare.until_team == 0) return;
+  keep_bare(comm, {0, bare.makings});
+  refuse_team(comm, nullptr);
 }
 
 void start_up() {

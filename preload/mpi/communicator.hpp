@@ -112,7 +112,7 @@ struct Origin {
   bool duplicate = false;           // with the same ranks
   bool initial = false;             // of MPI_Init
 };
-// For a communicator that is about to be made. Null: there is no memory.
+// For a communicator that is about to be made. Null: there is no memory. The communicator is the library's then, at all ranks.
 State* new_state();
 void forget(State* state);  // which no communicator got
 // Are communicators looked at?
@@ -124,6 +124,13 @@ void set_up(State* state, MPI_Comm comm, const Origin& origin);
 bool gets_team(State& state, Kind kind);
 // By all ranks, before a persistent collective is made: it gets its team now, if it waits for one.
 void give_team(State& state);
+// The same of a communicator for which this rank had no memory: what the others do, in which it refuses the team.
+extern std::atomic<bool> any_bare;  // there has been one
+void count_bare(MPI_Comm comm);
+void refuse_bare(MPI_Comm comm);
+inline bool may_be_bare(const State* state) {
+  return state == nullptr && any_bare.load(std::memory_order_relaxed);  // order: relaxed: the thread that made it has handed it over
+}
 // By MPI_Init, behind the library's own, and by MPI_Finalize before it.
 void start_up();
 void shut_down();

@@ -50,18 +50,13 @@ void initialized(int rc) {
 
 template <class Make>
 int made(Make&& make, const MPI_Comm* comm, const Origin& origin) {
-  // Before the others are in the call, as where the library has no memory for a communicator.
   State* const state = watches() ? new_state() : nullptr;
-  if (watches() && state == nullptr) {
-    PMPI_Comm_call_errhandler(origin.parent != MPI_COMM_NULL ? origin.parent : MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
-  }
   int rc = MPI_SUCCESS;
   {
     const Beside beside;
     rc = make();
   }
-  if (state != nullptr) rc == MPI_SUCCESS ? set_up(state, *comm, origin) : forget(state);
+  if (watches()) rc == MPI_SUCCESS ? set_up(state, *comm, origin) : forget(state);
   return rc;
 }
 

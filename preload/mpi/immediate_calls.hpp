@@ -32,46 +32,53 @@ int leave_request(State* s, Kind kind, const Target& target, Library&& library) 
 inline State* state_of(MPI_Comm comm, const Target& target) {
   State* const s = find(comm);
   if (s != nullptr && target.persistent) give_team(*s);
+  if (may_be_bare(s) && target.persistent) refuse_bare(comm);
   return s;
 }
 
-// This rank has no memory to begin it in the team. Others may need what this rank does next to come to their next collective, so that this
-// rank doesn't wait for their agreement here.
-inline int begin_without_memory(State& s, Kind kind, bool* left) {
-  const Entered entered(s);
-  int rc = MPI_ERR_NO_MEM;
-  *left = s.mismatched && goes_to_library(s, kind, false, &rc);
-  if (s.mismatched) return rc;
-  note_no_memory(s);
-  return lose_call(s, rc);
-}
-
-// *left: the library is to do it.
+// *left: the library is to do it. b null: this rank has no memory for it. One that is begun is lost to it then. Others may need what this
+// rank does next to come to their next collective, so that this rank doesn't wait for their agreement here.
 inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, bool* left) {
   if (s.mismatched) [[unlikely]] {
-    drop(b);
+    int rc = b != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    if (b != nullptr) drop(b);
     const Entered entered(s);
-    int rc = MPI_SUCCESS;
     *left = goes_to_library(s, kind, false, &rc);
     return rc;
   }
   if (target.persistent) return make_persistent(b, s, kind, target.request, left);
   *left = false;
+  if (b == nullptr) [[unlikely]] {
+    const Entered entered(s);
+    note_no_memory(s);
+    return lose_call(s, MPI_ERR_NO_MEM);
+  }
   const Watched observed(&s, kind, target.site, nullptr);
   return begin(b, s, target.request);
+}
+
+// As all ranks know, but for mistakes.
+inline bool leaves_begun(const State& s, const Operation& operation, bool prepared) {
+  return (operation.get().fold != nullptr && !s.folds_begun) || (!prepared && !operation.lacks_memory());
 }
 
 template <class Library>
 int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
   State* const s = state_of(comm, target);
   if (s != nullptr && s->begins(kind) && target.request != nullptr) {
-    Begun* const b = new_begun();
-    const bool prepared = b != nullptr && b->operation.prepare(*s, arguments);
-    const bool lacks_memory = b == nullptr || b->operation.lacks_memory();
-    const bool folds = b != nullptr && b->operation.get().fold != nullptr;
-    bool left = (folds && !s->folds_begun) || (!prepared && !lacks_memory);
-    if (b != nullptr && (left || lacks_memory)) drop(b);
-    const int rc = left ? MPI_SUCCESS : lacks_memory ? begin_without_memory(*s, kind, &left) : begin_or_prepare(b, *s, kind, target, &left);
+    Begun* b = new_begun();
+    bool left = false;
+    if (b != nullptr) [[likely]] {
+      left = leaves_begun(*s, b->operation, b->operation.prepare(*s, arguments));
+      if (left || b->operation.lacks_memory()) {
+        drop(b);
+        b = nullptr;
+      }
+    } else {
+      Operation operation;
+      left = leaves_begun(*s, operation, operation.prepare(*s, arguments));
+    }
+    const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, &left);
     if (!left) return rc;
   }
   return leave_request(s, kind, target, library);
@@ -85,7 +92,7 @@ int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
     Begun* const b = new_begun();
     if (b != nullptr) b->is_barrier = true;
     if (b != nullptr && target.persistent) b->operation.prepare_barrier();
-    const int rc = b != nullptr ? begin_or_prepare(b, *s, kBarrier, target, &left) : begin_without_memory(*s, kBarrier, &left);
+    const int rc = begin_or_prepare(b, *s, kBarrier, target, &left);
     if (!left) return rc;
   }
   return leave_request(s, kBarrier, target, [=] { return library(comm); });

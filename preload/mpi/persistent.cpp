@@ -109,20 +109,47 @@ int start(Begun* b, MPI_Request* request, const void* site) {
 
 }  // namespace
 
+namespace {
+
+// FERMATA_ERR_MEMORY, at all ranks alike: not all have what they need.
+int agree(State& s, bool mine) {
+  std::int32_t have = mine ? 1 : 0, all = 0;
+  const int status = fermata_allreduce(s.member, &have, &all, 1, FERMATA_INT32, FERMATA_MIN);
+  return status != FERMATA_OK ? status : all != 0 ? FERMATA_OK : FERMATA_ERR_MEMORY;
+}
+
+// b null: this rank has no memory. What Fermata returned.
+int prepare_together(Begun* b, State& s) {
+  int status = agree(s, b != nullptr);
+  if (status != FERMATA_OK) return status;
+  status = prepare_request(b);
+  return status == FERMATA_OK || status == FERMATA_ERR_MEMORY ? agree(s, status == FERMATA_OK) : status;
+}
+
+void drop_prepared(Begun* b) {
+  if (b->handle != MPI_REQUEST_NULL) real.Request_free(&b->handle);
+  drop(b);
+}
+
+}  // namespace
+
 int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left) {
-  *left = false;
+  const bool has_token = b != nullptr && make_token(b) == MPI_SUCCESS;
   int status = FERMATA_OK, rc = MPI_SUCCESS;
   {
     const Entered entered(s);
-    b->state = &s;
-    b->kind = kind;
-    b->persistent = b->over = true;
-    b->operation.use_objects(true);
-    status = prepare_request(b);
+    if (has_token) {
+      b->state = &s;
+      b->kind = kind;
+      b->persistent = b->over = true;
+      b->operation.use_objects(true);
+    }
+    status = prepare_together(has_token ? b : nullptr, s);
+    if (status != FERMATA_OK && b != nullptr) fermata_request_free(b->request);
   }
+  *left = status == FERMATA_ERR_MEMORY;
   if (status != FERMATA_OK) {
-    drop(b);
-    *left = status == FERMATA_ERR_MEMORY;
+    if (b != nullptr) drop_prepared(b);
     if (is_mismatch(status)) {
       note_mismatch(s);
       *left = goes_to_library(s, kind, true, &rc);
@@ -132,11 +159,6 @@ int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left)
   }
   ++s.prepared;
   hold(s);
-  rc = make_token(b);
-  if (rc != MPI_SUCCESS) {
-    dispose(b);
-    return error_of(s, rc);
-  }
   *out = b->handle;
   const Locked locked;
   Begun*& chain = chains[chain_number(b->handle)];

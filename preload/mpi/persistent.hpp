@@ -15,8 +15,8 @@ inline bool any_persistent() {
   return persistents.load(std::memory_order_relaxed) != 0;  // order: relaxed: as any_begun()
 }
 
-// Makes what begun->operation holds persistent, collectively, and takes `begun`. What the MPI function returns. *left: it is gone, and
-// the library is to do it, on all ranks: the team has no room for more.
+// Makes what begun->operation holds persistent, collectively, and takes `begun`. Null: this rank has no memory for it. What the MPI
+// function returns. *left: it is gone, and the library is to do it, on all ranks: the team has no room for more, or a rank no memory.
 int make_persistent(Begun* begun, State& state, Kind kind, MPI_Request* out, bool* left);
 // It is over.
 void persistent_over(Begun& begun);

@@ -299,9 +299,9 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     return nullptr;
   }
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
-  const bool room = make_room(over_hosts);
+  const bool room = !council.refuses && make_room(over_hosts);
   if (!all_have(council, room && cpus != nullptr)) {
-    *why = "too many communicators with teams are in use";
+    *why = "too many communicators with teams are in use, or a rank has no memory";
     pthread_mutex_lock(&lock);
     teams -= room;
     pthread_mutex_unlock(&lock);
@@ -369,11 +369,11 @@ bool prepare_teams(MPI_Comm host, int* cpus) {
 }
 
 Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
-  Pooled* mine = rank == 0 ? take_unused(ranks, size, 0) : nullptr;
+  Pooled* mine = rank == 0 && !council.refuses ? take_unused(ranks, size, 0) : nullptr;
   std::uint64_t id = mine != nullptr ? mine->id : 0;
   tell(council, &id, sizeof id);
   if (id != 0) {
-    if (rank != 0) mine = take_unused(ranks, size, id);
+    if (rank != 0 && !council.refuses) mine = take_unused(ranks, size, id);
     if (all_have(council, mine != nullptr)) return mine;
     if (mine != nullptr) give_back(mine, false);
   }

@@ -28,7 +28,8 @@ struct Pooled {
 // By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already, or the library.
 struct Council {
   MPI_Comm comm;
-  State* team;  // null: the library
+  State* team;           // null: the library
+  bool refuses = false;  // this rank can have no team
 };
 
 // The one CPU that this rank is bound to, or -1.

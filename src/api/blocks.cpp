@@ -157,10 +157,6 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
     const int bad = check_counts(counts, displacements, members, c.element, &c.largest);
     if (bad != FERMATA_OK) return bad;
   }
-  if (c.counts_out && o.out_displacements != nullptr) {
-    const int bad = check_apart(o.out_counts, o.out_displacements, members);
-    if (bad != FERMATA_OK) return bad;
-  }
   if (!fits(c.largest, members, c.element)) return fail(Status::kArgument, "%zu elements of %zu bytes are too many", c.largest, c.element);
   c.mean = c.largest * c.element;
   if (c.irregular && !c.hidden) {
@@ -177,7 +173,8 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (c.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
   if (reads && writes && overlaps(member, o, c, root))
     return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
-  return FERMATA_OK;
+  // Last, since it may have no memory: all else is known then.
+  return c.counts_out && o.out_displacements != nullptr ? check_apart(o.out_counts, o.out_displacements, members) : FERMATA_OK;
 }
 
 namespace {
@@ -245,7 +242,7 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   if (c.kind == Kind::kAlltoall) call.input = call.output;
 }
 
-void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
+void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copies) {
   const std::uint32_t members = r.member->member->team().members();
   const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
   std::size_t elements = (several ? members : 1) * call.input.count;
@@ -254,7 +251,7 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call) {
     for (std::uint32_t m = 0; m < members; ++m) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
   }
   std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
-  if (elements != 0) std::memcpy(copy, call.input.base, elements * c.element);
+  if (copies && elements != 0) std::memcpy(copy, call.input.base, elements * c.element);
   call.input.base = copy;
 }
 
@@ -311,6 +308,8 @@ void lend_blocks(Blocks& blocks, const exec::Team& team) {
   else if (unpack_knowledge(team, &known)) blocks.lent = known.model.bytes.direct;
 }
 
+}  // namespace
+
 exec::Call call_of(const Checked& c, const fermata_operation& o) {
   exec::Call call;
   call.kind = c.kind;
@@ -325,9 +324,7 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   return call;
 }
 
-}  // namespace
-
-void fill(fermata_request& r) {
+void fill(fermata_request& r, bool copies) {
   const Checked& c = r.checked;
   Channel* channel = r.prepared ? &r.own : r.member->member->shared_channel();
   const CompiledBlocks& compiled = *r.program;
@@ -352,11 +349,11 @@ void fill(fermata_request& r) {
   const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
   const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
   r.filled = !(in_place && several);
-  if (!r.filled) copy_input(r, c, call);
+  if (!r.filled) copy_input(r, c, call, copies);
   r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   if (in_place && !several && folds(c.kind) && r.core.operation.needs_copy()) {
     r.filled = false;
-    copy_input(r, c, call);
+    copy_input(r, c, call, copies);
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   }
   r.core.completed = over;

@@ -86,7 +86,6 @@ struct Blocks {
   Direct lent;                            // and which
   SlotHeap heap;                          // rank 0's account of the team's heap, for all
   PartsOverHosts parts;                   // likewise, over several hosts
-  std::uint64_t told[4] = {};             // by rank 0, of slots: where, how large a piece, over several hosts the part's use; lines
 };
 
 // Bytes of a block as all members know them: they must choose alike.
@@ -103,8 +102,10 @@ int reset_chain(fermata_request& request, const void* in, void* out);
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
 // Checks the operation and finds its program.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
-// From a made request to one that may begin: at each start, since inputs may be copied.
-void fill(fermata_request& request);
+// What members compare of it; of arguments that have been checked.
+exec::Call call_of(const Checked& checked, const fermata_operation& operation);
+// From a made request to one that may begin: at each start, since inputs may be copied. `copies`: not yet, but they will have memory.
+void fill(fermata_request& request, bool copies = true);
 inline void fill_again(fermata_request& request) {
   if (!request.filled) fill(request);
 }

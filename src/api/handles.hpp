@@ -56,6 +56,7 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata_idle_hook hook;
   void* hook_user;
   bool arrived = false;                                // at a split-phase barrier that is outstanding
+  std::uint64_t told[4] = {};                          // by rank 0, of slots (api/slots.cpp)
   std::vector<std::int32_t> planned_for;               // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;        // once it has had operations on blocks
   std::uint64_t refreshes = 0;                         // of its team's profile that it took part in

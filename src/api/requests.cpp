@@ -104,13 +104,17 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
   member->member->set_review(exec::kNoReview);  // its slots are in this team's memory, for good
   return guarded([&] {
-    auto request = std::make_unique<fermata_request>();
-    int status = make(member, *operation, *request);
-    if (status == FERMATA_OK) status = take_slots(*request);
-    if (status != FERMATA_OK) return status;
-    request->prepared = true;
-    *out = request.release();
-    return static_cast<int>(FERMATA_OK);
+    std::unique_ptr<fermata_request> request;
+    const int made = guarded([&] {
+      request = std::make_unique<fermata_request>();
+      const int possible = make(member, *operation, *request);
+      return possible == FERMATA_OK ? reserve_all(*request) : possible;
+    });
+    if (made == FERMATA_ERR_MEMORY) request.reset();
+    else if (made != FERMATA_OK) return made;
+    const int taken = take_slots(member, *operation, request.get());
+    if (taken == FERMATA_OK) *out = request.release();
+    return taken;
   });
 }
 

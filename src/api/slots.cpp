@@ -68,6 +68,7 @@ SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
 SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
   if (taken_.size() >= collect_at_) collect();
+  if (taken_.size() == taken_.capacity()) taken_.reserve(2 * taken_.size() + kFew);  // nothing is lost where there is no memory
   std::uint64_t at = find(whole);
   if (at == 0) {
     collect();
@@ -86,36 +87,41 @@ SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::u
 std::uint64_t SlotHeap::find(std::uint64_t bytes) {
   const auto it = std::find_if(room_.begin(), room_.end(), [&](const auto& room) { return room.second >= bytes; });
   if (it == room_.end()) return 0;
-  const auto [at, room] = *it;
-  room_.erase(it);
-  if (room > bytes) room_.emplace(at + bytes, room - bytes);
+  auto node = room_.extract(it);
+  const std::uint64_t at = node.key();
+  node.key() += bytes;
+  node.mapped() -= bytes;
+  if (node.mapped() != 0) room_.insert(std::move(node));
   return at;
 }
 
 void SlotHeap::collect() {
   std::erase_if(taken_, [&](const Taken& part) {
-    if (!references_are_gone<RealAtomics>(holders_of(base_, part.at))) return false;
-    put_back(part.at, part.bytes);
+    if (!references_are_gone<RealAtomics>(holders_of(base_, part.at)) || !put_back(part.at, part.bytes)) return false;
     spare_ += part.spare;
     return true;
   });
   collect_at_ = 2 * taken_.size() + kFew;
 }
 
-void SlotHeap::put_back(std::uint64_t at, std::uint64_t bytes) {
-  auto next = room_.lower_bound(at);
-  if (next != room_.end() && next->first == at + bytes) {
-    bytes += next->second;
-    next = room_.erase(next);
+bool SlotHeap::put_back(std::uint64_t at, std::uint64_t bytes) try {
+  const auto next = room_.lower_bound(at);
+  const bool touches_next = next != room_.end() && next->first == at + bytes;
+  const auto before = next != room_.begin() ? std::prev(next) : room_.end();
+  if (before != room_.end() && before->first + before->second == at) {
+    before->second += bytes + (touches_next ? next->second : 0);
+    if (touches_next) room_.erase(next);
+  } else if (touches_next) {
+    auto node = room_.extract(next);
+    node.key() = at;
+    node.mapped() += bytes;
+    room_.insert(std::move(node));
+  } else {
+    room_.emplace(at, bytes);
   }
-  if (next != room_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == at) {
-      before->second += bytes;
-      return;
-    }
-  }
-  room_.emplace(at, bytes);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 namespace {
@@ -203,64 +209,101 @@ PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std
 
 namespace {
 
-// What rank 0 tells of rings: others may have written it.
-bool lie_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t lines, std::size_t in_quarter, bool irregular, std::size_t rings) {
+// Words of fermata_member::told, by rank 0.
+enum Told : std::uint8_t { kAt, kQuarter, kUse, kLines };
+constexpr std::uint32_t kWords = 4;
+
+// What rank 0 tells: others may have written it.
+bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes) {
   const exec::TeamLayout& layout = team.layout();
-  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines) return false;
-  const std::uint64_t bytes = head_of(team) + with_lines(lines, in_quarter, irregular).bytes(rings);
   const std::uint64_t end = layout.heap + layout.heap_bytes;
   return at >= layout.heap && at % kMaxLine == 0 && at <= end && bytes <= end - at;
 }
 
-}  // namespace
+bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular, std::size_t rings) {
+  const std::uint64_t lines = told[kLines];
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines) return false;
+  return lies_in_heap(team, told[kAt], head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
+}
 
-int take_slots(fermata_request& r) {
-  fermata_member* member = r.member;
-  exec::Member& m = *member->member;
-  const Status ready = m.prepares(r.core.call);
-  if (ready != Status::kOk) return answer(member, ready);
-  const std::size_t in_quarter = own_quarter(r.checked, *r.program, m.team().layout().heap_bytes);
+// By rank 0: the part of a request, or none.
+void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)[kWords]) {
+  Blocks& blocks = *r.member->blocks;
+  exec::Member& m = *r.member->member;
   const std::size_t rings = r.program->edges.size();
   const bool irregular = r.checked.irregular;
-  // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
-  std::uint64_t(&told)[4] = member->blocks->told;
-  told[0] = 0;
-  told[1] = in_quarter;
-  told[2] = 0;
-  told[3] = exec::kLeastRingLines;
-  if (m.rank() == 0 && m.team().is_over_hosts()) {
+  Shape shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
+  if (m.team().is_over_hosts()) {
     const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
     const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
-    const std::size_t bytes = with_lines(told[3], in_quarter, irregular).bytes(rings);
-    const PartsOverHosts::Part part = part_over_hosts(m, member->blocks->parts, bytes, which);
-    told[0] = part.at;
-    told[2] = part.use;
-  } else if (m.rank() == 0) {
-    SlotHeap& heap = member->blocks->heap;
-    Shape shape = with_lines(told[3], in_quarter, irregular);
+    const PartsOverHosts::Part part = part_over_hosts(m, blocks.parts, shape.bytes(rings), which);
+    told[kAt] = part.at;
+    told[kUse] = part.use;
+  } else {
     const std::size_t least = shape.bytes(rings);
-    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, heap.spare());
+    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, blocks.heap.spare());
     const Shape longer = with_lines(lines, in_quarter, irregular);
-    SlotHeap::Part part = heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
+    SlotHeap::Part part = blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
     if (part.at != 0) shape = longer;
-    else part = heap.take(least, m.team().members());
-    told[0] = part.at;
-    told[3] = shape.lines;
+    else part = blocks.heap.take(least, m.team().members());
+    told[kAt] = part.at;
     if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, shape.lines, shape.in_quarter, rings);
+  }
+  told[kQuarter] = in_quarter;
+  told[kLines] = shape.lines;
+}
+
+// As the others', which have memory for theirs.
+exec::Call call_without_memory(const fermata_member* member, const fermata_operation& operation) {
+  Checked checked;
+  guarded([&] { return check(member, operation, &checked); });
+  return call_of(checked, operation);
+}
+
+}  // namespace
+
+int reserve_all(fermata_request& r) {
+  r.prepared = true;
+  const exec::Team& team = r.member->member->team();
+  r.ends.resize(2 * r.program->edges.size() + 1);
+  r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes), 0, r.ends.data()};
+  fill(r, false);
+  r.filled = false;  // its slots will lie elsewhere
+  return FERMATA_OK;
+}
+
+int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* r) {
+  exec::Member& m = *member->member;
+  const Status ready = m.prepares(r != nullptr ? r->core.call : call_without_memory(member, operation));
+  if (ready != Status::kOk) return answer(member, ready);
+  // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
+  std::uint64_t(&told)[kWords] = member->told;
+  std::fill(std::begin(told), std::end(told), 0);
+  const std::size_t in_quarter = r != nullptr ? r->own.in_quarter : 0;
+  if (m.rank() == 0 && r != nullptr) {
+    const auto find = [&] { return find_part(*r, in_quarter, told), static_cast<int>(FERMATA_OK); };
+    if (guarded(find) != FERMATA_OK) told[kAt] = 0;
   }
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
-  if (told[0] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up");
-  if (told[1] != in_quarter || !lie_in_heap(m.team(), told[0], told[3], in_quarter, irregular, rings))
+  if (told[kAt] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up, or rank 0 has no memory");
+  if (r == nullptr) {
+    HeldSlots nobodys;  // each member lets them go
+    if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);
+    return fail(Status::kMemory, "rank %u has no memory for its part of a persistent operation", m.rank());
+  }
+  const std::size_t rings = r->program->edges.size();
+  const bool irregular = r->checked.irregular;
+  if (told[kQuarter] != in_quarter || !rings_lie_in_heap(m.team(), told, irregular, rings))
     return fail(Status::kMismatch, "the members prepare different operations");
-  r.slots.hold(m.team(), told[0], told[2]);
-  const std::uint64_t before = told[2] << kPiecesOfUse;
+  r->slots.hold(m.team(), told[kAt], told[kUse]);
+  const std::uint64_t before = told[kUse] << kPiecesOfUse;
   Channel::End fresh;
   fresh.next = before + 1;
   fresh.credit_seen = before;
-  r.ends.assign(2 * rings + 1, fresh);
-  const Shape shape = with_lines(told[3], in_quarter, irregular);
-  r.own = {r.slots.rings(), shape.lines, shape.in_quarter, 0, r.ends.data()};
+  std::fill(r->ends.begin(), r->ends.end(), fresh);
+  const Shape shape = with_lines(told[kLines], in_quarter, irregular);
+  r->own = {r->slots.rings(), shape.lines, shape.in_quarter, 0, r->ends.data()};
   return FERMATA_OK;
 }
 

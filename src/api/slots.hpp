@@ -13,6 +13,8 @@
 
 #include "exec/team.hpp"
 
+struct fermata_member;
+struct fermata_operation;
 struct fermata_request;
 
 namespace fermata::api {
@@ -40,7 +42,7 @@ class SlotHeap {
 
   std::uint64_t find(std::uint64_t bytes);
   void collect();
-  void put_back(std::uint64_t at, std::uint64_t bytes);
+  bool put_back(std::uint64_t at, std::uint64_t bytes);  // false: there is no memory to say so
 
   std::byte* base_;
   std::map<std::uint64_t, std::uint64_t> room_;  // bytes by where they begin; never two that touch
@@ -89,8 +91,11 @@ class HeldSlots {
   std::uint32_t generation_ = 0;  // a forked child holds nothing
 };
 
-// Slots of its own for a persistent request. Rank 0 tells the others where they are.
-int take_slots(fermata_request& request);
+// All memory that a made request needs to be persistent, for any number of starts. FERMATA_OK, or it throws.
+int reserve_all(fermata_request& request);
+// Slots of its own for a persistent request, which all members make. Rank 0 tells the others where they are. Null: this member has no
+// memory for its request, but takes part: the others, who get theirs, free them on their own.
+int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* request);
 
 }  // namespace fermata::api
 #endif

@@ -1,6 +1,8 @@
 /* Memory that one rank doesn't get, at each allocation of Fermata in turn: every rank has the right result or an error of its
  * communicator's, nobody waits for ever, and the communicator lives on. The MPI library always has memory.
- *   memory [from]: that allocation alone fails; all that follow it do */
+ *   memory [communicators] [from]
+ * communicators: those made first, which get their teams at once, and not collectives; from: that allocation alone fails, and all that
+ * follow it do */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -104,11 +106,21 @@ enum {
 static const char* const names[] = {"bcast",    "allreduce",      "reduce", "gather",     "scatter",       "allgather",
                                     "alltoall", "reduce_scatter", "scan",   "allgatherv", "int allreduce", "barrier"};
 
-static int call(int kind, int root, MPI_Request* r) {
+enum { kBlocking, kBegun, kPersistent, kForms };
+#ifdef PERSISTENT
+#define INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, r)
+#define INIT_BARRIER MPI_Barrier_init(comm, MPI_INFO_NULL, r)
+#else
+#define INIT(Name, ...) MPI_ERR_OTHER
+#define INIT_BARRIER MPI_ERR_OTHER
+#endif
+
+static int call(int kind, int root, int form, MPI_Request* r) {
   static int counts[16], places[16];
   for (int k = 0; k < size; ++k) counts[k] = kLength, places[k] = k * kLength;
   const int n = kLength;
-#define EITHER(Name, name, ...) return r != NULL ? MPI_I##name(__VA_ARGS__, comm, r) : MPI_##Name(__VA_ARGS__, comm)
+#define EITHER(Name, name, ...) \
+  return form == kPersistent ? INIT(Name, __VA_ARGS__) : form == kBegun ? MPI_I##name(__VA_ARGS__, comm, r) : MPI_##Name(__VA_ARGS__, comm)
   switch (kind) {
     case kBcast: EITHER(Bcast, bcast, rank == root ? in : out, n, gaps, root);
     case kAllreduce: EITHER(Allreduce, allreduce, in, out, n, gaps, sum);
@@ -121,7 +133,7 @@ static int call(int kind, int root, MPI_Request* r) {
     case kScan: EITHER(Scan, scan, in, out, n, gaps, sum);
     case kAllgatherv: EITHER(Allgatherv, allgatherv, in, n, gaps, out, counts, places, gaps);
     case kPlain: EITHER(Allreduce, allreduce, in, out, 3 * n, MPI_INT, MPI_SUM);
-    default: return r != NULL ? MPI_Ibarrier(comm, r) : MPI_Barrier(comm);
+    default: return form == kPersistent ? INIT_BARRIER : form == kBegun ? MPI_Ibarrier(comm, r) : MPI_Barrier(comm);
   }
 }
 
@@ -154,7 +166,7 @@ static void lives_on(const char* what) {
 }
 
 /* Some rank has been without memory. */
-static int one_round(int kind, int begun, int victim, int number) {
+static int one_round(int kind, int form, int victim, int number) {
   MPI_Request request = MPI_REQUEST_NULL;
   int any = 0;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -164,9 +176,12 @@ static int one_round(int kind, int begun, int victim, int number) {
   PMPI_Barrier(MPI_COMM_WORLD);
   failed = 0;
   failing = rank == victim ? number : 0;
-  int rc = call(kind, number % size, begun ? &request : NULL);
-  if (rc == MPI_SUCCESS && begun) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  int rc = call(kind, number % size, form, &request);
+  if (rc == MPI_SUCCESS && form == kPersistent) rc = MPI_Start(&request);
+  if (rc == MPI_SUCCESS && form != kBlocking) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
   failing = 0;
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  expect(rc == MPI_SUCCESS || form != kPersistent, "a persistent collective is the library's, if one rank has no memory for it");
   expect(rc != MPI_SUCCESS || is_right(kind, number % size), names[kind]);
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   expect(any || rc == MPI_SUCCESS, "an error for no reason");
@@ -175,43 +190,61 @@ static int one_round(int kind, int begun, int victim, int number) {
   return any;
 }
 
-/* While a team is made. */
+/* While a communicator and its team are made: it and what is made of it are as good as others. They are kept, so that each needs memory. */
 static int make(int victim, int number) {
+  MPI_Comm of_it;
   int any = 0;
   PMPI_Barrier(MPI_COMM_WORLD);
   failed = 0;
   failing = rank == victim ? number : 0;
-  if (MPI_Comm_split(MPI_COMM_WORLD, 0, number % 2 == 0 ? rank : -rank, &comm) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 2);
+  expect(MPI_Comm_split(MPI_COMM_WORLD, 0, number % 2 == 0 ? rank : -rank, &comm) == MPI_SUCCESS, "a communicator is made");
+  failing = all_that_follow ? failing : 0;
+  MPI_Comm_dup(comm, &of_it);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  for (int i = 0; i < 40; ++i) MPI_Barrier(comm);
+  MPI_Comm_set_errhandler(of_it, MPI_ERRORS_RETURN);
+  for (int i = 0; i < 40; ++i) {
+    expect(MPI_Barrier(comm) == MPI_SUCCESS || failing != 0, "a barrier");
+    expect(MPI_Barrier(of_it) == MPI_SUCCESS || failing != 0, "a barrier of what was made of it");
+  }
   failing = 0;
   lives_on("a communicator whose team could not be made");
-  MPI_Comm_free(&comm);
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   return any;
+}
+
+static void make_all(void) {
+  for (int number = 1, misses = 0; misses < size && number < kMostFailures; number += 1 + number / 2)
+    misses = make(number % size, number) ? 0 : misses + 1;
+  report("communicators");
 }
 
 int main(int argc, char** argv) {
   static const int lengths[2] = {1, 1};
   static const MPI_Aint places[2] = {0, 2 * sizeof(int)};
   static const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+  int forms = kPersistent;
+#ifdef PERSISTENT
+  forms = kForms;
+#endif
   begin(&argc, &argv);
-  all_that_follow = argc > 1;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "communicators") == 0) forms = 0;
+    if (strcmp(argv[i], "from") == 0) all_that_follow = 1;
+  }
   dl_iterate_phdr(find_objects, NULL);
   MPI_Type_create_struct(2, lengths, places, types, &gaps);
   MPI_Type_commit(&gaps);
   MPI_Op_create(add, 1, &sum);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  for (int begun = 0; begun < 2; ++begun)
+  for (int form = 0; form < forms; ++form) {
     for (int kind = 0; kind < kKinds; ++kind) {
       int misses = 0; /* another rank may need more */
       for (int number = 1; misses < size && number < kMostFailures; number += 1 + number / 2)
-        misses = one_round(kind, begun, number % size, number) ? 0 : misses + 1;
+        misses = one_round(kind, form, number % size, number) ? 0 : misses + 1;
     }
-  report("collectives");
-  for (int number = 1, misses = 0; misses < size && number < kMostFailures; number += 1 + number / 2)
-    misses = make(number % size, number) ? 0 : misses + 1;
-  report("communicators");
+    report(form == kBlocking ? "collectives" : form == kBegun ? "begun collectives" : "persistent collectives");
+  }
+  make_all();
   MPI_Op_free(&sum);
   MPI_Type_free(&gaps);
   MPI_Finalize();
