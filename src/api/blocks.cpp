@@ -216,14 +216,6 @@ bool is_same(const fermata_request& r, const fermata_operation& o) {
          same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
 }
 
-std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes) {
-  if (have < bytes) {
-    memory.reset(new std::byte[bytes]);
-    have = bytes;
-  }
-  return memory.get();
-}
-
 // From the operation's buffers to the program's: a member's own block where it is done in place, copies where that is too early.
 void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const fermata_operation& o = r.given;
@@ -267,6 +259,16 @@ bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
   return true;
 }
 
+}  // namespace
+
+std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes) {
+  if (have < bytes) {
+    memory.reset(new std::byte[bytes]);
+    have = bytes;
+  }
+  return memory.get();
+}
+
 Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& c, int root) {
   const exec::Team& team = member->member->team();
   const Blocks::Key key = key_of(c, root);
@@ -292,8 +294,12 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   return blocks.programs[key] = std::make_shared<const CompiledBlocks>(std::move(*compiled));
 }
 
+namespace {
+
 void over(exec::BlockRequest* core, void* context) {
   auto* r = static_cast<fermata_request*>(context);
+  if (r->theirs != nullptr) [[unlikely]]
+    end_with_theirs(*r);
   const Status status = core->status;
   Chain* const chain = r->chain;  // the callback may free the request, if it is no link
   if (r->callback != nullptr) r->callback(r, static_cast<int>(status), r->callback_user);
@@ -337,6 +343,7 @@ void fill(fermata_request& r, bool copies) {
   const exec::Team& team = r.member->member->team();
   call.team = &team;
   call.bounded = c.hidden && r.member->member->is_bounded();
+  call.bytes = c.irregular ? 0 : c.mean;
   if (team.shared()) {
     call.home = r.member->member->home();
     call.bounce = r.member->blocks->bounce.get();
@@ -357,6 +364,7 @@ void fill(fermata_request& r, bool copies) {
     r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
   }
   r.core.completed = over;
+  r.core.adapt = adapt;
   r.core.context = &r;
   r.core.ordered = !r.prepared;
 }

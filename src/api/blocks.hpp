@@ -14,6 +14,7 @@
 namespace fermata::api {
 
 struct Chain;
+struct Theirs;
 
 // What follows from an operation's arguments.
 struct Checked {
@@ -47,6 +48,7 @@ struct fermata_request : fermata::kept::Kept<fermata_request> {
   std::size_t space_bytes = 0;
   std::unique_ptr<std::byte[]> input;  // a copy of what an operation in place would overwrite too early
   std::size_t input_bytes = 0;
+  std::unique_ptr<fermata::api::Theirs> theirs;  // while it is done with the length that others gave
   fermata_callback callback = nullptr;
   void* callback_user = nullptr;
   fermata::api::Chain* chain = nullptr;        // that it is a link of
@@ -72,6 +74,19 @@ struct Chain {
   bool stepping = false;  // go_on() is under way further up the stack: a link was over as soon as it was started
   bool over = false;      // that link, as
   Status status = Status::kOk;
+};
+
+// A split call on lines that is done by way of blocks.
+struct Moved {
+  alignas(16) std::byte in[FERMATA_MAX_PAYLOAD] = {};
+  std::unique_ptr<fermata_request> request = std::make_unique<fermata_request>();
+};
+
+// An operation that is done with the length that others gave: what is instead of the request's own.
+struct Theirs {
+  std::size_t bytes = 0;  // of a block
+  std::shared_ptr<const CompiledBlocks> program;
+  std::vector<std::byte> in, out;
 };
 
 // What a member keeps for its operations on blocks.
@@ -118,6 +133,16 @@ int check_request(const fermata_request* request);
 int execute(fermata_member* member, const fermata_operation& operation);
 int execute(fermata_member* member, const Plain& plain);
 fermata_operation operation_of(const Plain& plain);
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& checked, int root);
+// At least so many bytes of memory.
+std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes);
+// As exec::BlockRequest has it; and the end of what was done so.
+bool adapt(exec::BlockRequest* core, std::uint64_t bytes);
+void end_with_theirs(fermata_request& request);
+// A split call on lines that was retracted is made again, and waited for by fermata_test() and fermata_depart().
+int move_split(fermata_member* member);
+int test_moved(fermata_member* member);
+int depart_moved(fermata_member* member);
 // A call that has returned kRetracted, once more.
 int call_with_their_length(fermata_member* member, const fermata_operation& operation);
 // The last call again, with the same arguments, needs no preparation. (Compared before anything of it is stored: a wide load of

@@ -33,7 +33,8 @@ inline int answer_and_review(fermata_member* member, Status status) {
 // or a hook left, the others have looked already, or wait for this member to.
 inline int answer_outstanding(fermata_member* member, Status status) {
   if (!member->arrived) return answer_and_review(member, status);
-  if (status == Status::kOk && !member->member->outstanding()) member->arrived = false;  // a test leaves it to be departed from
+  const bool came = status == Status::kOk || status == Status::kTruncated;
+  if (came && !member->member->outstanding()) member->arrived = false;  // a test leaves it to be departed from
   return answer(member, status);
 }
 
@@ -133,6 +134,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   call.op = static_cast<std::uint8_t>(broadcasts ? 0 : o.op);
   call.root = broadcasts || reduces ? static_cast<std::uint32_t>(o.root) : 0;
   call.bytes = o.count * fermata::size_of(static_cast<Type>(o.type));
+  if (broadcasts || reduces) call.order = fermata::exec::Call::kOnLine;
   const Status status = member->member->arrive_with(call, in, out);
   if (status == Status::kOk) member->arrived = true;
   return answer(member, status);
@@ -141,15 +143,27 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
 int fermata_depart(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
-  return answer_outstanding(member, member->member->depart());
+  if (member->moved == nullptr) [[likely]] {
+    const Status status = member->member->depart();
+    if (status != Status::kRetracted) [[likely]]
+      return answer_outstanding(member, status);
+    if (const int moved = api::move_split(member); moved != FERMATA_OK) return moved;
+  }
+  return api::depart_moved(member);
 }
 
 int fermata_test(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
+  if (member->moved != nullptr) [[unlikely]]
+    return api::test_moved(member);
   const bool outstanding = member->member->outstanding();
   const Status status = member->member->test();
   if (status == Status::kPending) return FERMATA_PENDING;
+  if (status == Status::kRetracted) [[unlikely]] {
+    const int moved = api::move_split(member);
+    return moved == FERMATA_OK ? FERMATA_PENDING : moved;
+  }
   return outstanding ? answer_outstanding(member, status) : answer(member, status);
 }
 

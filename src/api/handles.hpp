@@ -22,6 +22,7 @@
 
 namespace fermata::api {
 struct Blocks;      // api/blocks.hpp
+struct Moved;       // likewise
 struct RefreshLog;  // api/refresh.hpp
 class Refresher;    // api/refresh.cpp
 }  // namespace fermata::api
@@ -59,6 +60,7 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
   std::uint64_t told[4] = {};                          // by rank 0, of slots (api/slots.cpp)
   std::vector<std::int32_t> planned_for;               // CPUs that the present plans are for; empty: placement-free
   std::shared_ptr<fermata::api::Blocks> blocks;        // once it has had operations on blocks
+  std::shared_ptr<fermata::api::Moved> moved;          // while a split call is one on blocks, since others gave another length
   std::uint64_t refreshes = 0;                         // of its team's profile that it took part in
   std::shared_ptr<fermata::api::Refresher> refresher;  // of rank 0, once there was one
 

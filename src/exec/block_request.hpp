@@ -18,6 +18,11 @@ struct BlockRequest {
   bool active = false;
   Status status = Status::kOk;  // of the last use that is over
   std::uint64_t uses = 0;
+  // Of an ordered one: which call it is, and the digest of those before it.
+  std::uint64_t number = 0, before = 0;
+  std::uint64_t episodes[2] = {};  // what a broadcast or reduce of up to 8 bytes, or of up to 56, has had on lines before it
+  // Makes it anew, as of blocks of so many bytes, which is what those have said from whom its data come. False: it can't be.
+  bool (*adapt)(BlockRequest* request, std::uint64_t bytes) = nullptr;
   void (*completed)(BlockRequest* request, void* context) = nullptr;  // may begin requests, this one too; may not wait
   void* context = nullptr;
   BlockRequest* next = nullptr;  // while active

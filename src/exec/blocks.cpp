@@ -198,6 +198,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   memcpy(&tag, line + kTagAt, sizeof tag);
   if ((tag & ~kByAddress) != tag_of(w) && !takes_length_of(w, tag & ~kByAddress)) [[unlikely]] {
     foreigner_ = x.peer;
+    their_bytes_ = call_.bytes != 0 ? length_in(tag & ~kByAddress, call_.tag) : 0;
     status_ = Status::kMismatch;
     return Moved::kNothing;
   }
@@ -223,11 +224,27 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
   return Moved::kQuietly;
 }
 
+// What a tag of this call adds to the call's own; 0: it is another call's.
+std::uint64_t BlockOperation::length_in(std::uint64_t tag, std::uint64_t of_call) {
+  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of the other calls' tags
+  const std::uint64_t theirs = (tag - of_call) << 1 >> 1;
+  return theirs <= kMostPlausible ? theirs : 0;
+}
+
+std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t of_call) {
+  const Channel::End& end = *channel.end(edge, 0, true);
+  const std::byte* const line = channel.line(channel.ring(edge, 0), end.next);
+  if (!Pieces::has_come(header_of(line), end.next)) return 0;
+  std::uint64_t tag;
+  memcpy(&tag, line + kTagAt, sizeof tag);
+  return length_in(tag & ~kByAddress, of_call);
+}
+
 // The tag of a block's first piece says how long its sender takes it for.
 bool BlockOperation::takes_length_of(Work& w, std::uint64_t tag) const {
-  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of the other calls' tags
-  const std::uint64_t theirs = (tag - call_.tag) << 1 >> 1;
-  if (!call_.bounded || w.done != 0 || theirs > kMostPlausible) return false;
+  if (!call_.bounded || w.done != 0) return false;
+  const std::uint64_t theirs = length_in(tag, call_.tag);
+  if (theirs == 0) return false;
   w.elements = theirs;
   return true;
 }

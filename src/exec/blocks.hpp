@@ -110,6 +110,7 @@ struct BlockCall {
   const Team* team = nullptr;   // null: none; the members are driven by hand, in one process
   os::Lender home;              // this one; {} in a team of threads
   bool bounded = false;         // a block has its sender's length, and its receiver drops what it has no room for
+  std::uint64_t bytes = 0;      // of each block, where all have the same length
   std::byte* bounce = nullptr;  // kBounce bytes; null: pieces that come by another process's address are refused
 };
 
@@ -160,19 +161,34 @@ class BlockOperation {
   const BlockCall& call() const { return call_; }
   void set_tag(std::uint64_t tag) { call_.tag = tag; }
   bool truncated() const { return truncated_; }  // dropped something
-  bool untouched() const;                        // nothing was sent yet, nor taken
+  // Its result came some other way.
+  void end(bool truncated) {
+    stage_ = program_->stage_count;
+    truncated_ = truncated;
+  }
+  void fail(std::uint32_t foreigner) {
+    foreigner_ = foreigner;
+    their_bytes_ = 0;
+    status_ = Status::kMismatch;
+  }
+  bool untouched() const;  // nothing was sent yet, nor taken
   bool works_with(std::uint32_t rank) const;
   // Does a transfer with `rank` need something of it that is not there? What has come from a member that left will do, even if it can't
   // be taken yet.
   bool lacks(std::uint32_t rank) const;
   // Is a block of this member's where others may be reading it?
   bool lends() const;
+  // Over several hosts what another member said of its call can't be read. What has come of its call with this tag shows how long a block
+  // is there; 0: nothing has, or it is another call's.
+  static std::uint64_t length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t tag);
   std::uint32_t foreigner() const { return foreigner_; }  // of a kMismatch: whose tag was another one
+  // Of a kMismatch: bytes of a block as that one has them, where its call is the same but for that; 0: it isn't.
+  std::uint64_t their_bytes() const { return their_bytes_; }
 
  private:
   std::byte* line(const Work& w) const { return channel_->line(w.ring, w.end->next); }
   // Both ends of an edge have the same: of the same call, and a block of the same size.
-  std::uint64_t tag_of(const Work& w) const { return (call_.tag + w.elements) << 1 >> 1; }
+  std::uint64_t tag_of(const Work& w) const { return (call_.tag + (call_.bytes != 0 ? call_.bytes : w.elements)) << 1 >> 1; }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
   void look_ahead(Work& w, bool both_ways) const;
   void fetch_ahead(const Work& w) const;
@@ -207,6 +223,7 @@ class BlockOperation {
   Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
+  static std::uint64_t length_in(std::uint64_t tag, std::uint64_t of_call);
   bool takes_length_of(Work& w, std::uint64_t tag) const;
   std::size_t kept(const Work& w, std::size_t elements);
   void take(const BlockTransfer& transfer, Work& w, const std::byte* theirs, std::size_t elements);
@@ -221,6 +238,7 @@ class BlockOperation {
   std::uint32_t stage_ = 0;
   Status status_ = Status::kOk;
   std::uint32_t foreigner_ = 0;
+  std::uint64_t their_bytes_ = 0;
   std::size_t left_ = 0;  // bytes that this advance() may still move
   bool moved_ = false;
   bool truncated_ = false;

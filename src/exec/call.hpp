@@ -24,7 +24,8 @@ struct Call {
   std::uint64_t bytes = 0;  // of a block; where they differ the mean, or 0 if not all members know it
   bool irregular = false;   // blocks differ in size
   bool prepares = false;    // makes a persistent operation
-  enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight } order = kAnyOrder;  // of a fold
+  // Of a fold. kOnLine: it rides on a line, in whatever order that folds.
+  enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kOnLine } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 | std::uint64_t{op} << 10 | std::uint64_t{root} << 14 |
@@ -41,13 +42,20 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
+  // Without its length, and what follows from that: of calls whose lengths may differ the rest is compared. All of it where one prepares.
+  static constexpr std::uint64_t without_length(std::uint64_t packed) {
+    if ((packed >> 27 & 1) != 0) return packed;
+    const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
+    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
+    const std::uint64_t order = (packed >> 28 & 3) == kOnLine ? std::uint64_t{3} << 28 : 0;
+    return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
+  }
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
     const bool broadcasts = call.kind == Kind::kBroadcast;
     const bool rooted = broadcasts || call.kind == Kind::kScatter || call.kind == Kind::kGather || call.kind == Kind::kReduce;
-    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
-    return rooted && !call.irregular && a != b && ((a ^ b) & ~type & ((std::uint64_t{1} << kBytesAt) - 1)) == 0;
+    return rooted && !call.irregular && a != b && without_length(a) == without_length(b);
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
@@ -75,6 +83,7 @@ class History {
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
   static constexpr std::uint64_t own_tag(std::uint64_t call) { return call * kOdd >> (64 - Header::kTagBits); }
   std::uint64_t digest() const { return digest_; }
+  void restore(std::uint64_t digest) { digest_ = digest; }
 
  private:
   static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;

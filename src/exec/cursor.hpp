@@ -261,6 +261,12 @@ class Cursor {
     }
   }
 
+  // The header in the slot that a program awaits first, whatever episode that is of; 0: it awaits none.
+  static std::uint64_t first_come(M& memory, const Step* program, std::uint64_t episode) {
+    // order: relaxed: it is compared, and advance() reads it again before anything is taken.
+    return program->code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(*program, episode))) : 0;
+  }
+
  private:
   // At an await, behind a signal.
   void look_ahead(M& memory) {

@@ -192,6 +192,7 @@ void Member::leave() {
   }
   for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i) free(of_roots_[i]);
   free(of_roots_);
+  free(differing_.ride);
   this->~Member();
   free(this);
   team->release();
@@ -237,13 +238,15 @@ void Member::take(const Taken& taken) {
 
 Status Member::finish() {
   if (cursor_.status() != Status::kOk) {
-    const Status settled = settle_met_length(cursor_.is_at_start() && !departs_);
+    const Status settled = settle_met_length(may_retract());
     if (settled == Status::kRetracted) return retract_line();
     return settled != Status::kOk ? give_up(settled) : met_another_call(memory_.swapped(cursor_.at().peer));
   }
   take(taken_);
   taken_.out = nullptr;
   over();
+  if (differing_.again) [[unlikely]]
+    return end_again();
   if (!tag_check_) return Status::kOk;
   tag_check_ = false;
   if (tags_agree(regs_[0][0])) return Status::kOk;
@@ -341,6 +344,7 @@ Status Member::arrive_with(const Call& call, const void* in, void* out) {
   load_ = one ? Load::kOneWord : Load::kWords;
   taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
   carried_ = carried;
+  differing_.splits = true;
   advance(0);
   return Status::kOk;
 }
@@ -351,7 +355,10 @@ Status Member::test() {
   const bool waits = outstanding();
   if (waits && team_->port() != nullptr) team_->attend_port();
   if (waits && interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
-  if (waits && advance(0)) return Status::kOk;
+  if (waits && advance(0) && (!differing_.splits || cursor_.status() == Status::kOk)) return Status::kOk;
+  if (waits && differing_.splits)
+    if (const Status settled = look_at_line(); settled != Status::kOk)
+      return settled == Status::kRetracted ? make_again() : give_up(settled);
   // Whoever only tests would never see it otherwise.
   const Status broken = broken_status();
   if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;
@@ -363,9 +370,11 @@ Status Member::depart() {
   const Status now = usable();
   if (now != Status::kOk) return now;
   if (!outstanding() || interrupted_ != nullptr) return Status::kArgument;
-  departs_ = true;
-  const Status status = run();
-  departs_ = false;
+  differing_.departs = true;
+  Status status = run();
+  while (status == Status::kRetracted && (status = make_again()) == Status::kPending) status = run();
+  differing_.departs = false;
+  differing_.splits = differing_.splits && gate_ == 0;
   return status;
 }
 
@@ -406,14 +415,19 @@ Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, co
 
 Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root) {
   const auto bytes = static_cast<std::uint32_t>(count * size_of(type));
-  const Call call{Kind::kReduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), root, bytes};
+  const Call call{.kind = Kind::kReduce,
+                  .type = static_cast<std::uint8_t>(type),
+                  .op = static_cast<std::uint8_t>(op),
+                  .root = root,
+                  .bytes = bytes,
+                  .order = Call::kOnLine};
   if (rank_ != root) out = nullptr;
   if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kReduce8, call, in, out);
   return move<Load::kWords>(PlanSlot::kReduce56, call, in, out);
 }
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
-  const Call call{Kind::kBroadcast, 0, 0, root, bytes};
+  const Call call{.kind = Kind::kBroadcast, .root = root, .bytes = bytes, .order = Call::kOnLine};
   const void* in = rank_ == root ? data : nullptr;
   void* out = rank_ == root ? nullptr : data;
   if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kBroadcast8, call, in, out);

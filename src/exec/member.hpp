@@ -7,8 +7,8 @@
 
 #include "base/word.hpp"
 #include "exec/block_request.hpp"
-#include "exec/call.hpp"
 #include "exec/crew.hpp"
+#include "exec/differing.hpp"
 #include "exec/fold.hpp"
 #include "exec/openings.hpp"
 #include "exec/patience.hpp"
@@ -161,7 +161,8 @@ class Member {
   std::uint64_t uses(PlanSlot slot) const;
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
-  std::uint64_t their_bytes() const { return their_bytes_; }  // of a block in a call that was retracted
+  std::uint64_t their_bytes() const { return differing_.bytes; }  // of a block in a call that was retracted
+  const Split& split() const { return differing_.split; }         // what depart() or test() has retracted, for blocks
   // Takes over what the user set on another member.
   void inherit(const Member& other);
   Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
@@ -169,14 +170,6 @@ class Member {
   const char* detail() const { return detail_; }
 
  private:
-  // Where one plan of the team is, for this rank.
-  struct Bound {
-    const Step* steps = nullptr;        // in this member's memory; null: the team has no such plan
-    std::byte* region = nullptr;        // of root 0
-    std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
-    std::uint64_t* episodes = nullptr;  // one per region
-  };
-
   static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
 
   // From here until over() a call is outstanding.
@@ -208,7 +201,7 @@ class Member {
   }
   // A call that others may not wait for: what comes next compares it.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
-    history_.add(call);
+    history_.add(bounded_ ? Call::without_length(call) : call);
     openings_->barrier.forget();
     forget_words();
     barrier_carries_ = tagged_ || barrier_has_words_;
@@ -328,6 +321,13 @@ class Member {
   void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
   Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
+  bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
+  bool may_retract() const, ride(BlockRequest* request, const Call& call), find_come(const Call& call, Call* theirs);
+  bool find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
+  std::uint32_t differs_abroad() const;
+  const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
+  void count_episodes(BlockRequest* request) const;
+  Status look_at_line(), make_again(), end_again();
   Status met_another_call(std::uint32_t rank);
   // For a scope: this thread alone works on this member's requests. In a callback it does already.
   class Hold {
@@ -433,9 +433,9 @@ class Member {
   std::int64_t pending_ns_ = 0;  // since when none has ended
   std::int64_t next_look_ns_ = 0;
 
-  Taken taken_;                                                 // where results go when the operation is over
-  bool tag_check_ = false, bounded_ = false, departs_ = false;  // (from a split-phase call)
-  std::uint64_t their_bytes_ = 0;
+  Taken taken_;  // where results go when the operation is over
+  bool tag_check_ = false, bounded_ = false;
+  Differing differing_;
 
   AutoWait auto_;
   std::uint32_t joined_seen_ = 0;  // members that auto_ was made for

@@ -1,6 +1,7 @@
 // Calls that differ. What shows it is a tag of another call, in a slot or a piece, or, to those who have waited long, other calls of the
 // same number in the status lines; who made which is read there in any case.
 #include <stdio.h>
+#include <string.h>
 
 #include "exec/member.hpp"
 #include "exec/report.hpp"
@@ -26,10 +27,17 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
 // it is to be made again with theirs. kOk: nothing speaks for that, or not yet. May it be taken back? Else that breaks the team.
 Status Member::settle_length(bool retractable) {
   std::uint64_t mine;
-  if (!bounded_ || over_hosts_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
+  if (!bounded_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
   const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
-  if (inward != (call.root == rank_)) return Status::kOk;
+  if (!has_root(call.kind) || call.irregular || inward != (call.root == rank_)) return Status::kOk;
+  if (over_hosts_) {
+    Call theirs;
+    if (!retractable || !find_come(call, &theirs)) return Status::kOk;
+    differing_.bytes = theirs.bytes;
+    differing_.on_line = theirs.order == Call::kOnLine;
+    return Status::kRetracted;
+  }
   const std::uint32_t end = inward ? team_->members() : call.root + 1;
   std::uint64_t agreed = mine;
   bool any = false;
@@ -45,7 +53,8 @@ Status Member::settle_length(bool retractable) {
     return break_team(Status::kMismatch, r);
   }
   if (agreed == mine) return Status::kOk;
-  their_bytes_ = Call::unpack(agreed).bytes;
+  differing_.bytes = Call::unpack(agreed).bytes;
+  differing_.on_line = Call::unpack(agreed).order == Call::kOnLine;
   return Status::kRetracted;
 }
 
@@ -53,14 +62,22 @@ Status Member::settle_length(bool retractable) {
 Status Member::settle_met_length(bool retractable) {
   const std::int64_t end = os::now_ns() + kSayNs;
   Status settled = settle_length(retractable);
+  // Over several hosts nothing is said, and what shows the length has come.
   for (; bounded_ && !over_hosts_ && settled == Status::kOk && os::now_ns() < end; settled = settle_length(retractable)) os::yield();
   return settled;
 }
 
-// The present call on lines, of which nothing was sent nor taken.
+// Of the present call on lines nothing was sent nor taken, and whoever made it can make it again.
+bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
+
 Status Member::retract_line() {
+  std::uint64_t mine = 0;
+  recall<RealAtomics>(*status_, sequence_, mine);
+  const std::uint32_t root = Call::unpack(mine).root;  // memory_.root is another where each root has programs of its own
   for (const Bound& plan : bound_)
-    if (plan.steps != nullptr && plan.region + memory_.root * plan.region_bytes == memory_.region) --plan.episodes[memory_.root];
+    if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region) --plan.episodes[root];
+  differing_.split.out = taken_.out;
+  memcpy(differing_.split.in, regs_[0], sizeof differing_.split.in);
   taken_ = {};
   return retract();
 }
@@ -68,7 +85,8 @@ Status Member::retract_line() {
 Status Member::retract() {
   std::uint64_t mine = 0;
   recall<RealAtomics>(*status_, sequence_, mine);
-  history_.remove(mine);
+  differing_.split.call = Call::unpack(mine);
+  history_.remove(bounded_ ? Call::without_length(mine) : mine);
   --sequence_;
   gate_ = generation_;
   return Status::kRetracted;
@@ -83,7 +101,10 @@ bool Member::differs_from(std::uint32_t rank) {
     std::uint64_t mine;
     std::uint64_t theirs;
     if (!recall<RealAtomics>(*status_, n, mine) || !recall<RealAtomics>(line, n, theirs) || mine == theirs) continue;
-    if (bounded_ && !over_hosts_ && Call::only_lengths_differ(mine, theirs)) continue;  // settle_length()
+    const Call call = Call::unpack(mine);
+    const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
+    const bool settles = !over_hosts_ || outward || call.root == rank_ || call.root == rank;
+    if (bounded_ && settles && Call::only_lengths_differ(mine, theirs)) continue;  // settle_length()
     name_difference(n, mine, rank, theirs);
     return true;
   }

@@ -42,7 +42,10 @@ Status Member::begin(BlockRequest* request) {
   // Ordered ones come in the same order at all members, as calls on lines do, and are counted and compared with them. Others have their
   // slots for themselves: all that may differ is how often they were started.
   if (request->ordered) {
-    say_call<RealAtomics>(*status_, ++sequence_, request->call.packed());
+    request->number = ++sequence_;
+    request->before = history_.digest();
+    if (bounded_) count_episodes(request);
+    say_call<RealAtomics>(*status_, sequence_, request->call.packed());
     remember(request->call.packed());
   } else {
     ++unordered_starts_;
@@ -55,7 +58,7 @@ Status Member::begin(BlockRequest* request) {
 // Its first turn, unless it has to wait for others, or this is a callback: those must not nest. True: it is over.
 bool Member::begin_now(BlockRequest* r) {
   if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
-  if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare)) return false;
+  if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
   progressing_ = true;
   const Status status = outcome(*r);
   if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
@@ -66,6 +69,8 @@ bool Member::begin_now(BlockRequest* r) {
 
 // The turn of one request. True: it has left its queue, and is over.
 bool Member::advance_request(BlockRequest* r, std::size_t most) {
+  if (differing_.ride != nullptr && r == ordered_.first) [[unlikely]]
+    return advance_ride();
   return r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
 }
 
@@ -107,6 +112,7 @@ bool Member::progress(std::size_t most, std::int64_t until) {
     const bool over = advance_request(r, most);
     moved = moved || r->operation.has_moved();
     if (!over) break;
+    if (adapts(r)) continue;
     ordered_.pop();
     const Status status = outcome(*r);
     if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);

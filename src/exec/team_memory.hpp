@@ -58,5 +58,13 @@ struct TeamMemory {
 
 using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
+// Where one plan of the team is, for a member.
+struct Bound {
+  const Step* steps = nullptr;        // in the member's memory; null: the team has no such plan
+  std::byte* region = nullptr;        // of root 0
+  std::uint64_t region_bytes = 0;     // from one root's region to the next; 0: one region for all
+  std::uint64_t* episodes = nullptr;  // one per region
+};
+
 }  // namespace fermata::exec
 #endif

@@ -54,8 +54,10 @@ std::uint32_t Member::awaited_member() const {
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
   if (waited_ns >= 2 * kLookNs) {
-    const Status settled = settle_length(cursor_.is_at_start() && !departs_);
+    const Status settled = settle_length(may_retract());
     if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
+    adapt_first();
+    if (const std::uint32_t r = differs_abroad(); r != rank_) return break_team(Status::kMismatch, r);
   }
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
@@ -89,6 +91,7 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk) return settled;
   }
+  if (waited_ns >= 2 * kLookNs) adapt_first();
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
       const Status seen = look_for(*r, waited_ns);

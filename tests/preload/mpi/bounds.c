@@ -1,6 +1,7 @@
 /* Lengths that differ: what is written is bounded by the receiver's own arguments, whoever has too little room gets MPI_ERR_TRUNCATE, all
  * others get what was sent, and the communicator lives on. Buffers end at a page that nobody may touch.
- *   bounds [begun|persistent] [only GROUP] */
+ *   bounds [begun|persistent] [only GROUP] [apart]
+ * apart: no calls of a few bytes at all ranks, where all have to wait for all. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -9,6 +10,7 @@
 
 static MPI_Comm comm;
 static const char* group;
+static int apart;
 
 /* `ints` ints that end at a page that can't be read or written; all of them -1. */
 static int* guarded(long ints) {
@@ -152,28 +154,28 @@ static void blocks_of_two(int mine, int theirs) {
 static void one_way(int mine, int others, int root) {
   int rc, wrong = 0;
   int* data = rank == root ? input(mine) : guarded(mine);
-  rc = MPI_Bcast(data, mine, MPI_INT, root, comm);
+  CALL(rc, Bcast, bcast, data, mine, MPI_INT, root, comm);
   expect_class(rc, rank != root && others > mine, "broadcast");
   if (rank != root && others <= mine) expect_block(data, root, 0, others, mine, "broadcast");
   lives_on();
   int* out = guarded(mine);
-  rc = MPI_Scatter(input((long)mine * size), mine, MPI_INT, out, mine, MPI_INT, root, comm);
+  CALL(rc, Scatter, scatter, input((long)mine * size), mine, MPI_INT, out, mine, MPI_INT, root, comm);
   expect_class(rc, rank != root && others > mine, "scatter");
   if (rank != root && others <= mine) expect_block(out, root, (long)rank * others, others, mine, "scatter");
   lives_on();
   out = guarded((long)mine * size);
-  rc = MPI_Gather(input(mine), mine, MPI_INT, out, mine, MPI_INT, root, comm);
+  CALL(rc, Gather, gather, input(mine), mine, MPI_INT, out, mine, MPI_INT, root, comm);
   expect_class(rc, rank == root && others > mine, "gather");
   for (int r = 0; r < size && rank == root && others <= mine; ++r)
     expect_block(out + (long)r * mine, r, 0, r == root ? mine : others, mine, "gather");
   lives_on();
   out = guarded((long)mine * size);
   for (int i = 0; i < mine; ++i) out[rank * mine + i] = value(rank, i);
-  rc = MPI_Gather(rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, mine, MPI_INT, root, comm);
+  CALL(rc, Gather, gather, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, mine, MPI_INT, root, comm);
   expect_class(rc, rank == root && others > mine, "gather in place");
   lives_on();
   out = guarded(mine);
-  rc = MPI_Reduce(input(mine), out, mine, MPI_INT, MPI_MAX, root, comm);
+  CALL(rc, Reduce, reduce, input(mine), out, mine, MPI_INT, MPI_MAX, root, comm);
   expect_class(rc, rank == root && others > mine, "reduce");
   const int common = others < mine ? others : mine;
   for (int i = 0; i < common && rank == root && others <= mine; ++i) wrong += out[i] != value(size - 1, i);
@@ -206,9 +208,9 @@ static void ranks_differ(void) {
     for (int root = 0; root < size; root += size - 1) {
       const int mine = lengths[i][rank == root ? 0 : 1], others = lengths[i][rank == root ? 1 : 0];
       counted(mine, others, root);
-      if (!begun && !persistent) one_way(mine, others, root);
+      if (!persistent) one_way(mine, others, root);
     }
-    if (size != 2 || begun || persistent) continue;
+    if (size != 2 || begun || persistent || (apart && lengths[i][0] + lengths[i][1] < 4)) continue;
     MPI_Comm_dup(own, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     blocks_of_two(lengths[i][rank], lengths[i][1 - rank]);
@@ -224,6 +226,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     begun = begun || strcmp(argv[i], "begun") == 0;
     persistent = persistent || strcmp(argv[i], "persistent") == 0;
+    apart = apart || strcmp(argv[i], "apart") == 0;
     if (strcmp(argv[i], "only") == 0) only = argv[++i];
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
