@@ -435,7 +435,6 @@ class Member {
 
   Taken taken_;  // where results go when the operation is over
   bool tag_check_ = false, bounded_ = false;
-  Differing differing_;
 
   AutoWait auto_;
   std::uint32_t joined_seen_ = 0;  // members that auto_ was made for
@@ -444,6 +443,7 @@ class Member {
   void* hook_context_ = nullptr;
   std::int64_t idle_sleep_ns_ = 0;  // 0: as long as may be
   char detail_[240] = {};
+  Differing differing_;  // seldom: behind all that a call needs
 };
 
 }  // namespace fermata::exec
