@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -143,6 +144,16 @@ void* serve(void* argument) {
   s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
   s->over.store(true, std::memory_order_release);  // order: release, as kMove: the status is there. Pairs with lead()
   return nullptr;
+}
+
+// What it takes to hand a team out: its memory, a socket or two, and one to spare.
+bool can_open_few() {
+  int files[4];
+  int opened = 0;
+  while (opened < 4 && (files[opened] = eventfd(0, EFD_CLOEXEC)) >= 0) ++opened;
+  const bool all = opened == 4;
+  while (opened > 0) close(files[--opened]);
+  return all;
 }
 
 fermata_team* fetch(const char* name) {
@@ -300,8 +311,9 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
   }
   int* cpus = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof(int)));
   const bool room = !council.refuses && make_room(over_hosts);
-  if (!all_have(council, room && cpus != nullptr)) {
-    *why = "too many communicators with teams are in use, or a rank has no memory";
+  const bool opens = !over_hosts || can_open_few();
+  if (!all_have(council, room && opens && cpus != nullptr)) {
+    *why = "too many communicators with teams are in use, or a rank has no memory or may open no further files";
     pthread_mutex_lock(&lock);
     teams -= room;
     pthread_mutex_unlock(&lock);
@@ -360,6 +372,11 @@ bool prepare_teams(MPI_Comm host, int* cpus) {
   if (cpu_of == nullptr) return false;
   if (size == 1) return true;
   const Council council{host, nullptr};
+  // Whoever could not open a socket would keep the others waiting for kSeconds.
+  if (!all_have(council, can_open_few())) {
+    say("no memory for teams: a rank of this host may open no further files");
+    return true;
+  }
   ground = rank == 0 ? hand_out_ground(council, size - 1) : fetch_ground(council);
   if (!all_have(council, ground != nullptr)) {
     fermata_team_destroy(ground);

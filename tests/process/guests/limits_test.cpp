@@ -25,17 +25,17 @@ namespace fermata {
 namespace {
 
 constexpr std::int64_t kHangNs = 100'000'000'000;
-constexpr double kPatience = 30;
+constexpr double kPatience = 30, kLittlePatience = 1;  // the little: where one member may find out alone that it can't go on
 constexpr int kWorks = 0, kSaysWhy = 10, kSilent = 11, kNotHere = 77;
 constexpr std::size_t kLong = 50'000;
 
 int said(int rc) { return rc == FERMATA_OK ? kWorks : *fermata_error_detail() != '\0' ? kSaysWhy : kSilent; }
 
 // Each kind of call, by one of two members in processes of their own.
-int meet(fermata_team* team, int rank) {
+int meet(fermata_team* team, int rank, double patience) {
   fermata_member* member = nullptr;
   if (const int rc = fermata_team_join(team, rank, &member); rc != FERMATA_OK) return said(rc);
-  fermata_member_set_timeout(member, kPatience);
+  fermata_member_set_timeout(member, patience);
   std::vector<int> in(kLong, rank + 1), out(kLong);
   int rc = FERMATA_OK;
   for (int i = 0; i < 50 && rc == FERMATA_OK; ++i) rc = fermata_barrier(member);
@@ -55,7 +55,7 @@ int meet(fermata_team* team, int rank) {
 
 // The whole life of a team of two processes, under what `limit` does; false: it can't be done here.
 template <class Limit>
-int live(Limit&& limit) {
+int live(Limit&& limit, double patience = kPatience) {
   return in_child(kHangNs, [&] {
     if (!limit()) return kNotHere;
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
@@ -67,9 +67,9 @@ int live(Limit&& limit) {
     if (other < 0) return kSaysWhy;  // the system has said it
     if (other == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      _exit(meet(team, 1));
+      _exit(meet(team, 1, patience));
     }
-    const int mine = meet(team, 0);
+    const int mine = meet(team, 0, patience);
     const int theirs = result_of(other, kHangNs);
     return theirs != kWorks ? theirs > 255 ? kSilent : theirs : mine;
   });
@@ -110,6 +110,22 @@ TEST(Limits, NoneIsTheRule) { EXPECT_LIFE(kWorks, true); }
 TEST(Limits, FewDescriptorsDo) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_NOFILE, 32)); }
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which take descriptors and address space for themselves
 TEST(Limits, NoDescriptorsAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_NOFILE, 3)); }
+TEST(Limits, AnyNumberOfDescriptorsWorksOrIsSaid) {
+  for (rlim_t most = 0; most < 20; ++most) {
+    const int lived = live([&] { return set_limit(RLIMIT_NOFILE, most); }, kLittlePatience);
+    EXPECT_TRUE(lived == kWorks || lived == kSaysWhy) << most << ": " << lived;
+  }
+}
+TEST(Limits, AnyAddressSpaceWorksOrIsSaid) {
+  int works = 0, says = 0;
+  for (rlim_t mib = 12; mib < 400; mib += mib / 4) {
+    const int lived = live([&] { return set_limit(RLIMIT_AS, mib << 20); }, kLittlePatience);
+    EXPECT_TRUE(lived == kWorks || lived == kSaysWhy) << mib << " MiB: " << lived;
+    ++(lived == kWorks ? works : says);
+  }
+  EXPECT_GT(works, 0);
+  EXPECT_GT(says, 0);
+}
 TEST(Limits, LittleAddressSpaceIsSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_AS, std::size_t{24} << 20)); }
 #endif
 TEST(Limits, LockedMemoryIsNotNeeded) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_MEMLOCK, 0)); }
