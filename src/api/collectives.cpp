@@ -134,7 +134,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   call.op = static_cast<std::uint8_t>(broadcasts ? 0 : o.op);
   call.root = broadcasts || reduces ? static_cast<std::uint32_t>(o.root) : 0;
   call.bytes = o.count * fermata::size_of(static_cast<Type>(o.type));
-  if (broadcasts || reduces) call.order = fermata::exec::Call::kOnLine;
+  if (broadcasts || reduces) call.order = fermata::exec::Call::kLineOrder;
   const Status status = member->member->arrive_with(call, in, out);
   if (status == Status::kOk) member->arrived = true;
   return answer(member, status);

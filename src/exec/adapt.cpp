@@ -61,7 +61,7 @@ bool Member::adapt_first() {
   if (r == nullptr || !bounded_ || over_hosts_ || is_only_call() || !gets(r->call, rank_)) return false;
   if (!find_theirs(r->call, r->number, &theirs)) return false;
   const Call call = Call::unpack(theirs);
-  return call.order == Call::kOnLine ? ride(r, call) : adapts_to(r, call.bytes);
+  return call.order == Call::kLineOrder ? ride(r, call) : adapts_to(r, call.bytes);
 }
 
 // Over several hosts what others say of their calls can't be read. But something of theirs may have come: a piece, or a line.
@@ -77,7 +77,7 @@ bool Member::find_come(const Call& own, Call* theirs) {
     if (theirs->bytes != 0) return theirs->bytes != own.bytes;
   }
   if (own.kind == Kind::kBroadcast) theirs->type = 0;
-  if (own.kind == Kind::kBroadcast || own.kind == Kind::kReduce) theirs->order = Call::kOnLine;
+  if (own.kind == Kind::kBroadcast || own.kind == Kind::kReduce) theirs->order = Call::kLineOrder;
   for (const bool one : {true, false}) {
     TeamMemory line;
     const PlanSlot slot = slot_on_line(inward ? Kind::kReduce : Kind::kBroadcast, one);

@@ -24,8 +24,8 @@ struct Call {
   std::uint64_t bytes = 0;  // of a block; where they differ the mean, or 0 if not all members know it
   bool irregular = false;   // blocks differ in size
   bool prepares = false;    // makes a persistent operation
-  // Of a fold. kOnLine: it rides on a line, in whatever order that folds.
-  enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kOnLine } order = kAnyOrder;
+  // Of a fold. kLineOrder: it rides on a line, in whatever order that folds.
+  enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 | std::uint64_t{op} << 10 | std::uint64_t{root} << 14 |
@@ -47,7 +47,7 @@ struct Call {
     if ((packed >> 27 & 1) != 0) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
     const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
-    const std::uint64_t order = (packed >> 28 & 3) == kOnLine ? std::uint64_t{3} << 28 : 0;
+    const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.

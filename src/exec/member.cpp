@@ -420,14 +420,14 @@ Status Member::reduce(const void* in, void* out, std::uint32_t count, Type type,
                   .op = static_cast<std::uint8_t>(op),
                   .root = root,
                   .bytes = bytes,
-                  .order = Call::kOnLine};
+                  .order = Call::kLineOrder};
   if (rank_ != root) out = nullptr;
   if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kReduce8, call, in, out);
   return move<Load::kWords>(PlanSlot::kReduce56, call, in, out);
 }
 
 Status Member::broadcast(void* data, std::uint32_t bytes, std::uint32_t root) {
-  const Call call{.kind = Kind::kBroadcast, .root = root, .bytes = bytes, .order = Call::kOnLine};
+  const Call call{.kind = Kind::kBroadcast, .root = root, .bytes = bytes, .order = Call::kLineOrder};
   const void* in = rank_ == root ? data : nullptr;
   void* out = rank_ == root ? nullptr : data;
   if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kBroadcast8, call, in, out);

@@ -35,7 +35,7 @@ Status Member::settle_length(bool retractable) {
     Call theirs;
     if (!retractable || !find_come(call, &theirs)) return Status::kOk;
     differing_.bytes = theirs.bytes;
-    differing_.on_line = theirs.order == Call::kOnLine;
+    differing_.on_line = theirs.order == Call::kLineOrder;
     return Status::kRetracted;
   }
   const std::uint32_t end = inward ? team_->members() : call.root + 1;
@@ -54,7 +54,7 @@ Status Member::settle_length(bool retractable) {
   }
   if (agreed == mine) return Status::kOk;
   differing_.bytes = Call::unpack(agreed).bytes;
-  differing_.on_line = Call::unpack(agreed).order == Call::kOnLine;
+  differing_.on_line = Call::unpack(agreed).order == Call::kLineOrder;
   return Status::kRetracted;
 }
 
