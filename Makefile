@@ -15,9 +15,10 @@ SOAK_SECONDS ?= 3600
 CROSS ?= aarch64 ppc64le
 
 # $(1): preset
-configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=$(if $(filter release,$(1)),tests,all) --log-level=WARNING
+configure = cmake --preset $(1) -DCMAKE_COMPILE_WARNING_AS_ERROR=$(WERROR) -DFERMATA_TEST_PCH=ON -DFERMATA_UNITY=ON --log-level=WARNING
 compile = cmake --build --preset $(1) --parallel $(JOBS)
-test = ctest --preset $(1) --parallel $(JOBS)
+# One more than CPUs: many tests wait for what they have started.
+test = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
 .PHONY: help bootstrap bootstrap-ci build check demo core sanitize asan-ubsan tsan cross includes format-check fuzz fuzz-mpi large-mpi \
 	random-plans soak \

@@ -1,3 +1,5 @@
+include(${CMAKE_CURRENT_LIST_DIR}/CheckLinks.cmake)
+
 # The MPI libraries that are looked for: Debian's, side by side, and newer ones, each alone in a folder of this one under plain names.
 set(FERMATA_RIVALS ${PROJECT_SOURCE_DIR}/build/rivals CACHE PATH "Where scripts/bootstrap --rivals has put newer MPI libraries")
 set(FERMATA_MPIS openmpi mpich openmpi5 mpich5)
@@ -18,24 +20,12 @@ function(check_mpi mpi)
     unset(FERMATA_HAVE_${upper} CACHE)
     return()
   endif()
-  if(DEFINED CACHE{FERMATA_HAVE_${upper}})
-    return()
+  set(compiler)
+  if(FERMATA_MPIRUN_${upper})
+    set(compiler "${FERMATA_MPICXX_${upper}}")
   endif()
-  set(works OFF)
-  if(FERMATA_MPICXX_${upper} AND FERMATA_MPIRUN_${upper})
-    set(probe ${CMAKE_CURRENT_BINARY_DIR}/mpi-probe.cpp)
-    file(WRITE ${probe} "#include <mpi.h>\nint main(int argc, char** argv) { return MPI_Init(&argc, &argv); }\n")
-    execute_process(COMMAND ${FERMATA_MPICXX_${upper}} -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX ${probe}
-                            -o ${CMAKE_CURRENT_BINARY_DIR}/mpi-probe-${mpi}
-                    RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
-    if(failed EQUAL 0)
-      set(works ON)
-    endif()
-  endif()
-  if(NOT works)
-    message(STATUS "FERMATA_HAVE_${upper}: no (no rival ${mpi}, and no preload for it)")
-  endif()
-  set(FERMATA_HAVE_${upper} ${works} CACHE BOOL "${mpi} works with ${FERMATA_MPICXX_${upper}}")
+  check_links(FERMATA_HAVE_${upper} "${compiler}" "#include <mpi.h>\nint main(int argc, char** argv) { return MPI_Init(&argc, &argv); }\n"
+    "no rival ${mpi}, and no preload for it" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 endfunction()
 
 # Sets `found` to those for which libraries are made, each with a target mpi_<mpi> to link: what the wrapper would

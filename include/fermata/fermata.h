@@ -179,7 +179,7 @@ FERMATA_API int fermata_member_set_idle_hook(fermata_member* member, fermata_idl
 FERMATA_API int fermata_member_set_idle_sleep(fermata_member* member, double seconds);
 /* on: lengths that differ are no MISMATCH, as in MPI; all members say the same. This member takes what it has room for, leaves the rest of
  * longer buffers as it is, and gets TRUNCATED if more came; the team stays usable. For gatherv, scatterv and alltoallv; for broadcast,
- * scatter, gather and reduce while they block, and on one host for broadcast and reduce that are begun, if all but the one with the result
+ * scatter, gather and reduce while they block, and for broadcast and reduce that are begun, if all but the one with the result
  * or the data agree. 0: off, the default. */
 FERMATA_API int fermata_member_set_bounded(fermata_member* member, int on);
 /* Goes on with the operation that a timeout or an idle hook left outstanding. */

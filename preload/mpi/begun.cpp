@@ -288,6 +288,15 @@ void register_begun(Begun* b, State& s, bool has_begun) {
   if (s.line == nullptr) advance(s);
 }
 
+// The program has no request for what goes on, or is over already.
+int refuse_begun(State& s, MPI_Request* out) {
+  if (*out != MPI_REQUEST_NULL) real.Request_free(out);
+  reap();
+  // order: relaxed: this call's own communicator
+  PMPI_Comm_call_errhandler(s.comm.load(std::memory_order_relaxed), MPI_ERR_TRUNCATE);
+  return MPI_ERR_TRUNCATE;
+}
+
 // It is over, and whoever completes its request learns of the error. With the state.
 int end_with_error(Begun* b, State& s, MPI_Request* out) {
   const int rc = PMPI_Grequest_start(query, released, cancelled, b, &b->handle);
@@ -317,6 +326,7 @@ int begin(Begun* b, State& s, MPI_Request* out) {
   const Alone alone;
   testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   int rc = b->operation.pack_inputs(), status = FERMATA_OK;
+  const bool refuses = rc == MPI_SUCCESS && b->operation.refuse_own();
   *out = MPI_REQUEST_NULL;
   Soon soon = Soon::kNotBegun;
   if (rc == MPI_SUCCESS) {
@@ -338,6 +348,7 @@ int begin(Begun* b, State& s, MPI_Request* out) {
       end_without(b, s);
     }
   }
+  if (refuses && rc == MPI_SUCCESS) return refuse_begun(s, out);
   if (rc == MPI_SUCCESS && soon == Soon::kOver && *out == MPI_REQUEST_NULL) return was_over(s, out);
   if (rc != MPI_SUCCESS) return refuse(b, s, rc);
   reap();

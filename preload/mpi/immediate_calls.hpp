@@ -38,7 +38,7 @@ inline State* state_of(MPI_Comm comm, const Target& target) {
 
 // *left: the library is to do it. b null: this rank has no memory for it. One that is begun is lost to it then. Others may need what this
 // rank does next to come to their next collective, so that this rank doesn't wait for their agreement here.
-inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, bool* left) {
+inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments, bool* left) {
   if (s.mismatched) [[unlikely]] {
     int rc = b != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (b != nullptr) drop(b);
@@ -46,7 +46,7 @@ inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target,
     *left = goes_to_library(s, kind, false, &rc);
     return rc;
   }
-  if (target.persistent) return make_persistent(b, s, kind, target.request, left);
+  if (target.persistent) return make_persistent(b, s, kind, arguments, target.request, left);
   *left = false;
   if (b == nullptr) [[unlikely]] {
     const Entered entered(s);
@@ -78,7 +78,7 @@ int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Argum
       Operation operation;
       left = leaves_begun(*s, operation, operation.prepare(*s, arguments));
     }
-    const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, &left);
+    const int rc = left ? MPI_SUCCESS : begin_or_prepare(b, *s, kind, target, arguments, &left);
     if (!left) return rc;
   }
   return leave_request(s, kind, target, library);
@@ -92,7 +92,7 @@ int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
     Begun* const b = new_begun();
     if (b != nullptr) b->is_barrier = true;
     if (b != nullptr && target.persistent) b->operation.prepare_barrier();
-    const int rc = begin_or_prepare(b, *s, kBarrier, target, &left);
+    const int rc = begin_or_prepare(b, *s, kBarrier, target, {}, &left);
     if (!left) return rc;
   }
   return leave_request(s, kBarrier, target, [=] { return library(comm); });
@@ -145,8 +145,16 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
   return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
-// A begun gather or scatter is one of blocks that may differ: then their lengths are no part of what the ranks agree on, and one that its
-// receiver has no room for is that rank's error alone. (A blocking one that differs is taken back and made again.)
+// A begun gather, scatter or all-to-all is one of blocks that may differ: then their lengths are no part of what the ranks agree on, and
+// one that its receiver has no room for is that rank's error alone. So is an allgather of a few ranks: of many it would take a ring of
+// memory for each pair. (Of blocking ones those that differ are made again. Ranks tell each other their lengths when they make a persistent
+// one.)
+inline bool goes_pairwise(MPI_Comm comm, const Target& target) {
+  constexpr int kFewRanks = 16;
+  const State* const s = find(comm);
+  return s != nullptr && s->size <= kFewRanks && !target.persistent;
+}
+
 template <class Count, class Library>
 int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
             MPI_Comm comm, const Target& target, Library library) {
@@ -166,15 +174,22 @@ int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
 template <class Count, class Library>
 int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
                const Target& target, Library library) {
-  return begin_collective(comm, kAllgather, target, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, out_count, out_type}},
+  const bool pairwise = goes_pairwise(comm, target);
+  const Side to = pairwise ? side_by_side(out, out_count, out_type) : Side{out, out_count, out_type};
+  return begin_collective(comm, kAllgather, target, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
                           [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 template <class Count, class Library>
 int ialltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
               const Target& target, Library library) {
-  return begin_collective(comm, kAlltoall, target, {FERMATA_DO_ALLTOALL, {in, in_count, in_type}, {out, out_count, out_type}},
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
+  const auto blocks = [&](const void* at, Count count, MPI_Datatype type) {
+    return target.persistent ? Side{at, count, type} : side_by_side(at, count, type);
+  };
+  return begin_collective(
+      comm, kAlltoall, target,
+      {FERMATA_DO_ALLTOALL, blocks(in, in_count, in_type), blocks(out, out_count, out_type), MPI_OP_NULL, 0, !target.persistent},
+      [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
 template <class Count, class Displacement, class Library>
@@ -198,10 +213,15 @@ int iscatterv(const void* in, const Count* counts, const Displacement* displacem
 template <class Count, class Displacement, class Library>
 int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
                 MPI_Datatype out_type, MPI_Comm comm, const Target& target, Library library) {
-  return begin_collective(
-      comm, kAllgather, target,
-      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, 0, true},
-      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
+  return begin_collective(comm, kAllgather, target,
+                          {FERMATA_DO_ALLGATHER,
+                           {in, in_count, in_type},
+                           {out, 0, out_type, numbers(counts), numbers(displacements)},
+                           MPI_OP_NULL,
+                           0,
+                           true,
+                           goes_pairwise(comm, target)},
+                          [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
 }
 
 template <class Count, class Displacement, class Library>

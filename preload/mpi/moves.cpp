@@ -55,6 +55,17 @@ bool Operation::prepare_gather(const State& s, const Arguments& a) {
   return set_in(a.in, 1, meet(a.in, 1, a.out, s.size));
 }
 
+bool Operation::refuse_own() {
+  const bool at_root = op_.collective == FERMATA_DO_GATHER && own_bytes_ != kAsSaid;
+  if (!at_root || own_bytes_ <= static_cast<std::size_t>(to_.counts[rank_]) * layout_.size) return false;
+  char* const own = static_cast<char*>(const_cast<void*>(to_.at)) + to_.displacements[rank_] * layout_.extent;
+  unpack_block(static_cast<const char*>(op_.in), own_bytes_, own, to_.counts[rank_]);
+  op_.in = FERMATA_IN_PLACE;
+  load_count_ = blocks_ = 0;
+  error_ = MPI_SUCCESS;  // the call's, not that of what goes on
+  return true;
+}
+
 bool Operation::prepare_scatter(const State& s, const Arguments& a) {
   const bool root = s.rank == a.root;
   const bool own = root && is_in_place(a.out);
@@ -69,7 +80,35 @@ bool Operation::prepare_scatter(const State& s, const Arguments& a) {
   return own || expect_blocks(1, op_.count);
 }
 
+// All blocks of the input are one.
+bool Operation::set_same_in(const Side& side, int blocks, bool copy) {
+  Layout layout;
+  if (!layout_of(side.type, &layout) || !set_in(side, 1, copy)) return false;
+  std::size_t* const counts = take_sizes(blocks);
+  if (counts == nullptr) return false;
+  op_.count = static_cast<std::size_t>(side.count) * layout.size;
+  for (int b = 0; b < blocks; ++b) counts[b] = op_.count, counts[blocks + b] = 0;
+  op_.in_counts = counts;
+  op_.in_displacements = counts + blocks;
+  return true;
+}
+
+// As an all-to-all in which a rank sends the same to all. In place its input is a copy: others' blocks come before it has been sent.
+bool Operation::prepare_allgather_pairwise(const State& s, const Arguments& a) {
+  Layout layout;
+  if (!layout_of(a.out.type, &layout)) return false;
+  const MPI_Count room = a.out.counts[s.rank];
+  Side in = a.in;
+  const bool own = is_in_place(in);
+  if (own) in = {static_cast<const char*>(a.out.at) + a.out.displacements[s.rank] * layout.extent, room, a.out.type};
+  if (room < 0 || !set_same_in(in, s.size, own || meet(in, 1, a.out, s.size))) return false;
+  if (op_.count != static_cast<std::size_t>(room) * layout.size) own_bytes_ = op_.count;
+  op_.collective = FERMATA_DO_ALLTOALL;
+  return set_out(a.out, s.size, kNone);
+}
+
 bool Operation::prepare_allgather(const State& s, const Arguments& a) {
+  if (a.pairwise) return prepare_allgather_pairwise(s, a);
   const bool own = is_in_place(a.in);
   if (!set_out(a.out, s.size, own ? s.rank : kNone)) return false;
   op_.count = op_.irregular ? op_.out_counts[s.rank] : static_cast<std::size_t>(a.out.count) * layout_.size;

@@ -268,6 +268,55 @@ bool Operation::prepare(const State& s, const Arguments& a) {
   }
 }
 
+std::uint64_t Operation::length(int ranks) const {
+  const bool hidden = op_.collective == FERMATA_DO_GATHER || op_.collective == FERMATA_DO_SCATTER || op_.collective == FERMATA_DO_ALLTOALL;
+  if (op_.irregular == 0) return op_.count;
+  if (hidden) return 0;
+  const std::size_t* const counts = op_.collective == FERMATA_DO_ALLGATHER ? op_.out_counts : op_.in_counts;
+  std::uint64_t hash = 0;
+  for (int r = 0; r < ranks; ++r) hash = (hash ^ counts[r] ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
+  return hash;
+}
+
+// At the root of a reduce to which the others give more than it has room for.
+bool Operation::take_longer(const Arguments& a, std::size_t count) {
+  const auto own = static_cast<MPI_Count>(op_.count / reduction_.parts);
+  const std::size_t elements = count / reduction_.parts;
+  const std::size_t bytes = elements * reduction_.element;
+  if (reduction_.packed && reduction_.space.at == nullptr && !set_fold_space(elements)) return false;
+  char* const in = take(bytes, true);
+  packed_ = take(bytes);
+  if (in == nullptr || packed_ == nullptr) return false;
+  // Predefined pairs are folded with their gaps, and travel with them.
+  to_ = {a.out.at, own, a.out.type};
+  layout_ = reduction_.layout;
+  if (!reduction_.packed) {
+    to_ = {a.out.at, own * static_cast<MPI_Count>(reduction_.element), MPI_BYTE};
+    layout_ = {1, 1, true};
+  }
+  if (load_count_ != 0) loads_[0]->to = in;
+  else if (!add({{is_in_place(a.in) ? a.out.at : a.in.at, to_.count, to_.type}, layout_, in})) return false;
+  op_.in = in;
+  op_.out = packed_;
+  op_.count = count;
+  blocks_ = 1;
+  each_ = bytes;
+  return true;
+}
+
+bool Operation::take_length(const Arguments& a, std::size_t theirs) {
+  if (op_.count == theirs) return true;
+  if (op_.collective == FERMATA_DO_BROADCAST) {
+    op_.count = theirs;
+    return expect_blocks(1, theirs);
+  }
+  if (theirs % reduction_.parts != 0) return false;
+  if (theirs > op_.count) return take_longer(a, theirs);
+  op_.count = theirs;
+  to_.count = static_cast<MPI_Count>(theirs / reduction_.parts);
+  return true;
+}
+
 bool Operation::rides() const {
   if (op_.collective == FERMATA_DO_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
   const bool may = op_.collective == FERMATA_DO_ALLREDUCE || op_.collective == FERMATA_DO_REDUCE;

@@ -20,6 +20,9 @@ struct Arguments {
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
   bool irregular = false;  // one of the v functions, or such a reduce_scatter
+  // Of an allgather: each block goes from its sender straight to each receiver. So lengths are a matter between the two of them, and no
+  // part of what the ranks agree on.
+  bool pairwise = false;
 };
 
 // An operation that is ready to run, with everything that it points to.
@@ -35,6 +38,14 @@ class Operation {
   bool prepare(const State& state, const Arguments& arguments);
   bool lacks_memory() const { return lacks_memory_; }
   void prepare_barrier();  // as a request; on lines it needs no operation
+  // What all ranks must have alike: the length, or a hash of the lengths where blocks differ. 0: nothing.
+  std::uint64_t length(int ranks) const;
+  // Prepared as of the length that the others have, who send the data of a broadcast or reduce that this rank receives. False: it can't be,
+  // or there is no memory.
+  bool take_length(const Arguments& arguments, std::size_t theirs);
+  // After pack_inputs(). A gather's root that sends itself more than it has room for gets what fits, and the library refuses the rest in
+  // the call, and receives nothing. True: what others send goes to the operation's memory, and nothing of the program's is used any more.
+  bool refuse_own();
   // Before each use: packs what is not sent from where it lies. MPI's error; 0: none.
   int pack_inputs();
   const fermata_operation& get() const { return op_; }
@@ -44,7 +55,7 @@ class Operation {
   // Few bytes, as this rank sees it.
   bool is_short() const;
   // Nothing but what is compared by is_same(), and nothing is packed: what Fermata was told of it will do for another one that is the same.
-  bool is_plain() const { return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr; }
+  bool is_plain() const { return load_count_ == 0 && blocks_ == 0 && op_.fold == nullptr && own_bytes_ == kAsSaid; }
   bool is_same(const Operation& other, int ranks) const;
   // What lasts longer than the call that it is begun in needs the operator and the datatypes that the program may free; loads: they are
   // packed again.
@@ -70,17 +81,20 @@ class Operation {
   bool prepare_gather(const State& state, const Arguments& a);
   bool prepare_scatter(const State& state, const Arguments& a);
   bool prepare_allgather(const State& state, const Arguments& a);
+  bool prepare_allgather_pairwise(const State& state, const Arguments& a);
   bool prepare_alltoall(const State& state, const Arguments& a);
   bool prepare_reduction(const State& state, const Arguments& a);
   bool set_reduced_blocks(const Side& out, int blocks, MPI_Count* all);
   bool set_in(const Side& side, int blocks, bool copy);
   bool set_out(const Side& side, int blocks, int own);
+  bool set_same_in(const Side& side, int blocks, bool copy);
   bool set_block_in(const Side& side, const Layout& layout, std::size_t bytes);
   bool expect_blocks(int blocks, std::size_t bytes);
   void unpack_block(const char* from, std::size_t bytes, char* to, MPI_Count count);
   bool set_irregular_in(const Side& side, const Layout& layout, int blocks, bool copy);
   bool set_irregular_out(const Side& side, const Layout& layout, int blocks, int own);
   bool set_fold_space(std::size_t most);
+  bool take_longer(const Arguments& arguments, std::size_t count);
   std::size_t* take_sizes(int blocks);
   Blocks blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes, MPI_Aint* lowest,
                    int own = kNone);

@@ -118,10 +118,42 @@ int agree(State& s, bool mine) {
   return status != FERMATA_OK ? status : all != 0 ? FERMATA_OK : FERMATA_ERR_MEMORY;
 }
 
-// b null: this rank has no memory. What Fermata returned.
-int prepare_together(Begun* b, State& s) {
-  int status = agree(s, b != nullptr);
+// What the ranks tell each other of their arguments; the largest of each counts.
+struct Told {
+  std::uint64_t lacks = 0;              // memory
+  std::uint64_t longest = 0;            // of all but the root
+  std::uint64_t shortest_inverted = 0;  // likewise
+  std::uint64_t root = 0;               // the root's length
+};
+
+// Fermata's operations have one length at all ranks. Where a rank alone receives, it takes what the others send; all other calls that
+// differ are the library's, FERMATA_ERR_UNSUPPORTED, at all ranks alike. b null: this rank has no memory.
+int agree_on_length(Begun* b, State& s, const Arguments& a) {
+  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE;
+  const bool root = rooted && s.rank == a.root;
+  Told told;
+  told.lacks = b == nullptr ? 1 : 0;
+  if (b != nullptr) {
+    const std::uint64_t length = b->operation.length(s.size);
+    if (root) told.root = length;
+    else told.longest = length, told.shortest_inverted = ~length;
+  }
+  constexpr std::size_t kWords = sizeof told / sizeof told.lacks;
+  const int status = fermata_allreduce(s.member, FERMATA_IN_PLACE, &told, kWords, FERMATA_UINT64, FERMATA_MAX);
   if (status != FERMATA_OK) return status;
+  if (told.lacks != 0) return FERMATA_ERR_MEMORY;
+  const std::uint64_t shortest = ~told.shortest_inverted;
+  if (a.collective != FERMATA_DO_BROADCAST && told.longest != shortest) return FERMATA_ERR_UNSUPPORTED;
+  const bool receives = rooted && root == (a.collective == FERMATA_DO_REDUCE);
+  if (!rooted || (told.root == told.longest && told.root == shortest)) return FERMATA_OK;
+  return agree(s, !receives || b->operation.take_length(a, root ? shortest : told.root));
+}
+
+// b null: this rank has no memory. What Fermata returned.
+int prepare_together(Begun* b, State& s, const Arguments& arguments) {
+  int status = agree_on_length(b, s, arguments);
+  if (status != FERMATA_OK) return status;
+  b->operation.use_objects(true);
   status = prepare_request(b);
   return status == FERMATA_OK || status == FERMATA_ERR_MEMORY ? agree(s, status == FERMATA_OK) : status;
 }
@@ -133,7 +165,7 @@ void drop_prepared(Begun* b) {
 
 }  // namespace
 
-int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left) {
+int make_persistent(Begun* b, State& s, Kind kind, const Arguments& arguments, MPI_Request* out, bool* left) {
   const bool has_token = b != nullptr && make_token(b) == MPI_SUCCESS;
   int status = FERMATA_OK, rc = MPI_SUCCESS;
   {
@@ -142,12 +174,11 @@ int make_persistent(Begun* b, State& s, Kind kind, MPI_Request* out, bool* left)
       b->state = &s;
       b->kind = kind;
       b->persistent = b->over = true;
-      b->operation.use_objects(true);
     }
-    status = prepare_together(has_token ? b : nullptr, s);
+    status = prepare_together(has_token ? b : nullptr, s, arguments);
     if (status != FERMATA_OK && b != nullptr) fermata_request_free(b->request);
   }
-  *left = status == FERMATA_ERR_MEMORY;
+  *left = status == FERMATA_ERR_MEMORY || status == FERMATA_ERR_UNSUPPORTED;
   if (status != FERMATA_OK) {
     if (b != nullptr) drop_prepared(b);
     if (is_mismatch(status)) {

@@ -16,8 +16,9 @@ inline bool any_persistent() {
 }
 
 // Makes what begun->operation holds persistent, collectively, and takes `begun`. Null: this rank has no memory for it. What the MPI
-// function returns. *left: it is gone, and the library is to do it, on all ranks: the team has no room for more, or a rank no memory.
-int make_persistent(Begun* begun, State& state, Kind kind, MPI_Request* out, bool* left);
+// function returns. *left: it is gone, and the library is to do it, on all ranks: the team has no room for more, or a rank no memory, or
+// their lengths differ.
+int make_persistent(Begun* begun, State& state, Kind kind, const Arguments& arguments, MPI_Request* out, bool* left);
 // It is over.
 void persistent_over(Begun& begun);
 // Null: the library's own, or one that was begun.

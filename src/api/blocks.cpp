@@ -61,30 +61,33 @@ int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t
   return FERMATA_OK;
 }
 
-// One side of an operation at one member, in bytes: all its blocks, from the first to the end of the last.
+// One side of an operation at one member, in bytes: all its blocks that aren't empty, from the first to the end of the last.
 struct Side {
   std::uintptr_t at = 0;
   std::size_t bytes = 0;
-  std::size_t own = 0;  // from `at` to this member's own block, where there are several
+  std::uintptr_t own = 0;  // where this member's own block lies
 };
 
 Side side_of(const fermata_member* member, const void* at, std::size_t element, bool several, std::size_t count, const size_t* counts,
              const size_t* displacements) {
   const std::uint32_t members = member->member->team().members();
   const std::uint32_t rank = member->member->rank();
-  Side side{reinterpret_cast<std::uintptr_t>(at), count * element, 0};
+  const auto base = reinterpret_cast<std::uintptr_t>(at);
+  Side side{base, count * element, base};
   if (!several) return side;
-  side.own = rank * side.bytes;
+  side.own = base + rank * side.bytes;
   side.bytes *= members;
   if (counts == nullptr) return side;
-  side.bytes = 0;
-  std::size_t next = 0;
+  std::size_t next = 0, begin = SIZE_MAX, end = 0;
   for (std::uint32_t r = 0; r < members; ++r) {
     const std::size_t first = displacements != nullptr ? displacements[r] : next;
-    if (r == rank) side.own = first * element;
-    if (counts[r] != 0) side.bytes = std::max(side.bytes, (first + counts[r]) * element);
+    if (r == rank) side.own = base + first * element;
+    if (counts[r] != 0) begin = std::min(begin, first), end = std::max(end, first + counts[r]);
     next += counts[r];
   }
+  if (end == 0) begin = 0;
+  side.at = base + begin * element;
+  side.bytes = (end - begin) * element;
   return side;
 }
 
@@ -103,9 +106,9 @@ bool overlaps(const fermata_member* member, const fermata_operation& o, const Ch
   const Side in = side_of(member, o.in, c.element, several_in, mine, o.in_counts, o.in_displacements);
   const Side out = side_of(member, o.out, c.element, several_out, mine, o.out_counts, o.out_displacements);
   if (in.at >= out.at + out.bytes || out.at >= in.at + in.bytes || in.bytes == 0 || out.bytes == 0) return false;
-  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) return in.at != out.at + out.own;
-  if (c.kind == Kind::kScatter) return out.at != in.at + in.own;
-  return in.at != out.at;
+  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) return in.at != out.own;
+  if (c.kind == Kind::kScatter) return out.at != in.own;
+  return o.in != o.out;
 }
 
 }  // namespace
@@ -162,6 +165,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   if (c.irregular && !c.hidden) {
     const size_t* const counts = c.counts_in ? o.in_counts : o.out_counts;
     c.mean = std::accumulate(counts, counts + members, std::size_t{0}) * c.element / members;
+    c.sizes = exec::Call::hash_of(counts, members, c.element);
   }
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
@@ -326,7 +330,7 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   }
   if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
   call.irregular = c.irregular;
-  if (!c.hidden) call.bytes = c.mean;
+  call.bytes = c.irregular ? c.sizes : c.mean;
   return call;
 }
 

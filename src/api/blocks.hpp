@@ -22,6 +22,7 @@ struct Checked {
   std::size_t element = 1;
   std::size_t largest = 0;  // elements of the largest block that this member knows of
   std::size_t mean = 0;     // bytes of a block, where all members know the sizes
+  std::uint64_t sizes = 0;  // where they differ, and all members know them: a hash
   bool irregular = false;
   bool hidden = false;                         // blocks differ in size, and not all members know how large each is
   bool counts_in = false, counts_out = false;  // this member's side has blocks of different sizes

@@ -100,7 +100,9 @@ Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profil
                       const std::string& layout);
 // This machine's topology, discovered once per process.
 Result<const Topology*> this_machine();
-// This machine's measured profile from the cache if there is one, else estimates; read once per process and engine.
+// What the cache has that was measured for that engine or, failing that, for threads, else estimates.
+Profile best_known_profile(const Topology& topology, Engine engine);
+// This machine's; read once per process and engine.
 const Profile& this_profile(Engine engine);
 
 // Makes a team of the C ABI's kind out of plans found by plan_for; used by create and split.

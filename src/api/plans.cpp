@@ -18,6 +18,13 @@ Result<const Topology*> this_machine() {
   return &*found;
 }
 
+Profile best_known_profile(const Topology& topology, Engine engine) {
+  const std::string key = fingerprint(topology);
+  auto stored = load_profile(key, engine == Engine::kThreads ? "threads" : "processes");
+  if (!stored) stored = load_profile(key, "threads");
+  return stored ? *stored : estimate_profile(topology);
+}
+
 const Profile& this_profile(Engine engine) {
   static std::mutex guard;
   static std::map<Engine, Profile> known;
@@ -25,11 +32,7 @@ const Profile& this_profile(Engine engine) {
   const auto hit = known.find(engine);
   if (hit != known.end()) return hit->second;
   const auto machine = this_machine();
-  const Topology nowhere{};
-  const Topology& topology = machine ? **machine : nowhere;
-  auto stored = load_profile(fingerprint(topology), engine == Engine::kThreads ? "threads" : "processes");
-  if (!stored) stored = load_profile(fingerprint(topology), "threads");
-  return known.emplace(engine, stored ? *stored : estimate_profile(topology)).first->second;
+  return known.emplace(engine, best_known_profile(machine ? **machine : Topology{}, engine)).first->second;
 }
 
 Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,

@@ -197,8 +197,8 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   const PlanSlot slot = all <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56;
   if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
   if (taken.bytes == 0) taken.out = nullptr;
-  const Call call{
-      .kind = c.kind, .type = static_cast<std::uint8_t>(o.type), .op = static_cast<std::uint8_t>(o.op), .bytes = c.mean, .irregular = true};
+  const auto type = static_cast<std::uint8_t>(o.type);
+  const Call call{.kind = c.kind, .type = type, .op = static_cast<std::uint8_t>(o.op), .bytes = c.sizes, .irregular = true};
   const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
   *status = answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
   return true;

@@ -4,6 +4,7 @@
 
 #include "base/word.hpp"
 #include "exec/blocks.hpp"
+#include "exec/segment_layout.hpp"
 #include "exec/team.hpp"
 #include "sync/landing.hpp"
 
@@ -167,6 +168,34 @@ void Team::tell_abroad() {
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach what = breach();
   for (std::uint32_t r = 0; r < members_; ++r) tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
+}
+
+// Each word has the call's number in front, so that the greater one is the newer one, and a part of its descriptor behind.
+constexpr unsigned kPartBits = 24;
+static_assert(kSaidWords * kPartBits >= 64);
+
+std::uint64_t Team::said_offset(std::uint32_t rank, std::uint32_t viewer) const {
+  const std::uint64_t pair = std::uint64_t{viewer} * members_ + rank;
+  return layout_.window + kMaxLine + left_bytes(members_) + pair * kSaidWords * sizeof(std::uint64_t);
+}
+
+void Team::say_abroad(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const {
+  constexpr std::uint64_t kPart = (std::uint64_t{1} << kPartBits) - 1;
+  for (std::uint32_t r = 0; r < members_; ++r)
+    for (std::uint64_t i = 0; i < kSaidWords; ++i)
+      tell(r, said_offset(rank, r) + i * sizeof(std::uint64_t), number << kPartBits | (call >> i * kPartBits & kPart));
+}
+
+bool Team::hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const {
+  const auto* const words = reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + said_offset(rank, viewer));
+  *call = 0;
+  for (std::uint64_t i = 0; i < kSaidWords; ++i) {
+    const std::uint64_t word = words[i].load(std::memory_order_relaxed);  // order: relaxed: all there is to see is the word
+    if (i != 0 && word >> kPartBits != *number) return false;             // the others are yet to come
+    *number = word >> kPartBits;
+    *call |= (word << (64 - kPartBits) >> (64 - kPartBits)) << i * kPartBits;
+  }
+  return *number != 0;
 }
 
 // If it is on another host.

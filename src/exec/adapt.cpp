@@ -10,8 +10,8 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLongNs = 40'000'000;  // before others' calls are looked at
-constexpr std::uint32_t kTestsOfLook = 64;    // between looks at the clock
+constexpr std::int64_t kLongNs = 100'000'000;  // before others' calls are looked at
+constexpr std::uint32_t kTestsOfLook = 64;     // between looks at the clock
 
 // Does this member get data of others, and give none on that its own arguments bound?
 bool gets(const Call& call, std::uint32_t rank) {
@@ -54,55 +54,69 @@ bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
   return bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
 }
 
-// The first request may wait in vain because of a length: others have it on a line, or in other rings.
-bool Member::adapt_first() {
-  BlockRequest* const r = ordered_.first;
+// The first request may wait in vain because of a length: others have it on a line, or in other rings. Their call.
+bool Member::find_firsts(Call* call) {
+  const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
-  if (r == nullptr || !bounded_ || over_hosts_ || is_only_call() || !gets(r->call, rank_)) return false;
-  if (!find_theirs(r->call, r->number, &theirs)) return false;
-  const Call call = Call::unpack(theirs);
-  return call.order == Call::kLineOrder ? ride(r, call) : adapts_to(r, call.bytes);
+  if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return false;
+  Call come;
+  if (over_hosts_ ? find_come(r->call, r, &come) == rank_ : !find_theirs(r->call, r->number, &theirs)) return false;
+  *call = over_hosts_ ? come : Call::unpack(theirs);
+  return true;
 }
 
-// Over several hosts what others say of their calls can't be read. But something of theirs may have come: a piece, or a line.
-bool Member::find_come(const Call& own, Call* theirs) {
+bool Member::adapt_first() {
+  Call call;
+  if (!find_firsts(&call)) return false;
+  return call.order == Call::kLineOrder ? ride(ordered_.first, call) : adapts_to(ordered_.first, call.bytes);
+}
+
+// What the present call on lines has met is what the first request awaits: others have that on this line.
+bool Member::meets_first() {
+  Call call;
+  if (!outstanding() || differing_.ride != nullptr || !find_firsts(&call) || call.order != Call::kLineOrder) return false;
+  const bool one = call.bytes <= 8;
+  TeamMemory line;
+  const Step* const steps = on_line(slot_on_line(call.kind, one), call.root, &line);
+  return steps != nullptr && line.region == memory_.region && ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+}
+
+// Over several hosts what others say of their calls can't be read. But something of theirs may have come, to this member: a piece, or a
+// line. Whose; its own rank: nothing with another length. request: the call's; null: it is the last one that this member has made.
+std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
   const bool inward = own.kind == Kind::kReduce || own.kind == Kind::kGather;
-  History before = history_;
-  before.remove(Call::without_length(own.packed()));
+  History before = history_, with = history_;
+  if (request == nullptr) {
+    before.remove(Call::without_length(own.packed()));
+  } else {
+    before.restore(request->before);
+    with = before;
+    with.add(Call::without_length(own.packed()));
+  }
   for (std::uint32_t r = 0; r < team_->members() && channel_.base != nullptr; ++r) {
     if (r == rank_) continue;
-    theirs->bytes = BlockOperation::length_come(channel_, {r, rank_}, history_.digest() >> 1);
-    if (theirs->bytes != 0) return theirs->bytes != own.bytes;
+    theirs->bytes = BlockOperation::length_come(channel_, {r, rank_}, with.digest() >> 1);
+    if (theirs->bytes != 0 && theirs->bytes != own.bytes) return r;
   }
   if (own.kind == Kind::kBroadcast) theirs->type = 0;
   if (own.kind == Kind::kBroadcast || own.kind == Kind::kReduce) theirs->order = Call::kLineOrder;
   for (const bool one : {true, false}) {
     TeamMemory line;
     const PlanSlot slot = slot_on_line(inward ? Kind::kReduce : Kind::kBroadcast, one);
-    const Step* const steps = on_line(slot, own.root, &line);
-    if (steps == nullptr) continue;
-    const bool here = outstanding() && line.region == memory_.region;  // this is what the present call awaits
-    const std::uint64_t episode = bound_[static_cast<std::uint32_t>(slot)].episodes[own.root] + (here ? 0 : 1);
-    const std::uint64_t come = TeamCursor::first_come(line, steps, episode);
-    for (theirs->bytes = 0; theirs->bytes <= kLinePayload; ++theirs->bytes)
-      if (theirs->bytes != own.bytes && come == Header::of(episode, before.tag(History::own_tag(theirs->packed()))).bits) return true;
+    const Step* step = on_line(slot, own.root, &line);
+    const bool here = request == nullptr && outstanding() && line.region == memory_.region;  // this is the present call's
+    const std::uint64_t done =
+        request != nullptr ? request->episodes[one ? 0 : 1] : bound_[static_cast<std::uint32_t>(slot)].episodes[own.root];
+    const std::uint64_t episode = done + (here ? 0 : 1);
+    for (; step != nullptr && step->code != Code::kEnd; ++step) {
+      const std::uint64_t come = TeamCursor::come_at(line, *step, episode);
+      for (theirs->bytes = 0; theirs->bytes <= kLinePayload; ++theirs->bytes)
+        if (theirs->bytes != own.bytes && come == Header::of(episode, before.tag(History::own_tag(theirs->packed()))).bits)
+          return line.swapped(step->peer);
+    }
   }
-  return false;
-}
-
-// Over several hosts: who does the present call, which is on a line and synchronizes, by way of blocks, since it has another length there;
-// its own rank: nobody whose piece has come.
-std::uint32_t Member::differs_abroad() const {
-  std::uint64_t own;
-  if (!bounded_ || !over_hosts_ || channel_.base == nullptr || !recall<RealAtomics>(*status_, sequence_, own)) return rank_;
-  const Call call = Call::unpack(own);
-  if (call.kind == Kind::kBarrier || !synchronizes(call.kind)) return rank_;
-  History with = history_;
-  with.add(Call::without_length(own));
-  for (std::uint32_t r = 0; r < team_->members(); ++r)
-    if (r != rank_ && BlockOperation::length_come(channel_, {r, rank_}, with.digest() >> 1) != 0) return r;
   return rank_;
 }
 
@@ -155,6 +169,8 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   const auto word = [&](std::uint32_t i) { return to.regs[0][i]; };
   if (one) to.cursor.start<Load::kOneWord>(to.memory, steps, ++plan.episodes[call.root], tag, 1, word);
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
+  for (BlockRequest* later = r->next; later != nullptr; later = later->next)
+    if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root) ++later->episodes[one ? 0 : 1];
   differing_.ride = &to;
   return true;
 }
@@ -178,12 +194,11 @@ bool Member::advance_ride() {
   return true;
 }
 
-// Of a call on lines that is tested for. kRetracted: it is to be made again with their length.
+// Of a call on lines that is tested for, as those look that wait. kRetracted: it is to be made again with their length.
 Status Member::look_at_line() {
-  if (!bounded_ || over_hosts_) return Status::kOk;
-  const bool met = cursor_.status() != Status::kOk;
-  if (met) {
-    const Status settled = settle_met_length(cursor_.is_at_start() && !differing_.again);
+  const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
+  if (cursor_.status() != Status::kOk) {
+    const Status settled = settle_met_length(retractable);
     return settled == Status::kRetracted ? retract_line() : Status::kOk;  // else depart() finds what is wrong
   }
   if (++differing_.tests % kTestsOfLook != 0) return Status::kOk;
@@ -191,8 +206,9 @@ Status Member::look_at_line() {
   if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
   if (now - differing_.since_ns < kLongNs) return Status::kOk;
   differing_.since_ns = now;
-  const Status settled = settle_length(cursor_.is_at_start() && !differing_.again);
-  return settled == Status::kRetracted ? retract_line() : settled;
+  const Status settled = settle_length(retractable);
+  if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
+  return look_at_others(kLongNs);
 }
 
 // split_ was retracted. kPending: it is on a line again; kRetracted: it is for its caller to make it again, by way of blocks.

@@ -21,7 +21,7 @@ struct Call {
   std::uint8_t type = 0;
   std::uint8_t op = 0;
   std::uint32_t root = 0;
-  std::uint64_t bytes = 0;  // of a block; where they differ the mean, or 0 if not all members know it
+  std::uint64_t bytes = 0;  // of a block; where they differ a hash of all, or 0 if not all members know them
   bool irregular = false;   // blocks differ in size
   bool prepares = false;    // makes a persistent operation
   // Of a fold. kLineOrder: it rides on a line, in whatever order that folds.
@@ -42,9 +42,16 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  // Without its length, and what follows from that: of calls whose lengths may differ the rest is compared. All of it where one prepares.
+  // Of the sizes of so many blocks, as bytes.
+  static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {
+    std::uint64_t hash = 0;
+    for (std::uint32_t b = 0; b < blocks; ++b) hash = (hash ^ counts[b] * element ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
+    return hash >> (kBytesAt + 1);
+  }
+  // Without its length, and what follows from that: of calls whose lengths may differ the rest is compared. All of it where one prepares,
+  // or all members give and get: who has what fits would be done, and others not.
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
-    if ((packed >> 27 & 1) != 0) return packed;
+    if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
     const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
     const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
@@ -53,9 +60,7 @@ struct Call {
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
-    const bool broadcasts = call.kind == Kind::kBroadcast;
-    const bool rooted = broadcasts || call.kind == Kind::kScatter || call.kind == Kind::kGather || call.kind == Kind::kReduce;
-    return rooted && !call.irregular && a != b && without_length(a) == without_length(b);
+    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b);
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);

@@ -39,10 +39,9 @@ Status Team::check_programs() {
 Status Team::check_hosts() {
   const TeamLayout& h = layout_;
   if (h.hosts == 0) return Status::kOk;
-  const std::uint64_t left = std::uint64_t{h.members} * h.members * sizeof(std::uint64_t);
   const bool whole = h.hosts % sizeof(std::uint32_t) == 0 &&
                      lies_within(h.hosts, (h.members + 1) * sizeof(std::uint32_t), segment_.bytes) && h.window % kMaxLine == 0 &&
-                     h.window >= plans_offset(h.members) && lies_within(h.window, kMaxLine + left, segment_.bytes);
+                     h.window >= plans_offset(h.members) && lies_within(h.window, regions_in_window(h.members), segment_.bytes);
   if (!whole) return Status::kMismatch;
   hosts_ = static_cast<std::uint32_t*>(malloc((h.members + 1) * sizeof *hosts_));
   if (hosts_ == nullptr) return Status::kMemory;

@@ -7,7 +7,7 @@
 //   void carry(const Step&, offset, header, words, payload), which takes a slot's new contents to the step's peer on another host
 //
 // Nothing is compared for equality with an older self, so there is no ABA: phases and credits are episode numbers and words count
-// adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 48 bits of the episode
+// adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 33 bits of the episode
 // and a tag; it wraps, and is compared by difference: what a slot holds is at most a few episodes old. A slot's index takes the low
 // bits of the episode, and slots are a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
 
 // What a header holds: the episode, and a tag that says which call wrote it, so that members whose calls differ find out.
 struct Header {
-  static constexpr unsigned kTagBits = 16;
+  static constexpr unsigned kTagBits = 31;
   std::uint64_t bits = 0;
 
   static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
@@ -261,10 +261,10 @@ class Cursor {
     }
   }
 
-  // The header in the slot that a program awaits first, whatever episode that is of; 0: it awaits none.
-  static std::uint64_t first_come(M& memory, const Step* program, std::uint64_t episode) {
+  // The header in the slot that a step awaits, whatever episode that is of; 0: it awaits none.
+  static std::uint64_t come_at(M& memory, const Step& step, std::uint64_t episode) {
     // order: relaxed: it is compared, and advance() reads it again before anything is taken.
-    return program->code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(*program, episode))) : 0;
+    return step.code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(step, episode))) : 0;
   }
 
  private:

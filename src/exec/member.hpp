@@ -146,6 +146,7 @@ class Member {
   // While the hook is set: the longest sleep between two of its calls.
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
+  const Patience& patience() const { return patience_; }
   // By which the team says how long it parks: who starts nothing but what is out of order would park for ever otherwise.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
   // Before what all members do once, in the same call: see sync/wait.hpp.
@@ -305,7 +306,7 @@ class Member {
   template <class Policy, class What>
   Status wait_with(Policy& policy, What what);
   Status wait();
-  Status look_around(std::int64_t waited_ns);
+  Status look_around(std::int64_t waited_ns), look_at_others(std::int64_t waited_ns);
   std::uint32_t awaited_member() const;
   Status break_team(Status status, std::uint32_t rank);
   // The team is broken, and this member's wait over: the other hosts are to know.
@@ -317,18 +318,18 @@ class Member {
   void name_lost(std::uint32_t rank);
   Status look_for(const BlockRequest& request, std::int64_t waited_ns);
   Status look_for_requests(std::int64_t waited_ns), look_now_and_then();
-  bool differs_from(std::uint32_t rank);
+  bool differs_from(std::uint32_t rank), is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
   void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
   Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
-  bool may_retract() const, ride(BlockRequest* request, const Call& call), find_come(const Call& call, Call* theirs);
+  bool find_firsts(Call* call), meets_first(), may_retract() const, ride(BlockRequest* request, const Call& call);
+  std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
   bool find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
-  std::uint32_t differs_abroad() const;
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;
   Status look_at_line(), make_again(), end_again();
-  Status met_another_call(std::uint32_t rank);
+  Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
   // For a scope: this thread alone works on this member's requests. In a callback it does already.
   class Hold {
    public:
@@ -417,8 +418,7 @@ class Member {
   Channel channel_;  // base null: this team moves no blocks
   RequestQueue ordered_, unordered_;
   BlockRequest* interrupted_ = nullptr;
-  bool progressing_ = false;
-  bool taken_back_ = false;
+  bool progressing_ = false, taken_back_ = false;
   std::uint32_t active_ = 0;      // requests
   BlockRequest* call_ = nullptr;  // one of them: a call waits for it that began it, so nobody else need know of it
   Turn<RealAtomics> turn_;        // at all of this; alone: no others know of this member

@@ -30,10 +30,16 @@ Status Member::settle_length(bool retractable) {
   if (!bounded_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
   const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
-  if (!has_root(call.kind) || call.irregular || inward != (call.root == rank_)) return Status::kOk;
+  const bool gets_alone = inward == (call.root == rank_);
+  if (!has_root(call.kind) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
   if (over_hosts_) {
     Call theirs;
-    if (!retractable || !find_come(call, &theirs)) return Status::kOk;
+    const std::uint32_t r = find_come(call, nullptr, &theirs);
+    if (r == rank_) return Status::kOk;
+    if (!gets_alone || !retractable || sequence_ == differing_.adapted) {
+      name_difference(sequence_, mine, r, theirs.packed());
+      return break_team(Status::kMismatch, r);
+    }
     differing_.bytes = theirs.bytes;
     differing_.on_line = theirs.order == Call::kLineOrder;
     return Status::kRetracted;
@@ -60,11 +66,18 @@ Status Member::settle_length(bool retractable) {
 
 // A signal goes out before its call is said: for those who have met a tag of another call.
 Status Member::settle_met_length(bool retractable) {
-  const std::int64_t end = os::now_ns() + kSayNs;
-  Status settled = settle_length(retractable);
-  // Over several hosts nothing is said, and what shows the length has come.
-  for (; bounded_ && !over_hosts_ && settled == Status::kOk && os::now_ns() < end; settled = settle_length(retractable)) os::yield();
-  return settled;
+  for (const std::int64_t end = os::now_ns() + kSayNs;; os::yield()) {
+    if (retractable && meets_first()) {  // that is to take it, and this call comes behind, as it is
+      std::uint64_t mine = 0;
+      recall<RealAtomics>(*status_, sequence_, mine);
+      differing_.bytes = Call::unpack(mine).bytes;
+      differing_.on_line = true;
+      return Status::kRetracted;
+    }
+    const Status settled = settle_length(retractable);
+    // Over several hosts nothing is said, and what shows the length has come.
+    if (!bounded_ || over_hosts_ || settled != Status::kOk || os::now_ns() >= end) return settled;
+  }
 }
 
 // Of the present call on lines nothing was sent nor taken, and whoever made it can make it again.
@@ -79,36 +92,63 @@ Status Member::retract_line() {
   differing_.split.out = taken_.out;
   memcpy(differing_.split.in, regs_[0], sizeof differing_.split.in);
   taken_ = {};
-  return retract();
+  const Status retracted = retract();
+  adapt_first();
+  return retracted;
 }
 
 Status Member::retract() {
   std::uint64_t mine = 0;
   recall<RealAtomics>(*status_, sequence_, mine);
   differing_.split.call = Call::unpack(mine);
+  if (!differing_.splits) differing_.adapted = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);
   --sequence_;
   gate_ = generation_;
   return Status::kRetracted;
 }
 
-// The first call of those both still know that differs: text for the error.
+// Is that rank's call with this number another one than this member's, as far as that is still known? Text for the error.
+bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs) {
+  std::uint64_t mine = 0;
+  bool known = recall<RealAtomics>(*status_, number, mine);
+  for (const BlockRequest* r = ordered_.first; r != nullptr && !known; r = r->next) {
+    known = r->number == number;
+    mine = r->call.packed();
+  }
+  if (!known || mine == theirs) return false;
+  const Call call = Call::unpack(mine);
+  const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
+  // Whoever gets the data has settled that already, or does (settle_length()), and for others it is no matter of theirs.
+  const bool settles =
+      number == differing_.adapted ? outward && call.root != rank : !over_hosts_ || outward || call.root == rank_ || call.root == rank;
+  if (bounded_ && settles && Call::only_lengths_differ(mine, theirs)) return false;
+  name_difference(number, mine, rank, theirs);
+  return true;
+}
+
+// The first call of those both still know that differs: text for the error. Of a member of another host only the one is known that it has
+// waited in for long.
 bool Member::differs_from(std::uint32_t rank) {
+  if (std::uint64_t number = 0, theirs = 0; team_->is_away(rank))
+    return team_->hear(rank, rank_, &number, &theirs) && is_another(number, rank, theirs);
   const StatusLine& line = team_->status(rank);
   const std::uint64_t newest = newest_call<RealAtomics>(line) / 2;
   const std::uint64_t last = newest < sequence_ ? newest : sequence_;
-  for (std::uint64_t n = last < kCallsKept<StatusLine> ? 1 : last - kCallsKept<StatusLine> + 1; n <= last; ++n) {
-    std::uint64_t mine;
-    std::uint64_t theirs;
-    if (!recall<RealAtomics>(*status_, n, mine) || !recall<RealAtomics>(line, n, theirs) || mine == theirs) continue;
-    const Call call = Call::unpack(mine);
-    const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
-    const bool settles = !over_hosts_ || outward || call.root == rank_ || call.root == rank;
-    if (bounded_ && settles && Call::only_lengths_differ(mine, theirs)) continue;  // settle_length()
-    name_difference(n, mine, rank, theirs);
-    return true;
-  }
+  for (std::uint64_t n = last < kCallsKept<StatusLine> ? 1 : last - kCallsKept<StatusLine> + 1; n <= last; ++n)
+    if (std::uint64_t theirs = 0; recall<RealAtomics>(line, n, theirs) && is_another(n, rank, theirs)) return true;
   return false;
+}
+
+// This member has waited long in that call, and others may wait for it, in another one.
+Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
+  if (differing_.said < number) {
+    differing_.said = number;
+    team_->say_abroad(rank_, number, call);
+  }
+  for (std::uint32_t r = 0; r < team_->members(); ++r)
+    if (team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
+  return Status::kOk;
 }
 
 // That rank's tag is of another call: breaks the team.
@@ -116,7 +156,7 @@ Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
   bool named = differs_from(rank);
   for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = differs_from(rank)) os::yield();
-  if (team_->is_away(rank))
+  if (!named && team_->is_away(rank))
     snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank, team_->host_of(rank));
   else if (!named)
     snprintf(detail_, sizeof detail_, "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);

@@ -34,6 +34,8 @@ class Patience {
     resting_ = rest_;
     if (rest_ < kMostRest) rest_ *= 2;
   }
+  // So many waits will be left out.
+  std::uint32_t resting() const { return resting_; }
 
  private:
   static constexpr std::int64_t kLeastNs = 300;  // a signal there and one back
@@ -43,7 +45,7 @@ class Patience {
 
   std::int64_t limit_ = kMostNs;
   std::uint32_t in_vain_ = 0;  // waits in a row
-  std::uint32_t resting_ = 0;  // waits to leave out
+  std::uint32_t resting_ = 0;
   std::uint32_t rest_ = kFirstRest;
 };
 

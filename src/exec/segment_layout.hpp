@@ -12,11 +12,20 @@
 namespace fermata::exec {
 
 inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
-inline constexpr std::uint32_t kTeamVersion = 7;
+inline constexpr std::uint32_t kTeamVersion = 8;
 
 inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
 inline std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
 inline std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
+
+// What a window begins with: what broke the team elsewhere, of each two members whether one has left, and what one has said of its call.
+inline constexpr std::uint64_t kSaidWords = 3;
+inline std::uint64_t left_bytes(std::uint32_t members) {
+  return round_up(std::uint64_t{members} * members * sizeof(std::uint64_t), kMaxLine);
+}
+inline std::uint64_t regions_in_window(std::uint32_t members) {
+  return kMaxLine + left_bytes(members) + round_up(std::uint64_t{members} * members * kSaidWords * sizeof(std::uint64_t), kMaxLine);
+}
 
 // Rings for all pairs, then the heap: address space. As many lines, and behind them bytes, as keep the rings
 // within kRingSpace: a quarter of it for lines.

@@ -33,7 +33,7 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   at = round_up(at, 4096);
   if (options.hosts != nullptr) {
     header.window = at;
-    at += kMaxLine + round_up(std::size_t{options.members} * options.members * sizeof(std::uint64_t), kMaxLine);
+    at += regions_in_window(options.members);
   }
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     if (options.programs[i] == nullptr) continue;

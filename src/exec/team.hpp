@@ -97,7 +97,7 @@ struct TeamLayout {
   std::uint64_t heap = 0;        // offset of memory for the rings of persistent operations
   std::uint64_t heap_bytes = 0;
   std::uint64_t hosts = 0;   // offset of uint32 host[members]; 0: all are on this one
-  std::uint64_t window = 0;  // offset from which on lines of other hosts land: what broke the team there, who has left, the regions
+  std::uint64_t window = 0;  // offset from which on lines of other hosts land (segment_layout.hpp), the regions last
   std::uint64_t model = 0;   // offset of what members choose schedules of blocks by (plan/block_model.hpp); 0: nothing
   std::uint64_t model_bytes = 0;
   std::uint64_t refresh = 0;        // offset of what a refresh of the team's profile begins with (api/refresh.hpp)
@@ -202,6 +202,10 @@ class Team {
   void attend_port();
   // The others are told what broke the team, once.
   void tell_abroad();
+  // A member of this host has waited long in a call: those of other hosts are told which one it is. Once for each call.
+  void say_abroad(std::uint32_t rank, std::uint64_t number, std::uint64_t call) const;
+  // What that member of another host has told this one in this way, the last time. False: nothing.
+  bool hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const;
   // A member of this host leaves: what it signalled goes out, and then that it will signal nothing more.
   void leave_hosts(std::uint32_t rank);
 
@@ -252,6 +256,7 @@ class Team {
   std::uint64_t left_offset(std::uint32_t rank, std::uint32_t viewer) const {
     return layout_.window + kMaxLine + (std::uint64_t{viewer} * members_ + rank) * sizeof(std::uint64_t);
   }
+  std::uint64_t said_offset(std::uint32_t rank, std::uint32_t viewer) const;
   void tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const;
   void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
   void leave_trunk();

@@ -7,10 +7,11 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLookNs = 20'000'000;      // between looks at the other members, and the longest park
-constexpr std::int64_t kWithRequestsNs = 50'000;  // parks beside requests that don't ring the door of what is waited for
-constexpr std::int64_t kWithPortNs = 1'000'000;   // the longest park between two looks at what comes from other hosts
-constexpr std::int64_t kPortNs = 50'000;          // between two such looks by who awaits a member of its own host
+constexpr std::int64_t kLookNs = 20'000'000;        // between looks at the other members, and the longest park
+constexpr std::int64_t kSayAbroadNs = 100'000'000;  // in a call, before other hosts are told which one it is
+constexpr std::int64_t kWithRequestsNs = 50'000;    // parks beside requests that don't ring the door of what is waited for
+constexpr std::int64_t kWithPortNs = 1'000'000;     // the longest park between two looks at what comes from other hosts
+constexpr std::int64_t kPortNs = 50'000;            // between two such looks by who awaits a member of its own host
 constexpr std::int64_t kSayAgainNs = 1'000'000'000;
 constexpr std::uint32_t kMostMoves = 256;            // between looks at the clock
 constexpr std::size_t kBytesPerNs = 4;               // that another member copies at least while nobody disturbs it
@@ -57,8 +58,13 @@ Status Member::look_around(std::int64_t waited_ns) {
     const Status settled = settle_length(may_retract());
     if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
     adapt_first();
-    if (const std::uint32_t r = differs_abroad(); r != rank_) return break_team(Status::kMismatch, r);
   }
+  return look_at_others(waited_ns);
+}
+
+Status Member::look_at_others(std::int64_t waited_ns) {
+  if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && recall<RealAtomics>(*status_, sequence_, own))
+    if (const Status seen = compare_abroad(sequence_, own); seen != Status::kOk) return seen;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r, rank_);
@@ -66,7 +72,7 @@ Status Member::look_around(std::int64_t waited_ns) {
     const bool away = team_->is_away(r);                                            // whose calls nobody here knows of
     // What it signalled before it went is there.
     if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
-    if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
+    if (waited_ns >= 2 * kLookNs && !away && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
@@ -78,7 +84,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
     const bool gone = team_->is_gone(r, rank_);
     // Gone before a look at what it left: what is not there will not come.
     if (gone && request.operation.lacks(r)) return lost(r);
-    if (waited_ns >= 2 * kLookNs && differs_from(r)) return break_team(Status::kMismatch, r);
+    if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
@@ -92,6 +98,8 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     if (settled != Status::kOk) return settled;
   }
   if (waited_ns >= 2 * kLookNs) adapt_first();
+  if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
+    if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
       const Status seen = look_for(*r, waited_ns);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -229,7 +230,7 @@ Result<Topology> discover_topology() {
 }
 
 Result<Topology> topology_from_xml(const std::string& path) {
-  if (access(path.c_str(), R_OK) != 0) return Error{Status::kNotFound, path + ": can't be read"};
+  if (access(path.c_str(), R_OK) != 0) return Error{Status::kNotFound, path + ": " + std::strerror(errno)};
   Tree tree = new_tree();
   if (!tree || hwloc_topology_set_xml(tree.get(), path.c_str()) != 0 || hwloc_topology_load(tree.get()) != 0)
     return Error{Status::kParse, path + ": hwloc doesn't take it for one of its XML files"};

@@ -1,5 +1,7 @@
 // The text form: one fact a line, versioned, round trips. Refused whole with the line and the reason.
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -139,7 +141,7 @@ Result<Topology> topology_from_text(std::string_view text) {
 
 Result<Topology> topology_from_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Status::kNotFound, path + ": can't be read"};
+  if (!file) return Error{Status::kNotFound, path + ": " + std::strerror(errno)};
   std::ostringstream content;
   content << file.rdbuf();
   const std::string text = content.str();

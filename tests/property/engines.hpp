@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,26 @@ namespace fermata::test {
 inline constexpr int kMixed = 2;
 
 inline int team_engine(int engine) { return engine == kMixed ? FERMATA_PROCESSES : engine; }
+
+// ThreadSanitizer sees nothing between processes of one member each, and may take what threads of one process have ordered by way of
+// another for a race.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kSeesOtherProcesses = false;
+#else
+inline constexpr bool kSeesOtherProcesses = true;
+#endif
+// Those that tests run by.
+inline std::vector<int> engines() {
+  return kSeesOtherProcesses ? std::vector<int>{FERMATA_THREADS, FERMATA_PROCESSES, kMixed} : std::vector<int>{FERMATA_THREADS, kMixed};
+}
+// Those of them that have such an engine.
+template <class Param>
+std::vector<Param> of_engines(std::initializer_list<Param> all) {
+  std::vector<Param> some;
+  for (const Param& param : all)
+    if (kSeesOtherProcesses || param.engine != FERMATA_PROCESSES) some.push_back(param);
+  return some;
+}
 
 // Ranks first, first + step, ... in threads, the first in this one.
 inline void run_threads(int first, int step, int members, const std::function<void(int rank)>& member) {

@@ -16,7 +16,6 @@
 namespace fermata::tool {
 namespace {
 
-constexpr double kNoise = 0.05;
 constexpr int kAll = 1000;
 
 BlockPlan made(const PlanRequest& request, int best) {

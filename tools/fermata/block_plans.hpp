@@ -8,6 +8,8 @@
 
 namespace fermata::tool {
 
+inline constexpr double kNoise = 0.05;  // measurements nearer than this to each other are ties
+
 struct BlockPlanning {
   int best = 0;      // how many of the predicted best to time
   std::string json;  // also to this file; empty: not

@@ -24,7 +24,7 @@ constexpr const char* kOverlap = "overlap";    // bench/overlap.hpp
 constexpr const char* kPlanning = "planning";  // bench/planning.hpp
 constexpr const char* kTeams = "teams";        // bench/teams.hpp
 
-struct Arguments {
+struct BenchArguments {
   std::string collective, members = "2", engine = "threads", algorithm = "all", layout, rivals = "all", bytes;
   std::string quantity = "period", roots = "fixed", json;
   bool no_pin = false, no_floors = false, guidelines = false;
@@ -41,21 +41,7 @@ std::vector<int> numbers(const std::string& option, const std::string& list) {
 
 std::vector<std::string> names(const std::string& list) { return list == "none" ? std::vector<std::string>{} : bench::split(list); }
 
-std::string collectives() {
-  std::string list;
-  for (int kind = 0; kind < kKindCount; ++kind) {
-    list += (list.empty() ? "" : kind + 1 == kKindCount ? " or " : ", ") + std::string(name_of(static_cast<Kind>(kind)));
-  }
-  return list;
-}
-
-Kind kind_of(const std::string& name) {
-  const auto kind = bench::kind_from(name);
-  if (!kind) throw CommandError("no collective '" + name + "': " + collectives());
-  return *kind;
-}
-
-bench::Options options_from(const Arguments& a) {
+bench::Options options_from(const BenchArguments& a) {
   bench::Options o;
   const bool plain = a.collective.empty() || a.collective == kPlanning || a.collective == kTeams;
   o.collective = plain ? Kind::kBarrier : a.collective == kOverlap ? Kind::kAllreduce : kind_of(a.collective);
@@ -116,7 +102,7 @@ void end_progress() {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
 }
 
-void compare(bench::Options options, const Arguments& a) {
+void compare(bench::Options options, const BenchArguments& a) {
   refuse(bench::check(options));
   check_output(a.json);
   const bench::Outcome outcome = bench::run(options);
@@ -126,7 +112,7 @@ void compare(bench::Options options, const Arguments& a) {
   if (outcome.rows.empty()) throw CommandError("no subject could be measured");
 }
 
-void check_guidelines(bench::Options options, const Arguments& a) {
+void check_guidelines(bench::Options options, const BenchArguments& a) {
   std::vector<Kind> kinds;
   for (int kind = 0; kind < kKindCount && a.collective.empty(); ++kind) {
     if (bench::has_guidelines(static_cast<Kind>(kind))) kinds.push_back(static_cast<Kind>(kind));
@@ -147,7 +133,7 @@ void check_guidelines(bench::Options options, const Arguments& a) {
   if (violated != 0) throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
 }
 
-void overlap(bench::Options options, const Arguments& a) {
+void overlap(bench::Options options, const BenchArguments& a) {
   refuse(bench::check_overlap(options));
   check_output(a.json);
   const bench::Outcome outcome = bench::run_overlap(options);
@@ -161,7 +147,7 @@ void overlap(bench::Options options, const Arguments& a) {
 
 // What has no rivals: rows of its own, under its own name in the file.
 template <class Run, class Table, class Json>
-void rows_of(const bench::Options& options, const Arguments& a, Run run, Table table, Json json_of) {
+void rows_of(const bench::Options& options, const BenchArguments& a, Run run, Table table, Json json_of) {
   check_output(a.json);
   const auto rows = run();
   end_progress();
@@ -172,17 +158,17 @@ void rows_of(const bench::Options& options, const Arguments& a, Run run, Table t
   write_output(a.json, json.dump(1) + "\n");
 }
 
-void planning(const bench::Options& options, const Arguments& a) {
+void planning(const bench::Options& options, const BenchArguments& a) {
   const auto run = [&] { return bench::run_planning(options.members, options.seconds, options.progress); };
   rows_of(options, a, run, bench::planning_table, bench::planning_json);
 }
 
-void teams(const bench::Options& options, const Arguments& a) {
+void teams(const bench::Options& options, const BenchArguments& a) {
   const auto run = [&] { return bench::run_teams(options.engines, options.members, options.seconds, options.progress); };
   rows_of(options, a, run, bench::teams_table, bench::teams_json);
 }
 
-void bench_command(const Arguments& a) {
+void bench_command(const BenchArguments& a) {
   bench::Options options = options_from(a);
   options.progress = show_progress;
   if (a.collective == kPlanning) return planning(options, a);
@@ -195,7 +181,7 @@ void bench_command(const Arguments& a) {
 
 void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<BenchArguments>();
   command->add_option("collective", a->collective,
                       collectives() +
                           "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "

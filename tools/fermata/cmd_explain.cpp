@@ -11,7 +11,7 @@
 namespace fermata::tool {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   PlanArguments which;
   std::string file;
   bool matrices = false, json = false;
@@ -63,7 +63,7 @@ void print_links(const PlanRequest& r) {
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ExplainArguments>();
   CLI::App* command = app.add_subcommand("explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
   add_plan_selectors(*command, a->which);
   command->add_option("--plan", a->file, "a plan's file instead of the cache");

@@ -20,7 +20,7 @@ namespace {
 constexpr int kTimedByDefault = 24;
 constexpr std::size_t kRunnersUp = 6;
 
-struct Arguments {
+struct PlanningArguments {
   PlanArguments which;
   std::string algorithm, layout, json, emit;
   bool estimate = false, no_save = false, declared = false;
@@ -54,7 +54,7 @@ void print_summary(const Plan& plan) {
   }
 }
 
-void run_blocks(const Arguments& a, const PlanRequest& request) {
+void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
   if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
         "operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, --json and "
@@ -66,7 +66,7 @@ void run_blocks(const Arguments& a, const PlanRequest& request) {
   plan_blocks(request, how);
 }
 
-void run(const Arguments& a) {
+void run(const PlanningArguments& a) {
   check_output(a.json);
   check_output(a.emit);
   const PlanRequest request = resolve(a.which);
@@ -106,7 +106,7 @@ void run(const Arguments& a) {
 }  // namespace
 
 void add_plan(CLI::App& app) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<PlanningArguments>();
   CLI::App* command = app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and keep it");
   add_plan_selectors(*command, a->which);
   command->add_option("--algorithm", a->algorithm, "this one instead of a search, e.g. 'kary(4)'");

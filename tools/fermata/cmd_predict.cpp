@@ -16,10 +16,9 @@
 namespace fermata::tool {
 namespace {
 
-constexpr double kNoise = 0.05;
 constexpr int kRepeats = 7;
 
-struct Arguments {
+struct PredictArguments {
   PlanArguments which;
   std::string algorithm, json;
 };
@@ -53,7 +52,7 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
   return subjects;
 }
 
-void run(const Arguments& a) {
+void run(const PredictArguments& a) {
   check_output(a.json);
   const PlanRequest request = resolve(a.which);
   if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
@@ -103,7 +102,7 @@ void run(const Arguments& a) {
 }  // namespace
 
 void add_predict(CLI::App& app) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "set predictions beside measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
   command->add_option("--algorithm", a->algorithm, "this one only, in all layouts; without its degree");

@@ -18,7 +18,7 @@ namespace fermata::tool {
 
 namespace {
 
-struct Options {
+struct ProfileArguments {
   std::string cpus, json_path, file;
   double seconds = 0;
   bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false, mpi = false;
@@ -54,7 +54,7 @@ double default_share(std::size_t cpus) {
   return std::clamp(20 / std::max(1.0, n * (n - 1)), 0.3, 1.0);
 }
 
-Profile measured(const Options& o) {
+Profile measured(const ProfileArguments& o) {
   const auto topology = discover_topology();
   if (!topology) throw CommandError(topology.error().message);
   if (o.estimate) return estimate_profile(*topology);
@@ -76,7 +76,7 @@ Profile measured(const Options& o) {
   return *std::move(profile);
 }
 
-Profile measured_job(const Options& o, const Job& job) {
+Profile measured_job(const ProfileArguments& o, const Job& job) {
   const auto topology = discover_topology();
   if (!topology) throw CommandError(topology.error().message);
   JobOptions options;
@@ -89,15 +89,15 @@ Profile measured_job(const Options& o, const Job& job) {
   return *std::move(profile);
 }
 
-Profile loaded(const Options& o) {
+Profile loaded(const ProfileArguments& o) {
   auto profile = load_profile_file(o.file);
   if (!profile) throw CommandError(profile.error().message);
   return *std::move(profile);
 }
 
-void report(const Options& o, const Profile& profile);
+void report(const ProfileArguments& o, const Profile& profile);
 
-void run(const Options& o) {
+void run(const ProfileArguments& o) {
   check_output(o.json_path);
   if (!o.mpi) return report(o, o.file.empty() ? measured(o) : loaded(o));
   const MpiJob mpi;
@@ -105,7 +105,7 @@ void run(const Options& o) {
   if (mpi.job().rank == 0) report(o, profile);
 }
 
-void report(const Options& o, const Profile& profile) {
+void report(const ProfileArguments& o, const Profile& profile) {
   const bool both = o.table == o.heat;
   if (both || o.table) fmt::print("{}", to_table(profile));
   if (both) fmt::print("\n");
@@ -135,7 +135,7 @@ void report(const Options& o, const Profile& profile) {
 }  // namespace
 
 void add_profile(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ProfileArguments>();
   CLI::App* command = app.add_subcommand("profile", "Measure what a signal and what a byte costs between CPUs");
   command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
   command->add_flag("--processes", o->processes, "between processes that share memory, not threads");

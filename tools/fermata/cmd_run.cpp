@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct RunArguments {
   std::vector<std::string> command;
   std::string preloads = "auto", cpus, trace, json;
   bool stats = false, quiet = false;
@@ -51,15 +51,8 @@ const Preload kPreloads[] = {
     {"mpi-mpich5", {}},
 };
 
-// Beside the tool: in the build tree, or installed.
 std::string library_of(const std::string& preload) {
-  std::error_code ignored;
-  const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  const std::string file = "libfermata-" + preload + ".so";
-  const std::string folder = preload.substr(0, preload.find('-'));
-  for (const fs::path& where : {tool / ".." / "preload" / folder, tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
-    if (fs::exists(where / file, ignored)) return fs::weakly_canonical(where / file, ignored).string();
-  return "";
+  return library_beside("preload/" + preload.substr(0, preload.find('-')), "libfermata-" + preload + ".so");
 }
 
 struct Choice {
@@ -76,7 +69,7 @@ std::string out_of_reach(const std::string& program) {
   return "";
 }
 
-Choice choose(const Arguments& a) {
+Choice choose(const RunArguments& a) {
   Choice choice;
   std::vector<std::string> wanted;
   const MpiChoice mpi = choose_mpi(a.command);
@@ -137,7 +130,7 @@ Choice choose(const Arguments& a) {
   return choice;
 }
 
-void set_environment(const Arguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory) {
+void set_environment(const RunArguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory) {
   std::string preload;
   for (const std::string& library : libraries) preload += (preload.empty() ? "" : ":") + library;
   if (const char* given = getenv("LD_PRELOAD"); given != nullptr && *given != '\0' && !preload.empty()) preload += std::string(":") + given;
@@ -148,7 +141,7 @@ void set_environment(const Arguments& a, const std::vector<std::string>& librari
   if (a.stall > 0) set(os::Variable::kStallSeconds, fmt::format("{}", a.stall));
 }
 
-void place(const Arguments& a) {
+void place(const RunArguments& a) {
   if (a.cpus.empty()) return;
   const auto cpus = parse_cpu_list(a.cpus);
   if (!cpus) throw CommandError(cpus.error().message);
@@ -174,12 +167,12 @@ void place(const Arguments& a) {
   _exit(errno == ENOENT ? 127 : 126);
 }
 
-pid_t child = -1;
+pid_t started = -1;
 
 // What a process sends to us alone is passed on. What the terminal sends reaches the whole foreground group by itself: it comes from the
 // kernel.
 void forward(int signal, siginfo_t* from, void*) {
-  if (child > 0 && from->si_code <= 0) kill(child, signal);
+  if (started > 0 && from->si_code <= 0) kill(started, signal);
 }
 
 // Around a child's life: our signals are its own, none comes between, and what was ignored stays ignored at both.
@@ -196,7 +189,7 @@ class SignalsPassed {
   SignalsPassed(const SignalsPassed&) = delete;
   SignalsPassed& operator=(const SignalsPassed&) = delete;
 
-  // In the parent, once `child` is known.
+  // In the parent, once `started` is known.
   void pass() {
     struct sigaction passing = {};
     passing.sa_sigaction = forward;
@@ -222,12 +215,12 @@ struct Ended {
 };
 
 // Runs it as a child that gets our signals. `silent`: its standard output goes nowhere.
-Ended run_child(const Arguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory, bool silent) {
+Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory, bool silent) {
   const auto begin = std::chrono::steady_clock::now();
   SignalsPassed signals;
-  child = fork();
-  if (child < 0) throw CommandError(fmt::format("fork: {}", std::strerror(errno)));
-  if (child == 0) {
+  started = fork();
+  if (started < 0) throw CommandError(fmt::format("fork: {}", std::strerror(errno)));
+  if (started == 0) {
     signals.restore();
     if (silent && freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
     set_environment(a, libraries, stats_directory);
@@ -236,9 +229,9 @@ Ended run_child(const Arguments& a, const std::vector<std::string>& libraries, c
   signals.pass();
   Ended ended;
   rusage usage{};
-  while (wait4(child, &ended.status, 0, &usage) < 0 && errno == EINTR) {
+  while (wait4(started, &ended.status, 0, &usage) < 0 && errno == EINTR) {
   }
-  child = -1;
+  started = -1;
   ended.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   ended.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
@@ -268,7 +261,7 @@ void write_json(const std::string& path, const nlohmann::ordered_json& out) {
   write_output(path, out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-void compare(const Arguments& a, const Choice& choice) {
+void compare(const RunArguments& a, const Choice& choice) {
   std::vector<double> wall, cpu, with_wall, without_wall;
   int status = 0;
   for (int i = 0; i < a.compare; ++i) {
@@ -303,7 +296,7 @@ void compare(const Arguments& a, const Choice& choice) {
   end_like(status);
 }
 
-void report(const Arguments& a, const Choice& choice, const fs::path& directory) {
+void report(const RunArguments& a, const Choice& choice, const fs::path& directory) {
   std::vector<ProcessStats> all;
   bool reached = false;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -367,7 +360,7 @@ class StatsFolder {
   pid_t cleaner_ = -1;
 };
 
-void run(const Arguments& a) {
+void run(const RunArguments& a) {
   if (a.compare > 0 && (a.stats || !a.trace.empty()))
     throw CommandError("--compare takes neither --stats nor --trace: their time would be taken for the barriers'");
   check_output(a.trace);
@@ -396,7 +389,7 @@ void run(const Arguments& a) {
 }  // namespace
 
 void add_run(CLI::App& app) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
   command
       ->add_option("--preload", a->preloads,

@@ -13,12 +13,12 @@ namespace fermata::tool {
 
 namespace {
 
-struct Options {
+struct TopoArguments {
   std::string xml, synthetic, file;
   bool json = false, text = false;
 };
 
-Result<Topology> chosen(const Options& o) {
+Result<Topology> chosen(const TopoArguments& o) {
   if (!o.xml.empty()) return topology_from_xml(o.xml);
   if (!o.synthetic.empty()) return topology_from_synthetic(o.synthetic);
   if (!o.file.empty()) return topology_from_file(o.file);
@@ -33,7 +33,7 @@ void note_contradictions(const Topology& topology, std::FILE* to) {
   for (const std::string& text : contradictions(*profile)) fmt::print(to, "note: {}\n", text);
 }
 
-void run(const Options& o) {
+void run(const TopoArguments& o) {
   const auto topology = chosen(o);
   if (!topology) throw CommandError(topology.error().message);
   if (o.json) fmt::print("{}", to_json(*topology));
@@ -45,7 +45,7 @@ void run(const Options& o) {
 }  // namespace
 
 void add_topo(CLI::App& app) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TopoArguments>();
   CLI::App* command = app.add_subcommand("topo", "Show packages, NUMA nodes, caches, cores and CPUs");
   auto* xml =
       command->add_option("--xml", o->xml, "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");

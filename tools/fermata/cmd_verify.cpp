@@ -11,6 +11,7 @@
 #include "algo/algorithm.hpp"
 #include "algo/sweep.hpp"
 #include "commands.hpp"
+#include "plan_request.hpp"
 #include "schedule/contents.hpp"
 #include "schedule/knowledge.hpp"
 #include "schedule/print.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct VerifyArguments {
   bool all = false, programs = false;
   std::int32_t most = 70;
   std::string json, algorithm, file, kind = "barrier";
@@ -95,7 +96,7 @@ std::int64_t print_broken(Json& rows) {
   return wrong;
 }
 
-void verify_all(const Options& options) {
+void verify_all(const VerifyArguments& options) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::int32_t> sizes;
   for (std::int32_t p = 1; p <= options.most; ++p) sizes.push_back(p);
@@ -123,20 +124,7 @@ void verify_all(const Options& options) {
   if (wrong > 0) throw CommandError(fmt::format("{} wrong verdicts", wrong));
 }
 
-std::string kind_names() {
-  std::string names = name_of(static_cast<Kind>(0));
-  for (int kind = 1; kind < kKindCount; ++kind) names += std::string(", ") + name_of(static_cast<Kind>(kind));
-  return names;
-}
-
-Kind kind_named(const std::string& name) {
-  for (int kind = 0; kind < kKindCount; ++kind) {
-    if (name == name_of(static_cast<Kind>(kind))) return static_cast<Kind>(kind);
-  }
-  throw CommandError("no kind '" + name + "': " + kind_names());
-}
-
-Schedule chosen(const Options& options) {
+Schedule chosen(const VerifyArguments& options) {
   if (!options.file.empty()) {
     std::ifstream in(options.file);
     if (!in) throw CommandError("cannot read " + options.file);
@@ -147,7 +135,7 @@ Schedule chosen(const Options& options) {
   }
   const Result<AlgorithmName> name = parse_algorithm(options.algorithm);
   if (!name) throw CommandError(name.error().message);
-  const Request request{.kind = kind_named(options.kind), .members = options.members, .root = options.root, .degree = name->degree};
+  const Request request{.kind = kind_of(options.kind), .members = options.members, .root = options.root, .degree = name->degree};
   if (!name->algorithm->applicable(request)) {
     throw CommandError(
         fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm, options.kind, options.members, options.root));
@@ -212,7 +200,7 @@ bool print_verdicts(const Schedule& s) {
   return any;
 }
 
-void verify_one(const Options& options) {
+void verify_one(const VerifyArguments& options) {
   const Schedule s = chosen(options);
   constexpr std::size_t kMostPrinted = 2000;
   if (s.transfer_count() <= kMostPrinted) {
@@ -235,7 +223,7 @@ void verify_one(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "prove schedules, and see that broken ones are refused");
   command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
   command->add_option("--max", options->most, "with --all: every size up to this (spot checks beyond from 70 on)")
@@ -246,7 +234,7 @@ void add_verify(CLI::App& app) {
   command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
   command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
   command->add_option("-n,--members", options->members, "members")->check(CLI::Range(1, kMaxScheduleMembers))->capture_default_str();
-  command->add_option("--kind", options->kind, kind_names())->capture_default_str();
+  command->add_option("--kind", options->kind, collectives())->capture_default_str();
   command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")->capture_default_str();
   command->callback([options] {
     const int ways =

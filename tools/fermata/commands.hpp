@@ -18,6 +18,9 @@ void check_output(const std::string& path);
 // Writes it, whole or not at all; into what is no regular file (/dev/stdout) as it is. Nothing if the path is empty. Throws CommandError.
 void write_output(const std::string& path, const std::string& text);
 
+// Path of a library that belongs to this tool, in its build tree (there in `folder`) or as installed; empty: there is none.
+std::string library_beside(const std::string& folder, const std::string& file);
+
 // Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.
 using AddCommand = void (*)(CLI::App& app);
 

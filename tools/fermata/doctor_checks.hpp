@@ -14,6 +14,8 @@ struct Check {
   std::string follows;  // what Fermata does with that
 };
 
+std::string line_of(const std::string& path);  // the first line of a file; empty if it can't be read
+
 std::vector<Check> check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
 Check check_variables();                // the environment's FERMATA_* variables
 std::vector<Check> check_kernel();      // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters

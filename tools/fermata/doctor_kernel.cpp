@@ -21,13 +21,6 @@ namespace fermata::tool {
 
 namespace {
 
-std::string line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 std::string reason(int code) { return std::strerror(code); }
 
 // Runs body in a child; its exit status, or -1. While it lives, meanwhile(pid) runs here; the child waits for

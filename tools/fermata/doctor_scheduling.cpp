@@ -9,15 +9,14 @@
 
 namespace fermata::tool {
 
-namespace {
-
-// First line of a file; empty if it can't be read.
 std::string line_of(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
 }
+
+namespace {
 
 Check affinity(const Topology& t) {
   std::vector<std::int32_t> cpus;

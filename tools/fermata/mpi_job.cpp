@@ -5,23 +5,17 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "commands.hpp"
 
 namespace fermata::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Where a build and an installation have it.
-std::string library_of(const std::string& mpi) {
-  std::error_code ignored;
-  const fs::path tool = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+std::string transport_of(const std::string& mpi) {
   const std::string file = fmt::format("libfermata-net-{}.so." FERMATA_ABI_VERSION, mpi);
-  for (const fs::path& where : {tool / ".." / "src" / "net" / "mpi", tool / ".." / FERMATA_LIBDIR, tool / ".." / "lib"})
-    if (fs::exists(where / file, ignored)) return where / file;
-  throw CommandError(file + " is not installed beside this tool");
+  const std::string library = library_beside("src/net/mpi", file);
+  if (library.empty()) throw CommandError(file + " is not installed beside this tool");
+  return library;
 }
 
 }  // namespace
@@ -37,7 +31,7 @@ struct MpiJob::Table : fermata_job {};
 MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
   const std::string mpi = launched_by();
   if (mpi.empty()) throw CommandError("--mpi: no MPI launcher has started this; use mpirun ... fermata profile --mpi");
-  void* const library = dlopen(library_of(mpi).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(transport_of(mpi).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw CommandError(dlerror());
   const auto open = reinterpret_cast<decltype(&fermata_mpi_job)>(dlsym(library, "fermata_mpi_job"));
   if (open == nullptr) throw CommandError(dlerror());

@@ -1,4 +1,4 @@
-// Files that a command writes when it is done.
+// Files that a command writes when it is done, and libraries beside it.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -34,6 +34,14 @@ void check_output(const std::string& path) {
   const fs::path replaced = is_no_file(path) ? fs::path(path) : folder;
   if (access(replaced.c_str(), replaced == folder ? W_OK | X_OK : W_OK) != 0)
     throw CommandError(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+std::string library_beside(const std::string& folder, const std::string& file) {
+  std::error_code ignored;
+  const fs::path top = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  for (const fs::path& where : {top / folder, top / FERMATA_LIBDIR, top / "lib"})
+    if (fs::exists(where / file, ignored)) return fs::weakly_canonical(where / file, ignored).string();
+  return "";
 }
 
 void write_output(const std::string& path, const std::string& text) {

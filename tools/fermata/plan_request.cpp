@@ -13,6 +13,21 @@
 #include "profile/store.hpp"
 
 namespace fermata::tool {
+
+std::string collectives() {
+  std::string list;
+  for (int kind = 0; kind < kKindCount; ++kind) {
+    list += (list.empty() ? "" : kind + 1 == kKindCount ? " or " : ", ") + std::string(name_of(static_cast<Kind>(kind)));
+  }
+  return list;
+}
+
+Kind kind_of(const std::string& name) {
+  for (int k = 0; k < kKindCount; ++k)
+    if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
+  throw CommandError("no collective is called '" + name + "'; choose " + collectives());
+}
+
 namespace {
 
 template <class T>
@@ -22,12 +37,6 @@ T take(Result<T> result) {
 }
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-
-Kind kind_of(const std::string& name) {
-  for (int k = 0; k < kKindCount; ++k)
-    if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
-  throw CommandError("no collective is called '" + name + "'");
-}
 
 std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r) {
   if (!a.cpus.empty()) {

@@ -13,6 +13,9 @@
 
 namespace fermata::tool {
 
+std::string collectives();              // "barrier, allreduce, ... or NAME"
+Kind kind_of(const std::string& name);  // throws CommandError
+
 struct PlanArguments {
   int members = 0;
   std::string cpus, collective = "barrier", engine = "threads", place, profile, topology;

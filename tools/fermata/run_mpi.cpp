@@ -25,7 +25,7 @@ std::string family_of(const std::string& object) {
 }
 
 // "libmpi.so.40" of the program; empty: it is linked to none, or is no program.
-std::string library_of(const std::string& program) {
+std::string mpi_library_of(const std::string& program) {
   const auto objects = loaded_objects(program);
   if (!objects) return "";
   for (const std::string& object : *objects)
@@ -64,7 +64,7 @@ std::string family_of_launcher(const std::string& program) {
 MpiChoice choose_mpi(const std::vector<std::string>& command) {
   const bool launched = is_launcher(command[0]);
   for (std::size_t i = launched ? 1 : 0; i < (launched ? command.size() : 1); ++i) {
-    const std::string library = library_of(command[i]);
+    const std::string library = mpi_library_of(command[i]);
     if (!library.empty()) return {command[i], preload_for(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
   }
   const std::string started = launched_by();

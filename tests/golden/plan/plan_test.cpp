@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "../../golden.hpp"
 #include "algo/algorithm.hpp"
 #include "exec/program.hpp"
 #include "plan/cluster.hpp"
@@ -19,16 +19,7 @@ namespace {
 
 const std::string kRoot = FERMATA_SOURCE_DIR;
 
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = kRoot + "/tests/golden/plan/" + name;
-  if (std::getenv("FERMATA_UPDATE_GOLDEN") != nullptr) {
-    ASSERT_TRUE(write_file_atomically(path, text).ok());
-    return;
-  }
-  const auto golden = read_file(path);
-  ASSERT_TRUE(golden.ok()) << golden.error().message;
-  EXPECT_EQ(*golden, text) << "if this is meant: tests/golden/plan/update";
-}
+void expect_golden(const std::string& name, const std::string& text) { test::expect_golden("golden/plan/" + name, text); }
 
 Profile machine(const std::string& name) {
   auto profile = load_profile_file(kRoot + "/machines/" + name + ".json");

@@ -2,10 +2,7 @@
 // by accident. FERMATA_UPDATE_GOLDEN=1 rewrites the texts.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
+#include "../../golden.hpp"
 #include "topo/topology.hpp"
 
 namespace fermata {
@@ -15,13 +12,8 @@ const std::string kFolder = FERMATA_SOURCE_DIR "/tests/golden/topo/";
 
 void expect_golden(const std::string& name, Topology t) {
   t.source = "golden:" + name;  // a path would differ from one checkout to the next
-  const std::string path = kFolder + name + ".txt", now = to_text(t);
-  if (std::getenv("FERMATA_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << now;
-  std::ifstream file(path);
-  std::ostringstream recorded;
-  recorded << file.rdbuf();
-  EXPECT_EQ(recorded.str(), now);
-  const auto back = topology_from_file(path);
+  test::expect_golden("golden/topo/" + name + ".txt", to_text(t));
+  const auto back = topology_from_file(kFolder + name + ".txt");
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, t);
 }

@@ -1,41 +1,16 @@
 /* Lengths that differ: what is written is bounded by the receiver's own arguments, whoever has too little room gets MPI_ERR_TRUNCATE, all
  * others get what was sent, and the communicator lives on. Buffers end at a page that nobody may touch.
- *   bounds [begun|persistent] [only GROUP] [apart]
- * apart: no calls of a few bytes at all ranks, where all have to wait for all. */
+ *   bounds [begun|persistent] [only GROUP] [serving]
+ * serving: no calls after which the communicator is the library's, nor any that are the library's. */
 #define _GNU_SOURCE
 #include "calls.h"
+#include "guarded.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include <stdint.h>
 
 static MPI_Comm comm;
 static const char* group;
-static int apart;
-
-/* `ints` ints that end at a page that can't be read or written; all of them -1. */
-static int* guarded(long ints) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)ints * sizeof(int);
-  const size_t room = (bytes + page - 1) / page * page + page;
-  char* at = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED || mprotect(at + room, page, PROT_NONE) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
-  int* ints_at = (int*)(at + room - bytes);
-  for (long i = 0; i < ints; ++i) ints_at[i] = -1;
-  return ints_at;
-}
-
-static int value(int from, long i) { return 1000 * from + (int)(i % 1000); }
-
-static int* input(long ints) {
-  int* in = guarded(ints);
-  for (long i = 0; i < ints; ++i) in[i] = value(rank, i);
-  return in;
-}
-
-static int class_of(int rc) {
-  int class = MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
-  return class;
-}
+static int serving;
 
 static void expect_class(int rc, int truncated, const char* what) {
   const int class = class_of(rc);
@@ -125,6 +100,33 @@ static void gathers_with_gaps(int sent, int room, int root) {
   MPI_Type_free(&gaps);
 }
 
+/* Nobody may read or write it any more. */
+static void take_away(int* at, long ints) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)at / page * page;
+  if (mprotect((void*)from, (uintptr_t)(at + ints) - from, PROT_NONE) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+/* A root that sends itself more than it has room for learns that from the call, before the others send, and is done with it. */
+static void refused(int sent, int root) {
+  enum { kRoom = 3 };
+  int counts[64], places[64];
+  int *in = input(sent), *out = guarded((long)kRoom * size);
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (int r = 0; r < size; ++r) counts[r] = kRoom, places[r] = r * kRoom;
+  if (rank != root) MPI_Barrier(MPI_COMM_WORLD);
+  expect_class(MPI_Igatherv(in, sent, MPI_INT, out, counts, places, MPI_INT, root, comm, &request), rank == root, "the call of a gatherv");
+  if (rank == root) {
+    expect_block(out + kRoom * rank, rank, 0, sent, kRoom, "the root's own block");
+    expect(request == MPI_REQUEST_NULL, "a request of a call that failed");
+    take_away(in, sent);
+    take_away(out, (long)kRoom * size);
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else {
+    expect_class(MPI_Wait(&request, MPI_STATUS_IGNORE), 0, "a gatherv that its root refuses");
+  }
+  lives_on();
+}
+
 static void own_sides(void) {
   static const int lengths[][2] = {{10, 1}, {1, 10}, {1, 2}, {2, 1}, {3, 300}, {300, 3}, {5000, 20000}, {20000, 5000}};
   group = "a rank's two sides differ";
@@ -133,6 +135,7 @@ static void own_sides(void) {
     gathers(sent, room, 0);
     gathers(sent, room, size - 1);
     gathers_with_gaps(sent, room, 0);
+    if (begun && sent > 3) refused(sent, 0), refused(sent, size - 1);
     allgathers(sent, room);
     alltoalls(sent, room);
   }
@@ -183,6 +186,47 @@ static void one_way(int mine, int others, int root) {
   lives_on();
 }
 
+static void largest_of_gaps(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *count; ++i)
+    for (int part = 0; part < 3; part += 2) {
+      const int* const a = (const int*)in + 3 * i + part;
+      int* const b = (int*)inout + 3 * i + part;
+      if (*a > *b) *b = *a;
+    }
+}
+
+/* Reductions whose elements travel in other ways than where they lie. */
+static void reduced(int mine, int others, int root) {
+  const int common = others < mine ? others : mine;
+  int rc, wrong = 0, *out = guarded(mine);
+  for (int i = 0; i < mine; ++i) out[i] = value(rank, i);
+  CALL(rc, Reduce, reduce, rank == root ? MPI_IN_PLACE : input(mine), out, mine, MPI_INT, MPI_MAX, root, comm);
+  expect_class(rc, rank == root && others > mine, "reduce in place");
+  for (int i = 0; i < mine && rank == root && others <= mine; ++i) wrong += out[i] != value(i < common ? size - 1 : rank, i);
+  lives_on();
+  int *pairs = input(2L * mine), *found = guarded(2L * mine);
+  CALL(rc, Reduce, reduce, pairs, found, mine, MPI_2INT, MPI_MAXLOC, root, comm);
+  expect_class(rc, rank == root && others > mine, "reduce of pairs");
+  for (int i = 0; i < 2 * common && rank == root && others <= mine; ++i) wrong += found[i] != value(size - 1, i);
+  lives_on();
+  /* The program's operators leave its thread only where that may be. */
+  if ((begun || persistent) && getenv("FERMATA_TEST_MULTIPLE") == NULL) return expect(wrong == 0, "reduce: wrong elements");
+  MPI_Datatype gaps;
+  MPI_Op op;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  MPI_Op_create(largest_of_gaps, 1, &op);
+  out = guarded(3L * mine);
+  CALL(rc, Reduce, reduce, input(3L * mine), out, mine, gaps, op, root, comm);
+  expect_class(rc, rank == root && others > mine, "reduce of a type with gaps");
+  for (int i = 0; i < 3 * common && rank == root && others <= mine; ++i) wrong += out[i] != (i % 3 == 1 ? -1 : value(size - 1, i));
+  expect(wrong == 0, "reduce: wrong elements");
+  lives_on();
+  MPI_Op_free(&op);
+  MPI_Type_free(&gaps);
+}
+
 /* Blocks that only their two ends know of. */
 static void counted(int mine, int others, int root) {
   int rc, counts[64], places[64];
@@ -200,6 +244,99 @@ static void counted(int mine, int others, int root) {
   lives_on();
 }
 
+/* Blocks in `out` of `room` ints each, from ranks that sent `mine` (that is `who`) or `others`; `step`: where they lay, for each rank. */
+static void expect_blocks(const int* out, int room, int who, int mine, int others, int step, const char* what) {
+  for (int r = 0; r < size; ++r) {
+    const int sent = r == who ? mine : others;
+    if (sent <= room) expect_block(out + (long)r * room, r, (long)step * sent, sent, room, what);
+  }
+}
+
+/* Begun ones in which all send and receive, and the rank `who` has another length: each block is a matter between the two that it is of. */
+static void pairwise(int mine, int others, int who) {
+  int rc, counts[64], places[64];
+  const int own = rank == who ? mine : others;
+  const int most = rank == who || (size > 2 && others > mine) ? others : mine, is_short = most > own;
+  for (int r = 0; r < size; ++r) counts[r] = own, places[r] = r * own;
+  int* out = guarded((long)own * size);
+  CALL(rc, Allgather, allgather, input(own), own, MPI_INT, out, own, MPI_INT, comm);
+  expect_class(rc, is_short, "allgather of all");
+  expect_blocks(out, own, who, mine, others, 0, "allgather of all");
+  lives_on();
+  out = guarded((long)own * size);
+  for (int i = 0; i < own; ++i) out[rank * own + i] = value(rank, i);
+  CALL(rc, Allgather, allgather, MPI_IN_PLACE, own, MPI_INT, out, own, MPI_INT, comm);
+  expect_class(rc, is_short, "allgather in place of all");
+  expect_blocks(out, own, who, mine, others, 0, "allgather in place of all");
+  lives_on();
+  out = guarded((long)own * size);
+  CALL(rc, Allgatherv, allgatherv, input(own), own, MPI_INT, out, counts, places, MPI_INT, comm);
+  expect_class(rc, is_short, "allgatherv of all");
+  expect_blocks(out, own, who, mine, others, 0, "allgatherv of all");
+  lives_on();
+  out = guarded((long)own * size);
+  CALL(rc, Alltoall, alltoall, input((long)own * size), own, MPI_INT, out, own, MPI_INT, comm);
+  expect_class(rc, is_short, "alltoall of all");
+  expect_blocks(out, own, who, mine, others, rank, "alltoall of all");
+  lives_on();
+  out = guarded((long)own * size);
+  CALL(rc, Alltoallv, alltoallv, input((long)own * size), counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+  expect_class(rc, is_short, "alltoallv of all");
+  expect_blocks(out, own, who, mine, others, rank, "alltoallv of all");
+  lives_on();
+  /* All send alike, and one has room for another length. */
+  out = guarded((long)own * size);
+  CALL(rc, Allgatherv, allgatherv, input(others), others, MPI_INT, out, counts, places, MPI_INT, comm);
+  expect_class(rc, others > own, "allgatherv");
+  expect_blocks(out, own, size, 0, others, 0, "allgatherv");
+  lives_on();
+}
+
+/* Begun ones in which each block has a type of its own: the library's, with its own errors (MPICH 4.0 has none). */
+static void of_many_types(int mine, int others, int who) {
+  const int own = rank == who ? mine : others;
+  int rc, counts[64], places[64], *out = guarded((long)own * size);
+  MPI_Datatype types[64];
+  for (int r = 0; r < size; ++r) counts[r] = own, places[r] = r * own * (int)sizeof(int), types[r] = MPI_INT;
+  CALL(rc, Alltoallw, alltoallw, input((long)own * size), counts, places, types, out, counts, places, types, comm);
+  expect(class_of(rc) == MPI_SUCCESS || class_of(rc) == MPI_ERR_TRUNCATE, "alltoallw: error class");
+  expect_blocks(out, own, who, mine, others, rank, "alltoallw");
+  lives_on();
+}
+
+/* Persistent ones in which all send and receive: the library's own, with its own errors. */
+static void persistent_of_all(int mine, int others, int who) {
+  const int own = rank == who ? mine : others;
+  int rc, *in = input((long)own * size);
+  CALL(rc, Allreduce, allreduce, in, guarded(own), own, MPI_INT, MPI_MAX, comm);
+  expect(class_of(rc) == MPI_SUCCESS || class_of(rc) == MPI_ERR_TRUNCATE, "allreduce: error class");
+  lives_on();
+  CALL(rc, Allgather, allgather, in, own, MPI_INT, guarded((long)own * size), own, MPI_INT, comm);
+  expect(class_of(rc) == MPI_SUCCESS || class_of(rc) == MPI_ERR_TRUNCATE, "allgather: error class");
+  lives_on();
+}
+
+/* Begun reductions of all, whose results no rank can have: all that wait have errors. */
+static void reductions_of_all(int mine, int others, int who) {
+  const int own = rank == who ? mine : others;
+  int counts[64];
+  for (int r = 0; r < size; ++r) counts[r] = own + r % 2;
+  for (int kind = 0; kind < 5; ++kind) {
+    int rc = MPI_SUCCESS, *in = input((long)(own + 1) * size), *out = guarded(own + 1);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (kind == 0) CALL(rc, Allreduce, allreduce, in, out, own, MPI_INT, MPI_MAX, comm);
+    if (kind == 1) CALL(rc, Reduce_scatter_block, reduce_scatter_block, in, out, own, MPI_INT, MPI_MAX, comm);
+    if (kind == 2) CALL(rc, Reduce_scatter, reduce_scatter, in, out, counts, MPI_INT, MPI_MAX, comm);
+    if (kind == 3) CALL(rc, Scan, scan, in, out, own, MPI_INT, MPI_MAX, comm);
+    if (kind == 4) CALL(rc, Exscan, exscan, in, out, own, MPI_INT, MPI_MAX, comm);
+    if (kind < 3) expect_class(rc, 1, "a reduction of all");
+    else expect(class_of(rc) == MPI_SUCCESS || class_of(rc) == MPI_ERR_TRUNCATE, "a scan: error class");
+    lives_on();
+    MPI_Comm_free(&comm);
+  }
+}
+
 static void ranks_differ(void) {
   static const int lengths[][2] = {{10, 1}, {1, 10}, {1, 2}, {3, 300}, {300, 3}};
   group = "ranks differ";
@@ -208,14 +345,43 @@ static void ranks_differ(void) {
     for (int root = 0; root < size; root += size - 1) {
       const int mine = lengths[i][rank == root ? 0 : 1], others = lengths[i][rank == root ? 1 : 0];
       counted(mine, others, root);
-      if (!persistent) one_way(mine, others, root);
+      one_way(mine, others, root);
+      reduced(mine, others, root);
+      if (persistent && !serving && i < 2) persistent_of_all(lengths[i][0], lengths[i][1], root);
+      if (!begun) continue;
+      pairwise(lengths[i][0], lengths[i][1], root);
+      if (!serving) of_many_types(lengths[i][0], lengths[i][1], root);
+      if (!serving && i < 2) reductions_of_all(lengths[i][0], lengths[i][1], root); /* on few communicators, so that each has a team */
+      comm = own;
     }
-    if (size != 2 || begun || persistent || (apart && lengths[i][0] + lengths[i][1] < 4)) continue;
+    if (size != 2 || begun || persistent) continue;
     MPI_Comm_dup(own, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     blocks_of_two(lengths[i][rank], lengths[i][1 - rank]);
     MPI_Comm_free(&comm);
     comm = own;
+  }
+  report(group);
+}
+
+/* The next broadcasts are as small as what the first one's root sends, but not as what the others have room for. */
+static void overtaken(void) {
+  int rc;
+  group = "the next calls come first";
+  for (int root = 0; root < size; root += size - 1) {
+    const int mine = rank == root ? 2 : 100;
+    int* data = rank == root ? input(mine) : guarded(mine);
+    MPI_Request request;
+    expect_class(MPI_Ibcast(data, mine, MPI_INT, root, comm, &request), 0, "a broadcast begins");
+    for (int i = 0; i < 5; ++i) {
+      int next[2] = {rank == root ? i : -1, rank};
+      rc = MPI_Bcast(next, 2, MPI_INT, root, comm);
+      expect_class(rc, 0, "the next broadcast");
+      expect(next[0] == i && next[1] == root, "the next broadcast: wrong data");
+    }
+    expect_class(MPI_Wait(&request, MPI_STATUS_IGNORE), 0, "the broadcast that was begun");
+    if (rank != root) expect_block(data, root, 0, 2, mine, "the broadcast that was begun");
+    lives_on();
   }
   report(group);
 }
@@ -226,7 +392,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     begun = begun || strcmp(argv[i], "begun") == 0;
     persistent = persistent || strcmp(argv[i], "persistent") == 0;
-    apart = apart || strcmp(argv[i], "apart") == 0;
+    serving = serving || strcmp(argv[i], "serving") == 0;
     if (strcmp(argv[i], "only") == 0) only = argv[++i];
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -234,6 +400,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (*only == '\0' || strcmp(only, "own") == 0) own_sides();
   if (*only == '\0' || strcmp(only, "ranks") == 0) ranks_differ();
+  if (begun) overtaken();
   MPI_Comm_free(&comm);
   MPI_Finalize();
   return 0;

@@ -62,6 +62,26 @@ static void overlapping_blocks(MPI_Comm comm) {
   }
 }
 
+/* One buffer for both, whose blocks lie behind what is sent: right. Those of nothing lie anywhere. */
+static void one_buffer(MPI_Comm comm) {
+  int counts[16] = {0}, places[16] = {0};
+  for (int from = 0; from < size; ++from)
+    for (int begun = 0; begun < 2; ++begun) {
+      char memory[8] = {1, (char)rank, 5, 0, 1, 1, 1, 1};
+      MPI_Request request = MPI_REQUEST_NULL;
+      for (int r = 0; r < size; ++r) counts[r] = r == from ? 2 : 0, places[r] = r == from ? 4 : 0;
+      const int sent = counts[rank];
+      if (begun) {
+        note(MPI_Iallgatherv(memory + 1, sent, MPI_CHAR, memory, counts, places, MPI_CHAR, comm, &request));
+        note(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      } else {
+        note(MPI_Allgatherv(memory + 1, sent, MPI_CHAR, memory, counts, places, MPI_CHAR, comm));
+      }
+      expect(memory[1] == rank && memory[4] == from && memory[5] == 5 && memory[6] == 1, "allgatherv of one buffer");
+      works(comm);
+    }
+}
+
 static long handled;
 static void handle(MPI_Comm* comm, int* code, ...) {
   (void)comm, (void)code;
@@ -170,6 +190,8 @@ int main(int argc, char** argv) {
   report("types that are not committed");
   overlapping_blocks(comm);
   report("blocks that overlap");
+  one_buffer(comm);
+  report("one buffer for both");
   operators(comm);
   report("operators");
   MPI_Comm_free(&comm);

@@ -1,5 +1,5 @@
 /* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The first one comes so many microseconds late. A fifth argument: shared, the
+ * The second one comes so many microseconds late. A fifth argument: shared, the
  * barrier is PTHREAD_PROCESS_SHARED; fork, a child does the same beside us. */
 #include <pthread.h>
 #include <signal.h>
@@ -9,13 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../come-late.h"
+
 static pthread_barrier_t barrier;
 static int episodes;
 static useconds_t late;
 
 /* Out of line: the loop keeps its two call sites. */
 static __attribute__((noinline)) void come_late(const void* who) {
-  if (who == &late && late > 0) usleep(late);
+  if (who == &late && late > 0) come_later_than_first(late);
 }
 
 static void* meet(void* who) {
@@ -40,8 +42,8 @@ int main(int argc, char** argv) {
   const pid_t child = strcmp(how, "fork") == 0 ? fork() : -1;
   if (n < 1 || n > 64 || pthread_barrier_init(&barrier, &attributes, (unsigned)n) != 0) return 99;
   for (int i = 1; i < n; ++i)
-    if (pthread_create(&threads[i], NULL, meet, NULL) != 0) return 98;
-  meet(&late);
+    if (pthread_create(&threads[i], NULL, meet, i == 1 ? &late : NULL) != 0) return 98;
+  meet(NULL);
   for (int i = 1; i < n; ++i) pthread_join(threads[i], NULL);
   pthread_barrier_destroy(&barrier);
   if (child > 0 && waitpid(child, NULL, 0) != child) return 97;

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "algo/algorithm.hpp"
+#include "api/measure.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
 
@@ -185,6 +187,22 @@ TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
     const int mine = split(0);
     const int theirs = result_of(other, kSoonNs);
     return theirs == kNotHere ? theirs : mine == theirs ? mine : kSilent;
+  });
+  if (ended == kNotHere) GTEST_SKIP() << "not permitted here";
+  EXPECT_EQ(ended, kSaysWhy);
+}
+
+// A time that nobody took is none.
+TEST(Limits, AMeasurementSaysThatAProcessCouldNotBeMade) {
+  const int ended = in_child(kHangNs, [] {
+    Plan plan;
+    plan.schedule = find_algorithm("dissemination")->build({.members = 2});
+    plan.key.members = 2;
+    plan.key.engine = Engine::kProcesses;
+    const auto program = compile(plan);
+    if (!program || !deny({SYS_clone, SYS_clone3}, EAGAIN)) return kNotHere;
+    const auto ns = measure_on_this_machine()(*program, plan.key, 0);
+    return ns ? kSilent : ns.error().message == "measuring: fork failed" ? kSaysWhy : kWorks;
   });
   if (ended == kNotHere) GTEST_SKIP() << "not permitted here";
   EXPECT_EQ(ended, kSaysWhy);

@@ -9,9 +9,12 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 
+#include "base/line.hpp"
 #include "exec/program.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
@@ -79,6 +82,23 @@ class Foreign : public testing::Test {
     return status;
   }
 
+  // Whether such a file is a team's.
+  Status try_out(const std::string& content) const {
+    exec::Team* team = nullptr;
+    const char* detail = nullptr;
+    const Status status = exec::Team::attach(file_of(content, bytes_), WaitKind::kAuto, 0, &team, &detail);
+    if (status == Status::kOk) team->release();
+    return status;
+  }
+
+  // The other plans may lie behind the first.
+  void take_all_plans() {
+    std::size_t end = image_.size();
+    for (const exec::PlanEntry& entry : header().layout.plans)
+      if (entry.program != 0) end = std::max(end, entry.program + reinterpret_cast<const ProgramHeader*>(memory_ + entry.program)->bytes);
+    image_.assign(memory_, end);
+  }
+
   std::string with(std::size_t at) const {
     std::string changed = image_;
     changed.at(at) = static_cast<char>(changed.at(at) ^ 1);
@@ -112,23 +132,101 @@ TEST_F(Foreign, WhatIsNoTeamsSegmentIsRefused) {
   EXPECT_EQ(attach(with(offsetof(exec::TeamLayout, hash)), bytes_), FERMATA_ERR_MISMATCH);
 }
 
-// The other plans may lie behind the first: a whole copy is attached to, and with any one byte of the program changed it is not.
+// A whole copy is attached to, and with any one byte of the program changed it is not.
 TEST_F(Foreign, AnotherProgramIsRefused) {
-  std::size_t end = image_.size();
-  for (const exec::PlanEntry& entry : header().layout.plans)
-    if (entry.program != 0) end = std::max(end, entry.program + reinterpret_cast<const ProgramHeader*>(memory_ + entry.program)->bytes);
-  image_.assign(memory_, end);
+  take_all_plans();
   ASSERT_EQ(attach(image_, bytes_), FERMATA_OK) << fermata_error_detail();
   EXPECT_EQ(attach(with(program_ + plan_bytes_ - 1), bytes_), FERMATA_ERR_MISMATCH);
   for (std::size_t at = program_; at < program_ + plan_bytes_; ++at) {
     // The stored hash takes no part: it is computed anew.
     if (at - program_ - offsetof(ProgramHeader, hash) < sizeof(ProgramHeader::hash)) continue;
-    exec::Team* team = nullptr;
-    const char* detail = nullptr;
-    const Status status = exec::Team::attach(file_of(with(at), bytes_), WaitKind::kAuto, 0, &team, &detail);
-    EXPECT_EQ(status, Status::kMismatch) << "byte " << at - program_ << " of " << plan_bytes_;
-    if (status == Status::kOk) team->release();
+    EXPECT_EQ(try_out(with(at)), Status::kMismatch) << "byte " << at - program_ << " of " << plan_bytes_;
   }
+}
+
+struct Change {
+  const char* what;
+  std::function<void(exec::TeamLayout&)> of;
+  Status expected = Status::kMismatch;
+};
+
+// Each offset and size is refused where it can't be one, though every program is whole.
+TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
+  take_all_plans();
+  // Two more copies of the first program, of which the second is not at a line.
+  const std::string program = image_.substr(program_, plan_bytes_);
+  const std::size_t copy = round_up(image_.size(), kMaxLine), askew = round_up(copy + plan_bytes_, kMaxLine) + 8, most = bytes_;
+  image_.resize(askew + plan_bytes_);
+  for (const std::size_t at : {copy, askew}) image_.replace(at, plan_bytes_, program);
+  const exec::TeamLayout& laid = header().layout;
+  const auto* plan = reinterpret_cast<const ProgramHeader*>(memory_ + program_);
+  const std::size_t regions = std::size_t{plan->region_bytes} * plan->regions;
+  ASSERT_TRUE(laid.rings != 0 && laid.places != 0 && laid.heap_bytes != 0 && laid.model_bytes != 0);
+  const Change changes[] = {
+      {"nothing", [](exec::TeamLayout&) {}, Status::kOk},
+      {"its magic number", [](auto& l) { ++l.magic; }},
+      {"its version", [](auto& l) { ++l.version; }},
+      {"no members", [](auto& l) { l.members = 0; }},
+      {"too many members", [](auto& l) { l.members = kMaxMembers + 1; }},
+      {"other bytes", [](auto& l) { l.bytes += 4096; }},
+      {"the program lies elsewhere", [=](auto& l) { l.plans[0].program = copy; }, Status::kOk},
+      {"and not at a line", [=](auto& l) { l.plans[0].program = askew; }},
+      {"it is outside", [=](auto& l) { l.plans[0].program = round_up(most, kMaxLine); }},
+      {"it wraps", [](auto& l) { l.plans[0].program = ~std::uint64_t{0} - kMaxLine + 1; }},
+      {"the last place for regions", [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine; }, Status::kOk},
+      {"one line further", [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine + kMaxLine; }},
+      {"regions not at a line", [](auto& l) { l.plans[0].regions += 8; }},
+      {"regions that wrap", [](auto& l) { l.plans[0].regions = ~std::uint64_t{0} - kMaxLine + 1; }},
+      {"a model at the end", [=](auto& l) { l.model = most - l.model_bytes; }, Status::kOk},
+      {"and behind it", [=](auto& l) { l.model = most - l.model_bytes + 1; }},
+      {"a refresh behind it", [=](auto& l) { l.refresh = most, l.refresh_bytes = 1; }},
+      {"no CPUs", [](auto& l) { l.usable_cpus = 0; }},
+      {"CPUs that are no number", [](auto& l) { l.usable_cpus = std::numeric_limits<double>::quiet_NaN(); }},
+      {"places elsewhere", [](auto& l) { l.places -= 4096; }},
+      {"places not at a page", [](auto& l) { l.places += 8; }},
+      {"places outside", [=](auto& l) { l.places = most + 4096; }},
+      {"rings not at a page", [](auto& l) { l.rings += 8; }},
+      {"rings elsewhere", [](auto& l) { l.rings += 4096; }},
+      {"rings outside", [=](auto& l) { l.rings = most + 4096; }},
+      {"rings of more lines", [](auto& l) { l.ring_lines *= 2; }},
+      {"of a number of lines that is no power of two", [](auto& l) { l.ring_lines = 3; }},
+      {"of very many lines", [](auto& l) { l.ring_lines = std::uint64_t{1} << 40; }},
+      {"quarters of another size", [](auto& l) { l.in_quarter += 64; }},
+      {"another heap", [](auto& l) { l.heap += 4096; }},
+      {"a longer heap", [](auto& l) { l.heap_bytes += 4096; }},
+      {"hosts not at a word", [](auto& l) { l.hosts = 2; }},
+      {"hosts outside", [=](auto& l) { l.hosts = most; }},
+      {"hosts without a window", [=](auto& l) { l.hosts = copy, l.window = 0; }},
+      {"a window not at a line", [=](auto& l) { l.hosts = copy, l.window = most - 8; }},
+  };
+  for (const Change& change : changes) {
+    std::string changed = image_;
+    auto layout = laid;
+    change.of(layout);
+    memcpy(changed.data(), &layout, sizeof layout);
+    EXPECT_EQ(try_out(changed), change.expected) << change.what;
+  }
+}
+
+// Programs that send to other hosts are refused where there are none, however well they are hashed.
+TEST_F(Foreign, AProgramThatLeavesTheHostIsRefused) {
+  take_all_plans();
+  std::string changed = image_;
+  auto* const program = reinterpret_cast<ProgramHeader*>(changed.data() + program_);
+  auto* const steps = reinterpret_cast<Step*>(changed.data() + program_ + program->steps_offset);
+  const auto rehash = [&] {
+    auto& layout = *reinterpret_cast<exec::TeamLayout*>(changed.data());
+    layout.hash = layout.members;
+    for (const exec::PlanEntry& entry : layout.plans)
+      if (entry.program != 0)
+        layout.hash = exec::with_plan(layout.hash, program_hash(*reinterpret_cast<const ProgramHeader*>(changed.data() + entry.program)));
+  };
+  ASSERT_EQ(steps[0].code, Code::kSend);
+  rehash();
+  EXPECT_EQ(try_out(changed), Status::kOk);
+  steps[0].code = Code::kSendAway;
+  rehash();
+  EXPECT_EQ(try_out(changed), Status::kMismatch);
 }
 
 }  // namespace

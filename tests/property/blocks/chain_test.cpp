@@ -182,8 +182,7 @@ TEST_P(Chains, EndWithTheFirstError) { expect(failing, {2, 3}); }
 
 std::string name_of(const ::testing::TestParamInfo<int>& info) { return name_of_engine(info.param); }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Chains, ::testing::Values(static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Engines, Chains, ::testing::ValuesIn(engines()), name_of);
 
 // What makes no chain changes nothing.
 void refused(Seat& seat) {

@@ -307,7 +307,7 @@ TEST_P(Blocks, AroundEveryThreshold) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Blocks, ::testing::Values(static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed),
+INSTANTIATE_TEST_SUITE_P(Engines, Blocks, ::testing::ValuesIn(engines()),
                          [](const auto& param) { return std::string(name_of_engine(param.param)); });
 
 }  // namespace

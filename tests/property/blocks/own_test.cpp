@@ -109,7 +109,7 @@ class Own : public ::testing::TestWithParam<int> {
 TEST_P(Own, OperatorsOnElementsOfEverySize) { expect(every_size, 140); }
 TEST_P(Own, SumsThatRoundHaveTheSameBits) { expect(same_bits, 16); }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Own, ::testing::Values(static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed),
+INSTANTIATE_TEST_SUITE_P(Engines, Own, ::testing::ValuesIn(engines()),
                          [](const auto& param) { return std::string(name_of_engine(param.param)); });
 
 // What a team is too large for is said.

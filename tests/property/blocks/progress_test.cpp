@@ -209,9 +209,11 @@ std::string name_of(const ::testing::TestParamInfo<Param>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Progress,
-                         ::testing::Values(Param{FERMATA_THREADS, FERMATA_WAIT_AUTO}, Param{FERMATA_THREADS, FERMATA_WAIT_PARK},
-                                           Param{FERMATA_PROCESSES, FERMATA_WAIT_AUTO}, Param{FERMATA_PROCESSES, FERMATA_WAIT_PARK},
-                                           Param{kMixed, FERMATA_WAIT_AUTO}),
+                         ::testing::ValuesIn(of_engines<Param>({{FERMATA_THREADS, FERMATA_WAIT_AUTO},
+                                                                {FERMATA_THREADS, FERMATA_WAIT_PARK},
+                                                                {FERMATA_PROCESSES, FERMATA_WAIT_AUTO},
+                                                                {FERMATA_PROCESSES, FERMATA_WAIT_PARK},
+                                                                {kMixed, FERMATA_WAIT_AUTO}})),
                          name_of);
 
 // Hands something from one thread to another.

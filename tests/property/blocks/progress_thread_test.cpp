@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -110,6 +111,20 @@ TEST(ProgressThread, MovesDataWhileTheMembersSleep) {
     long ran = 0;
     EXPECT_EQ(run_team({members, FERMATA_THREADS, FERMATA_WAIT_AUTO}, moves_while_members_sleep, &ran), "");
     EXPECT_EQ(ran, 2 * members);
+  }
+}
+
+TEST(ProgressThread, IsOneHoweverOftenItIsSwitched) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  for (const int on : {1, 1, 0, 0, 1, 0}) {
+    EXPECT_EQ(fermata_progress_thread(on), FERMATA_OK);
+    // A thread that was joined may be listed a little longer.
+    for (int i = 0; i < 1000 && threads() != before + on; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(threads(), before + on);
   }
 }
 

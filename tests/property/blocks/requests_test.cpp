@@ -223,10 +223,14 @@ std::string name_of(const ::testing::TestParamInfo<Param>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Requests,
-                         ::testing::Values(Param{FERMATA_THREADS, FERMATA_WAIT_AUTO}, Param{FERMATA_THREADS, FERMATA_WAIT_YIELD},
-                                           Param{FERMATA_THREADS, FERMATA_WAIT_PARK}, Param{FERMATA_PROCESSES, FERMATA_WAIT_AUTO},
-                                           Param{FERMATA_PROCESSES, FERMATA_WAIT_YIELD}, Param{FERMATA_PROCESSES, FERMATA_WAIT_PARK},
-                                           Param{kMixed, FERMATA_WAIT_AUTO}, Param{kMixed, FERMATA_WAIT_PARK}),
+                         ::testing::ValuesIn(of_engines<Param>({{FERMATA_THREADS, FERMATA_WAIT_AUTO},
+                                                                {FERMATA_THREADS, FERMATA_WAIT_YIELD},
+                                                                {FERMATA_THREADS, FERMATA_WAIT_PARK},
+                                                                {FERMATA_PROCESSES, FERMATA_WAIT_AUTO},
+                                                                {FERMATA_PROCESSES, FERMATA_WAIT_YIELD},
+                                                                {FERMATA_PROCESSES, FERMATA_WAIT_PARK},
+                                                                {kMixed, FERMATA_WAIT_AUTO},
+                                                                {kMixed, FERMATA_WAIT_PARK}})),
                          name_of);
 
 }  // namespace

@@ -13,12 +13,6 @@ namespace {
 // Under sanitizers and emulators.
 constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kSeesOtherProcesses = false;  // what threads of one process have ordered by way of another looks like a race
-#else
-constexpr bool kSeesOtherProcesses = true;
-#endif
-
 std::vector<std::string> spellings(int kind, int members) {
   std::vector<std::string> all;
   for (const Algorithm& a : algorithms()) {
@@ -77,6 +71,9 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
   EXPECT_GT(ran, 30);
 }
 
+// Under sanitizers and emulators every third of all combinations of three.
+bool is_left_out(std::size_t one, std::size_t other, std::size_t another) { return kScale > 1 && (one + other + another) % 3 != 0; }
+
 // Engines, wait policies and layouts in turn, each with its own period, so that in the end each has met each.
 PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind, int members) {
   static constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES, kMixed};
@@ -121,13 +118,17 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
 
 TEST_P(Property, LayoutsSlotsAndStrides) {
   int ran = 0;
+  std::size_t nth_layout = 0;
   for (const char* layout : {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots", "packed",
                              "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
                              "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128", "private+stride5"}) {
+    ++nth_layout;
     for (const int members : {2, 3, 5, 8}) {
       if (kScale > 1 && members != 2 && members != 5) continue;
-      for (const std::string& algorithm : spellings(GetParam().kind, members)) {
-        PropertyCase c{.algorithm = algorithm,
+      const std::vector<std::string> algorithms = spellings(GetParam().kind, members);
+      for (std::size_t a = 0; a < algorithms.size(); ++a) {
+        if (is_left_out(nth_layout, static_cast<std::size_t>(members), a)) continue;
+        PropertyCase c{.algorithm = algorithms[a],
                        .layout = layout,
                        .kind = GetParam().kind,
                        .members = members,
@@ -141,19 +142,21 @@ TEST_P(Property, LayoutsSlotsAndStrides) {
       }
     }
   }
-  EXPECT_GT(ran, kScale > 1 ? 40 : 60);
+  EXPECT_GT(ran, kScale > 1 ? 15 : 60);
 }
 
 TEST_P(Property, WaitPoliciesAndEngines) {
   int ran = 0;
-  for (const int engine : {static_cast<int>(FERMATA_THREADS), static_cast<int>(FERMATA_PROCESSES), kMixed}) {
+  for (const int engine : engines()) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
         if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the least with a mixed team
         if (wait == FERMATA_WAIT_SPIN && members > 2) continue;    // a spinner without a CPU of its own only burns its slice
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
-        for (const std::string& algorithm : spellings(GetParam().kind, members)) {
-          PropertyCase c{.algorithm = algorithm,
+        const std::vector<std::string> algorithms = spellings(GetParam().kind, members);
+        for (std::size_t a = 0; a < algorithms.size(); ++a) {
+          if (is_left_out(static_cast<std::size_t>(engine), static_cast<std::size_t>(wait), a)) continue;
+          PropertyCase c{.algorithm = algorithms[a],
                          .layout = "private+2slots",
                          .kind = GetParam().kind,
                          .members = members,
@@ -168,7 +171,7 @@ TEST_P(Property, WaitPoliciesAndEngines) {
       }
     }
   }
-  EXPECT_GT(ran, 60);
+  EXPECT_GT(ran, kScale > 1 ? 15 : 60);
 }
 
 TEST_P(Property, ThePlannersChoice) {

@@ -47,6 +47,7 @@ TEST(Table, ParsesSpelledNames) {
   EXPECT_STREQ(kary->algorithm->name, "kary");
   EXPECT_EQ(kary->degree, 4);
   EXPECT_EQ(parse_algorithm("kary")->degree, 2);
+  EXPECT_EQ(parse_algorithm("kary(1)")->degree, 1);
   EXPECT_TRUE(parse_algorithm("linear").ok());
   EXPECT_EQ(parse_algorithm("string").error().status, Status::kNotFound);
   EXPECT_NE(parse_algorithm("string").error().message.find("combining_tree(k)"), std::string::npos);

@@ -165,8 +165,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, nullptr, 99, 0));
     const size_t behind[] = {1, 2};
     REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
-    REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));    // its place is x + 1
-    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));  // both blocks at 1
+    REFUSED(fermata_gatherv(w.member[0], x + 2, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));  // its place is x + 1
+    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));    // both blocks at 1
   };
   all["fermata_scatterv"] = [](World& w) {
     double* const x = w.x.data();

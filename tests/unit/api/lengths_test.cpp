@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "../../operation.hpp"
@@ -131,6 +133,112 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
       lives_on(m);
     }
   });
+}
+
+// The root has its broadcast on a line, others have it in blocks: the next calls, on the same line, don't take what is theirs.
+TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
+  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    for (const std::size_t sent : {2u, 10u})
+      for (const std::size_t next : {2u, 9u}) {
+        Numbers data(rank == 0 ? sent : 100, kGuard);
+        for (std::size_t i = 0; i < sent && rank == 0; ++i) data[i] = static_cast<std::int32_t>(i);
+        fermata_request* request = nullptr;
+        if (rank == 0) {
+          ASSERT_EQ(fermata_broadcast(m, data.data(), sent * sizeof data[0], 0), FERMATA_OK) << fermata_error_detail();
+        } else {
+          const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+          ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
+        }
+        for (int i = 0; i < 5; ++i) {
+          Numbers small(next, rank == 0 ? i : kGuard);
+          ASSERT_EQ(fermata_broadcast(m, small.data(), next * sizeof small[0], 0), FERMATA_OK) << fermata_error_detail();
+          ASSERT_EQ(small, Numbers(next, i));
+        }
+        if (rank != 0) {
+          ASSERT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
+        }
+        fermata_request_free(request);
+        for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], i < sent ? static_cast<std::int32_t>(i) : kGuard);
+        lives_on(m);
+      }
+  });
+}
+
+// No member can adapt to lengths that differ where all give and all get. Whoever asks again and again instead of waiting learns of it, too,
+// whether the others are on the same line or on another one.
+TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
+  for (const int bounded : {0, 1})
+    for (const auto& [one, others] : {std::pair{10, 3}, std::pair{1, 10}})
+      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+        ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
+        const int count = rank == 1 ? one : others;
+        Numbers in(static_cast<std::size_t>(count), 1), out(in);
+        const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+        ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
+        while (fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+        EXPECT_EQ(fermata_depart(m), FERMATA_ERR_MISMATCH) << "rank " << rank << ", " << one << " and " << others;
+      });
+}
+
+// Members that are not bounded don't adapt: whoever is sent another length than it asks for has an error, and so have all.
+TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
+  for (const auto& [sent, room] : {std::pair{10, 3}, std::pair{3, 10}, std::pair{1, 10}, std::pair{10, 1}})
+    for (const bool tests : {false, true})
+      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+        Numbers data(static_cast<std::size_t>(rank == 1 ? room : sent), kGuard);
+        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+        int status = fermata_arrive_with(m, &o);
+        ASSERT_EQ(status, FERMATA_OK);
+        while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+        status = fermata_depart(m);
+        if (rank == 1) {
+          EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << sent << " sent, room for " << room;
+          EXPECT_EQ(data, Numbers(data.size(), kGuard));
+        }
+        if (status == FERMATA_OK) status = fermata_barrier(m);
+        EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << rank << ": " << sent << " sent, room for " << room;
+      });
+}
+
+// Of those who give to a reduce one alone has another length: no length fits all, whoever came first.
+TEST(Lengths, OfThoseWhoGiveMustAgree) {
+  for (const bool bounded : {false, true})
+    for (const bool tests : {false, true})
+      for (int other = 1; other < kMembers; ++other)
+        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+          ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
+          const Numbers in(rank == other ? 10 : 3, rank);
+          Numbers out(in.size(), kGuard);
+          const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+          ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
+          while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+          int status = fermata_depart(m);
+          if (rank == 0) {
+            EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << other << " differs, bounded " << bounded;
+            EXPECT_EQ(out, Numbers(out.size(), kGuard));
+          }
+          if (status == FERMATA_OK) status = fermata_barrier(m);
+          EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << rank << ": rank " << other << " differs, bounded " << bounded;
+        });
+}
+
+// Counts of which the others' own blocks agree at two of three members: all learn of it, also those for whom everything fits.
+TEST(Lengths, OfOneMembersCountsShowToAll) {
+  for (const int bounded : {0, 1})
+    for (const std::size_t scale : {1u, 3u, 5000u})
+      for (const bool folds : {false, true})
+        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+          ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
+          std::size_t counts[kMembers] = {scale, 2 * scale, 3 * scale};
+          if (rank == 2) std::swap(counts[0], counts[1]);
+          const Numbers in(6 * scale, 1);
+          Numbers out(6 * scale, kGuard);
+          const int status = folds ? fermata_reduce_scatterv(m, in.data(), counts, nullptr, out.data(), FERMATA_INT32, FERMATA_SUM)
+                                   : fermata_allgatherv(m, in.data(), out.data(), counts, nullptr, FERMATA_INT32);
+          EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
+              << "rank " << rank << ", bounded " << bounded << ", scale " << scale << ", folds " << folds;
+        });
 }
 
 }  // namespace

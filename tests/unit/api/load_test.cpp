@@ -67,6 +67,19 @@ TEST(Load, ABadTopologyIsRefusedWithPathAndLine) {
   EXPECT_EQ(t, nullptr);
 }
 
+// Where none was measured for processes.
+TEST(Load, WhatWasMeasuredForThreadsServesProcessesToo) {
+  const test::OwnCache cache;
+  const auto here = discover_topology();
+  ASSERT_TRUE(here.ok());
+  EXPECT_EQ(api::best_known_profile(*here, Engine::kProcesses).origin, "estimated");
+  Profile p = estimate_profile(*here);
+  p.origin = "measured";
+  p.fingerprint = fingerprint(*here);
+  ASSERT_TRUE(save_profile(p).ok());
+  EXPECT_EQ(api::best_known_profile(*here, Engine::kProcesses).origin, "measured");
+}
+
 TEST(Load, ARecordedMachineIsPlannedFor) {
   const std::string path = kRoot + "/machines/power8-4x6x8.json";
   const auto machine = load_profile_file(path);

@@ -3,7 +3,7 @@
 
 #include "../../with_members.hpp"
 
-namespace fermata::test {
+namespace fermata::test::overlap {
 namespace {
 
 constexpr int kMembers = 3;
@@ -41,5 +41,17 @@ void any_order(fermata_member* m, int rank) {
 
 TEST(Overlap, BlocksOfAnOutputMayLieInAnyOrder) { with_members(kMembers, any_order); }
 
+// Where no block of the output lies, the input may, within the memory of the operation, too.
+void input_before_blocks(fermata_member* m, int rank) {
+  const std::size_t counts[kMembers] = {2, 0, 3}, displacements[kMembers] = {3, 0, 5};
+  double memory[8] = {10.0 * rank, 10.0 * rank + 1, 10.0 * rank + 2};
+  ASSERT_EQ(fermata_allgatherv(m, memory, memory, counts, displacements, FERMATA_DOUBLE), FERMATA_OK) << fermata_error_detail();
+  const double expected[5] = {0, 1, 20, 21, 22};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(memory[3 + i], expected[i]) << i;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(memory[i], 10.0 * rank + i) << i;
+}
+
+TEST(Overlap, AnInputMayLieBeforeTheBlocksOfAnOutput) { with_members(kMembers, input_before_blocks); }
+
 }  // namespace
-}  // namespace fermata::test
+}  // namespace fermata::test::overlap

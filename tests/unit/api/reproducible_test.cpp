@@ -11,7 +11,7 @@
 #include "api/handles.hpp"
 #include "plan/plan.hpp"
 
-namespace fermata::test {
+namespace fermata::test::reproducible {
 namespace {
 
 constexpr int kMembers = 6;
@@ -153,4 +153,4 @@ TEST_F(Reproducible, OverHosts) {
 }
 
 }  // namespace
-}  // namespace fermata::test
+}  // namespace fermata::test::reproducible

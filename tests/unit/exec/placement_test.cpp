@@ -45,5 +45,30 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   team->release();
 }
 
+// The heavy half of a light fence is a call of the system, which interrupts all CPUs: where members share theirs, they park often.
+TEST(Placement, DecidesWhoFences) {
+  const auto fences = [](std::uint32_t members, double* cpus) {
+    const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(members, members)), &std::free);
+    TeamOptions options;
+    options.members = members;
+    options.programs[static_cast<int>(PlanSlot::kBarrier)] = barrier.get();
+    Team* team = nullptr;
+    const char* detail = "";
+    EXPECT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
+    if (team == nullptr) return false;
+    *cpus = team->header().layout.usable_cpus;
+    const bool full = team->header().full_fence.load(std::memory_order_relaxed) != 0;
+    team->release();
+    return full;
+  };
+  double cpus = 0;
+  fences(1, &cpus);
+  const auto whole = static_cast<std::uint32_t>(cpus);
+  EXPECT_TRUE(fences(whole + 1, &cpus));
+  if (whole == cpus && whole <= 256) {
+    EXPECT_EQ(fences(whole, &cpus), !os::register_fence(false));
+  }
+}
+
 }  // namespace
 }  // namespace fermata::exec

@@ -246,6 +246,10 @@ TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
   o.key.kind = Kind::kBroadcast;
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);  // CPUs for 4
+  o = options_for(t, Kind::kBroadcast, 4, SIZE_MAX / 4 + 1);
+  const auto too_large = make_block_plan(t, estimate_profile(t), o, nullptr);
+  ASSERT_FALSE(too_large);
+  EXPECT_EQ(too_large.error().message, "blocks are too large");
 }
 
 TEST(BlockPlanFile, IsKeptBesideTheOthersOfItsTeam) {

@@ -87,6 +87,47 @@ TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
   }
 }
 
+TEST(Compile, SaysWhatItRefuses) {
+  const Plan good = plan_of(
+      "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\n"
+      "stage 0\n  1 -> w0\n  2 -> w0\nstage 1\n  w0 -> 0\nstage 2\n  0 -> 1\n  0 -> 2\n");
+  ASSERT_TRUE(compile(good)) << compile(good).error().message;
+  const auto refusal = [&](auto&& change) {
+    Plan plan = good;
+    change(plan);
+    const auto program = compile(plan);
+    return program ? "compiled" : program.error().message;
+  };
+  const auto is = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  const auto laid_out = [&](auto&& change) {
+    return refusal([&](Plan& plan) {
+      LayoutChoice choice;
+      change(choice);
+      plan.layout = choice;
+    });
+  };
+  EXPECT_EQ(laid_out([](LayoutChoice&) {}), "compiled");
+  EXPECT_EQ(laid_out([](LayoutChoice& c) { c.stride = 8; }), "compiled");
+  is(laid_out([](LayoutChoice& c) { c.stride = 9; }), "stride must be 1..8 lines");
+  is(laid_out([](LayoutChoice& c) { c.stride = 0; }), "stride must be 1..8 lines");
+  EXPECT_EQ(laid_out([](LayoutChoice& c) { c.slots = 1024; }), "compiled");
+  is(laid_out([](LayoutChoice& c) { c.slots = 2048; }), "slots must be a power of two");
+  is(laid_out([](LayoutChoice& c) { c.slots = 0; }), "slots must be a power of two");
+  is(laid_out([](LayoutChoice& c) { c.slots = 3; }), "slots must be a power of two");
+  EXPECT_EQ(laid_out([](LayoutChoice& c) { c.line = 128; }), "compiled");
+  is(laid_out([](LayoutChoice& c) { c.line = 96; }), "line must be 64 or 128 bytes");
+  EXPECT_EQ(refusal([](Plan& p) { p.key.hosts = {0, 0, 0}; }), "compiled");
+  is(refusal([](Plan& p) { p.key.hosts = {0, 1, 0}; }), "a word can't join hosts");
+  is(refusal([](Plan& p) { p.key.hosts = {0, 1}; }), "not a host for each rank");
+  is(refusal([](Plan& p) { p.key.payload = 8; }), "words carry no data");
+  is(refusal([](Plan& p) { p.schedule.members = 0; }), "members must be 1..4096");
+  is(refusal([](Plan& p) { p.schedule.members = 4097; }), "members must be 1..4096");
+  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllgather; }), "does not ride on a line");
+  is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
+  is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllreduce; }), "no payload given");
+  is(refusal([](Plan& p) { p.schedule.root = 1; }), "plans are made for root 0");
+}
+
 // What the table makes is executed too, in a few layouts.
 TEST(Compile, EveryAlgorithmRuns) {
   for (const Algorithm& algorithm : algorithms()) {

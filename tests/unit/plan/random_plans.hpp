@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "algo/algorithm.hpp"
 #include "plan/plan.hpp"
 #include "schedule/compose.hpp"
+#include "schedule/structure.hpp"
+#include "schedule/verify.hpp"
 
 namespace fermata::test {
 
@@ -128,6 +131,38 @@ inline Plan random_plan(Random& random) {
   plan.layout = Layouts(std::move(layouts));
   if (random.chance(50)) plan.credit_batch = std::min(1 << random.below(3), plan.layout.least_slots());
   return plan;
+}
+
+// Each is drawn from its own number.
+inline Plan plan_of(std::uint64_t number) {
+  Random random(static_cast<unsigned>(number * 2654435761u + 1));
+  return random_plan(random);
+}
+
+// Is it a barrier without the words whose reuse is not safe? Then a word that counts wrong does no visible harm, and is refused
+// nevertheless.
+inline bool needs_no_such_words(const Plan& plan) {
+  Schedule s = plan.schedule;
+  std::set<std::int32_t> gone;
+  for (const Hazard& h : reuse_hazards(s, plan.layout, false))
+    gone.insert(s.stages[static_cast<std::size_t>(h.stage)].transfers[static_cast<std::size_t>(h.transfer)].to);
+  for (std::size_t before = 0; before != gone.size();) {  // and those that theirs complete
+    before = gone.size();
+    for (const Stage& stage : s.stages)
+      for (const Transfer& t : stage.transfers)
+        if (s.is_word(t.to) && s.is_word(t.from))
+          if (gone.contains(t.from) || gone.contains(s.word_vertex(actor_of(s, t)))) gone.insert(t.to);
+  }
+  for (Word& word : s.words) word.threshold = 0;
+  for (Stage& stage : s.stages) {
+    std::erase_if(stage.transfers, [&](const Transfer& t) { return gone.contains(t.from) || gone.contains(t.to); });
+    for (const Transfer& t : stage.transfers)
+      if (s.is_word(t.to)) ++s.words[static_cast<std::size_t>(s.word_of(t.to))].threshold;
+  }
+  for (Word& word : s.words)
+    if (word.threshold == 0) word = Word{};
+  for (const std::int32_t w : gone) s.stages.front().transfers.push_back({.from = 0, .to = w});  // a word has an adder
+  return !gone.empty() && verify(s, {}).ok();
 }
 
 }  // namespace fermata::test

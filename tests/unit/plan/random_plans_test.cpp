@@ -4,12 +4,10 @@
 // a run can be cut anywhere and continued.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <thread>
 
 #include "../../lockstep.hpp"
@@ -82,32 +80,6 @@ void run_proved(const Plan& plan, const std::vector<std::byte>& program, std::ui
   ASSERT_TRUE(run_in_threads(program, static_cast<std::uint32_t>(plan.key.members), number)) << "plan " << number;
 }
 
-// Is it a barrier without the words whose reuse is not safe? Then a word that counts wrong does no visible harm, and is refused
-// nevertheless.
-bool needs_no_such_words(const Plan& plan) {
-  Schedule s = plan.schedule;
-  std::set<std::int32_t> gone;
-  for (const Hazard& h : reuse_hazards(s, plan.layout, false))
-    gone.insert(s.stages[static_cast<std::size_t>(h.stage)].transfers[static_cast<std::size_t>(h.transfer)].to);
-  for (std::size_t before = 0; before != gone.size();) {  // and those that theirs complete
-    before = gone.size();
-    for (const Stage& stage : s.stages)
-      for (const Transfer& t : stage.transfers)
-        if (s.is_word(t.to) && s.is_word(t.from))
-          if (gone.contains(t.from) || gone.contains(s.word_vertex(actor_of(s, t)))) gone.insert(t.to);
-  }
-  for (Word& word : s.words) word.threshold = 0;
-  for (Stage& stage : s.stages) {
-    std::erase_if(stage.transfers, [&](const Transfer& t) { return gone.contains(t.from) || gone.contains(t.to); });
-    for (const Transfer& t : stage.transfers)
-      if (s.is_word(t.to)) ++s.words[static_cast<std::size_t>(s.word_of(t.to))].threshold;
-  }
-  for (Word& word : s.words)
-    if (word.threshold == 0) word = Word{};
-  for (const std::int32_t w : gone) s.stages.front().transfers.push_back({.from = 0, .to = w});  // a word has an adder
-  return !gone.empty() && verify(s, {}).ok();
-}
-
 void run_refused(const Plan& plan, const std::string& reason, std::uint64_t number, Tally& tally) {
   ++tally.refused;
   const auto program = assemble(plan, reuse_hazards(plan.schedule, plan.layout, plan.key.payload > 0));
@@ -115,13 +87,12 @@ void run_refused(const Plan& plan, const std::string& reason, std::uint64_t numb
   const bool fails = !program || !test::execute(program->data(), number, 200, 12).empty();
   tally.failed += fails;
   if (fails) return;
-  if (needs_no_such_words(plan)) ++tally.needless;
+  if (test::needs_no_such_words(plan)) ++tally.needless;
   else ++tally.unseen[in_short(reason)];
 }
 
 void draw(std::uint64_t number, Tally& tally) {
-  test::Random random(static_cast<unsigned>(number * 2654435761u + 1));
-  const Plan plan = test::random_plan(random);
+  const Plan plan = test::plan_of(number);
   if (!check_structure(plan.schedule)) return;
   const auto program = compile(plan);
   if (program) {
@@ -150,45 +121,6 @@ TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
   EXPECT_GT(tally.proved, 1000 / FERMATA_TEST_SCALE);
   EXPECT_GT(tally.words, 300 / FERMATA_TEST_SCALE);
   EXPECT_GT(tally.credits, 100 / FERMATA_TEST_SCALE);
-}
-
-// Of few members and slots every interleaving is executed: none of a proved plan goes wrong, and one of a refused plan does, unless it has
-// words that it does not need or is one of the few that are refused too strictly (docs/proofs.md).
-TEST(RandomPlans, OfSmallOnesEveryInterleavingIsExecuted) {
-  constexpr std::size_t kMostStates = 20'000;
-  int proved = 0, failed = 0, needless = 0, strict = 0, too_large = 0;
-  for (std::uint64_t n = 0; n < 12'000 / FERMATA_TEST_SCALE; ++n) {
-    test::Random random(static_cast<unsigned>(n * 2654435761u + 1));
-    const Plan plan = test::random_plan(random);
-    const auto layouts = plan.layout.listed();
-    const bool few_slots = std::all_of(layouts.begin(), layouts.end(), [](const LayoutChoice& choice) { return choice.slots <= 2; });
-    if (plan.key.members > 3 || !few_slots || !check_structure(plan.schedule)) continue;
-    const auto compiled = compile(plan);
-    if (!compiled && compiled.error().status != Status::kVerify) continue;
-    const auto program = compiled ? compiled : assemble(plan, reuse_hazards(plan.schedule, plan.layout, plan.key.payload > 0));
-    if (!program) {
-      ++failed;
-      continue;
-    }
-    const auto& header = *reinterpret_cast<const ProgramHeader*>(program->data());
-    test::Exhausted result;
-    for (std::uint32_t root = 0; root < header.roots && result.wrong.empty() && result.complete; ++root)
-      for (const bool parks : {false, true})
-        if (result.wrong.empty() && result.complete) result = test::exhaust(program->data(), root, parks, 4, kMostStates);
-    ASSERT_TRUE(!compiled || result.wrong.empty()) << "plan " << n << ": " << result.wrong;
-    if (!result.complete) ++too_large;
-    else if (compiled) ++proved;
-    else if (!result.wrong.empty()) ++failed;
-    else if (needs_no_such_words(plan)) ++needless;
-    else ++strict;
-  }
-  std::printf(
-      "every interleaving: %d proved, none wrong; of those refused %d fail, %d have words that they do not need, %d would run right;\n"
-      "%d have more than %zu states\n",
-      proved, failed, needless, strict, too_large, kMostStates);
-  EXPECT_GT(proved, 100 / FERMATA_TEST_SCALE);
-  EXPECT_GT(failed, 100 / FERMATA_TEST_SCALE);
-  EXPECT_LE(strict * 25, failed);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include "algo/algorithm.hpp"
 #include "exec/program.hpp"
 #include "matrices.hpp"
+#include "plan/choices.hpp"
 #include "plan/search.hpp"
+#include "schedule/print.hpp"
 #include "schedule/verify.hpp"
 
 namespace fermata {
@@ -199,6 +201,19 @@ TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
   const auto back = plan_from_json(to_json(*plan));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->candidates, plan->candidates);
+}
+
+TEST(Search, ARunOfStagesPublishesWhatItsOwnStagesTell) {
+  const auto schedule = parse_schedule(
+      "fermata-schedule 1\nalgorithm test\nkind barrier\nmembers 3\nroot 0\nchunks 0\nregisters 1\n"
+      "stage 0\n  1 -> 0\n  2 -> 0\nstage 1\n  0 -> 1\n  0 -> 2\nend\n");
+  ASSERT_TRUE(schedule) << schedule.error().message;
+  EXPECT_FALSE(publishes(*schedule, {0, 0}));
+  EXPECT_TRUE(publishes(*schedule, {1, 1}));
+  EXPECT_TRUE(publishes(*schedule, {0, 1}));
+  EXPECT_FALSE(publishes_across(*schedule, {0, 0}, {0, 0, 1}));
+  EXPECT_TRUE(publishes_across(*schedule, {1, 1}, {0, 0, 1}));
+  EXPECT_FALSE(publishes_across(*schedule, {1, 1}, {0, 0, 0}));
 }
 
 // Each stage's slots, lines and way of lying are in the compiled program as they were asked for.

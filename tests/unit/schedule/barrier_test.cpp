@@ -103,6 +103,29 @@ TEST(Structure, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(refusal(s), "root out of range");
 }
 
+TEST(Structure, TakesCountsUpToTheirBounds) {
+  const auto with = [](std::int32_t Schedule::* count, std::int32_t value) {
+    Schedule s = two_members();
+    s.*count = value;
+    return refusal(s);
+  };
+  EXPECT_EQ(with(&Schedule::registers, kMaxScheduleRegisters), "accepted");
+  EXPECT_EQ(with(&Schedule::registers, kMaxScheduleRegisters + 1), "registers out of range");
+  EXPECT_EQ(with(&Schedule::registers, 0), "registers out of range");
+  EXPECT_EQ(with(&Schedule::root, 1), "accepted");
+  EXPECT_EQ(with(&Schedule::root, -1), "root out of range");
+  EXPECT_EQ(with(&Schedule::members, kMaxScheduleMembers), "fewer signals than members - 1");
+  EXPECT_EQ(with(&Schedule::members, kMaxScheduleMembers + 1), "members out of range");
+  EXPECT_EQ(with(&Schedule::chunks, -1), "chunks out of range");
+  EXPECT_EQ(with(&Schedule::chunks, kMaxScheduleChunks + 1), "chunks out of range");
+  EXPECT_EQ(with(&Schedule::chunks, kMaxScheduleChunks), "a barrier has no chunks");
+  Schedule s = two_members();
+  s.kind = static_cast<Kind>(kKindCount);
+  EXPECT_EQ(refusal(s), "unknown kind");
+  s.kind = static_cast<Kind>(kKindCount - 1);
+  EXPECT_EQ(refusal(s), "a collective with data has at least one chunk");
+}
+
 TEST(Structure, FindsARepeatedSignalAmongMany) {
   Schedule s;
   s.members = 40;

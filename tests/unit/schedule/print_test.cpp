@@ -85,6 +85,7 @@ TEST(Parse, RefusesWholeWithLineAndReason) {
       {with("end\n", ""), "'end' is missing"},
       {with("end\n", "end\nmore"), "text after 'end'"},
       {with("stage 0\n", ""), "line 9: expected 'stage 0'"},
+      {with("stage 1\n", "word 1 threshold 1\nstage 1\n"), "line 12: words come before stages"},
   };
   for (const Case& c : cases) {
     const Result<Schedule> result = parse_schedule(c.text);

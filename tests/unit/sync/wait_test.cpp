@@ -142,6 +142,14 @@ TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
   until_it_parks(crowded, until + 1000, &now);
 }
 
+TEST_F(AutoWaitTest, ParksTooShortForTheClockGainedToo) {
+  std::int64_t now = 100 * kMs;
+  const std::uint64_t began = until_it_parks(crowded, 10, &now);
+  const std::uint64_t until = pace.park_until.load();
+  EXPECT_EQ(later(crowded, until, now), WaitAction::kYield);
+  EXPECT_EQ(pace.length.load(), 4 * (until - began));
+}
+
 TEST_F(AutoWaitTest, ADearYieldBehindParksIsNotEnoughWhereTheOthersWereFaster) {
   std::int64_t now = 100 * kMs;
   const std::uint64_t until = through_parks(crowded, pace, 200'000, &now);

@@ -327,7 +327,7 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   std::atomic<std::uint64_t> meanwhile{99};
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     int e = 0, status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
-    std::vector<double> data(200'000, 1.0);
+    std::vector<double> data(600'000, 1.0);
     fermata_operation operation = FERMATA_OPERATION_INIT;
     operation.collective = FERMATA_DO_ALLREDUCE;
     operation.in = operation.out = data.data();

@@ -1,0 +1,35 @@
+/* Memory that ends at a page which nobody may touch, and what the test programs put into it. */
+#ifndef FERMATA_TEST_GUARDED_H
+#define FERMATA_TEST_GUARDED_H
+
+#include "check.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* `ints` ints before a page that can't be read or written; all of them -1. */
+static inline int* guarded(long ints) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)ints * sizeof(int);
+  const size_t room = (bytes + page - 1) / page * page + page;
+  char* at = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED || mprotect(at + room, page, PROT_NONE) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  int* ints_at = (int*)(at + room - bytes);
+  for (long i = 0; i < ints; ++i) ints_at[i] = -1;
+  return ints_at;
+}
+
+static inline int value(int from, long i) { return 1000 * from + (int)(i % 1000); }
+
+static inline int* input(long ints) {
+  int* in = guarded(ints);
+  for (long i = 0; i < ints; ++i) in[i] = value(rank, i);
+  return in;
+}
+
+static inline int class_of(int rc) {
+  int class = MPI_SUCCESS;
+  if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
+  return class;
+}
+
+#endif

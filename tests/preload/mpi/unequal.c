@@ -1,0 +1,133 @@
+/* Ranks that give lengths which differ, in calls where data go from everybody to everybody: whoever has too little room for what comes gets
+ * MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's memory, nobody waits for ever, and MPI goes on.
+ *   unequal [begun] [KIND...] */
+#define _GNU_SOURCE
+#include "guarded.h"
+
+#define CALL(rc, Name, name, ...)                                        \
+  do {                                                                   \
+    MPI_Request request;                                                 \
+    if (begun) {                                                         \
+      rc = MPI_I##name(__VA_ARGS__, &request);                           \
+      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    } else {                                                             \
+      rc = MPI_##Name(__VA_ARGS__);                                      \
+    }                                                                    \
+  } while (0)
+
+static MPI_Comm comm;
+static int begun; /* call the non-blocking function, and wait */
+
+static int all_reduce(int n) {
+  int rc;
+  CALL(rc, Allreduce, allreduce, input(n), guarded(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int all_gather(int n) {
+  int rc;
+  CALL(rc, Allgather, allgather, input(n), n, MPI_INT, guarded((long)n * size), n, MPI_INT, comm);
+  return rc;
+}
+static int all_gather_in_place(int n) {
+  int rc;
+  CALL(rc, Allgather, allgather, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), n, MPI_INT, comm);
+  return rc;
+}
+static int all_to_all(int n) {
+  int rc;
+  CALL(rc, Alltoall, alltoall, input((long)n * size), n, MPI_INT, guarded((long)n * size), n, MPI_INT, comm);
+  return rc;
+}
+static int all_gather_counted(int n) {
+  int rc, counts[64], places[64];
+  for (int r = 0; r < size; ++r) counts[r] = n, places[r] = r * n;
+  CALL(rc, Allgatherv, allgatherv, input(n), n, MPI_INT, guarded((long)n * size), counts, places, MPI_INT, comm);
+  return rc;
+}
+static int all_to_all_counted(int n) {
+  int rc, counts[64], places[64];
+  for (int r = 0; r < size; ++r) counts[r] = n, places[r] = r * n;
+  int *in = input((long)n * size), *out = guarded((long)n * size);
+  CALL(rc, Alltoallv, alltoallv, in, counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+  return rc;
+}
+static int reduce_scatter_block(int n) {
+  int rc;
+  CALL(rc, Reduce_scatter_block, reduce_scatter_block, input((long)n * size), guarded(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int reduce_scatter(int n) {
+  int rc, counts[64];
+  for (int r = 0; r < size; ++r) counts[r] = n;
+  CALL(rc, Reduce_scatter, reduce_scatter, input((long)n * size), guarded(n), counts, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int scan(int n) {
+  int rc;
+  CALL(rc, Scan, scan, input(n), guarded(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int exscan(int n) {
+  int rc;
+  CALL(rc, Exscan, exscan, input(n), guarded(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+
+static const struct {
+  const char* name;
+  int (*call)(int n);
+} kinds[] = {{"allreduce", all_reduce},
+             {"allgather", all_gather},
+             {"allgather in place", all_gather_in_place},
+             {"alltoall", all_to_all},
+             {"allgatherv", all_gather_counted},
+             {"alltoallv", all_to_all_counted},
+             {"reduce_scatter_block", reduce_scatter_block},
+             {"reduce_scatter", reduce_scatter},
+             {"scan", scan},
+             {"exscan", exscan}};
+
+/* A scan's first rank waits for nobody, so it has done its part when the others find the difference. */
+static int waits_for_all(const char* kind) { return strstr(kind, "scan") == NULL; }
+
+static void goes_on(void) {
+  int one = 1, sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    expect(MPI_Barrier(comm) == MPI_SUCCESS, "the next barrier");
+    expect(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size, "the next allreduce");
+  }
+}
+
+static int is_wanted(int argc, char** argv, const char* kind) {
+  int any = 0, named = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "begun") == 0) continue;
+    any = 1;
+    named = named || strcmp(argv[i], kind) == 0;
+  }
+  return named || !any;
+}
+
+int main(int argc, char** argv) {
+  static const int lengths[][2] = {{1, 2}, {15, 14}, {1, 300}};
+  begin(&argc, &argv);
+  for (int i = 1; i < argc; ++i) begun = begun || strcmp(argv[i], "begun") == 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    if (!is_wanted(argc, argv, kinds[k].name)) continue;
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) { /* no more communicators than get a team at once */
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+      MPI_Barrier(comm);
+      const int odd = i + k % 2 == 1 ? size - 1 : 0;
+      const int class = class_of(kinds[k].call(lengths[i][rank == odd ? 0 : 1]));
+      if (waits_for_all(kinds[k].name)) same(&class, &class, sizeof class, "class");
+      else expect(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE, "a scan's error class");
+      goes_on();
+      MPI_Comm_free(&comm);
+    }
+    report(kinds[k].name);
+  }
+  MPI_Finalize();
+  return 0;
+}

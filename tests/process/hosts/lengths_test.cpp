@@ -1,0 +1,98 @@
+// Lengths that differ over several hosts: nobody waits for ever. Where all wait for all, all learn of it; where one member has the data or
+// gets them, it alone does, unless others differ, too.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "house.hpp"
+
+namespace fermata::test {
+namespace {
+
+// Of int32: on one word, on a line, in a piece's line, behind it.
+constexpr int kLengths[][2] = {{1, 2}, {2, 1}, {2, 3}, {1, 14}, {14, 15}, {15, 14}, {1, 300}, {300, 1}, {20, 40}, {5000, 5001}};
+constexpr double kSeconds = 5;
+
+using Numbers = std::vector<std::int32_t>;
+
+int call(fermata_member* m, int collective, std::size_t count, int root) {
+  Numbers in(count * kMembers, 1), out(count * kMembers, 2);
+  switch (collective) {
+    case FERMATA_DO_BROADCAST: return fermata_broadcast(m, in.data(), count * sizeof in[0], root);
+    case FERMATA_DO_REDUCE: return fermata_reduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM, root);
+    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    case FERMATA_DO_GATHER: return fermata_gather(m, in.data(), out.data(), count, FERMATA_INT32, root);
+    case FERMATA_DO_SCATTER: return fermata_scatter(m, in.data(), out.data(), count, FERMATA_INT32, root);
+    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, in.data(), out.data(), count, FERMATA_INT32);
+    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, in.data(), out.data(), count, FERMATA_INT32);
+    case FERMATA_DO_SCAN: return fermata_scan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    default: return fermata_exscan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+  }
+}
+
+constexpr unsigned kHost0 = 3, kHost2 = 48;
+
+// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind.
+std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root, bool bounded) {
+  House house(kLinks);
+  return house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
+    fermata_member_set_bounded(m, bounded ? 1 : 0);
+    int status = fermata_barrier(m);
+    if (status == FERMATA_OK) status = call(m, collective, static_cast<std::size_t>(lengths[(odd >> rank & 1) != 0 ? 0 : 1]), root);
+    const int next = status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED ? fermata_barrier(m) : FERMATA_OK;
+    return next != FERMATA_OK ? next : status;
+  });
+}
+
+bool is_met(int status) { return status == FERMATA_ERR_MISMATCH || status == FERMATA_ERR_BROKEN; }
+
+class LengthsOverHosts : public testing::TestWithParam<int> {};
+
+TEST_P(LengthsOverHosts, AreMetByAll) {
+  for (const auto& lengths : kLengths)
+    for (const unsigned odd : {1u, 8u, kHost0, kHost2}) {
+      const auto ends = with_lengths(GetParam(), lengths, odd, 0, odd != 8);
+      for (const auto& end : ends)
+        EXPECT_TRUE(is_met(end.status)) << lengths[0] << " at ranks " << odd << ", " << lengths[1] << " at others: " << end.status << ": "
+                                        << end.detail;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOverHosts,
+                         testing::Values(FERMATA_DO_ALLREDUCE, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL,
+                                         FERMATA_DO_SCAN, FERMATA_DO_EXSCAN));
+
+class LengthsOfARoot : public testing::TestWithParam<int> {};
+
+// The one that gets all, or one of those that get some.
+TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
+  const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
+  for (const auto& lengths : kLengths)
+    for (const int root : {0, 3}) {
+      const int odd = inward ? root : 5;
+      const auto ends = with_lengths(GetParam(), lengths, 1u << odd, root, true);
+      for (int r = 0; r < kMembers; ++r)
+        EXPECT_EQ(ends[r].status, r == odd && lengths[0] < lengths[1] ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+            << lengths[0] << " at rank " << odd << ", " << lengths[1] << " at others, root " << root << ", rank " << r << ": "
+            << ends[r].detail;
+    }
+}
+
+// One of several that give.
+TEST_P(LengthsOfARoot, MayBeWrongAtAnyOther) {
+  for (const auto& lengths : kLengths)
+    for (const unsigned odd : {1u, 2u, 4u, 32u, kHost2}) {
+      const auto ends = with_lengths(GetParam(), lengths, odd, odd == 1 ? 5 : 0, true);
+      for (int r = 0; r < kMembers; ++r)
+        EXPECT_NE(ends[r].status, FERMATA_ERR_TIMEOUT)
+            << lengths[0] << " at ranks " << odd << ", " << lengths[1] << " at others, rank " << r << ": " << ends[r].detail;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOfARoot,
+                         testing::Values(FERMATA_DO_BROADCAST, FERMATA_DO_REDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER));
+
+}  // namespace
+}  // namespace fermata::test

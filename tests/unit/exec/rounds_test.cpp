@@ -1,0 +1,72 @@
+// Exchanges that go in rounds: each signal is followed by its ring, whoever is late.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "exec/cursor.hpp"
+
+namespace fermata::exec {
+namespace {
+
+struct Memory {
+  using Counter = std::atomic<std::uint64_t>;
+  Counter lines[4][2] = {};
+  std::uint64_t words[4][2] = {};
+  std::vector<const Step*> rung;
+
+  static std::uint32_t number(std::uint32_t offset) { return offset / 128; }
+  Counter& header(std::uint32_t offset) { return lines[number(offset)][0]; }
+  Counter& word(std::uint32_t offset) { return header(offset); }
+  Counter& credit(std::uint32_t offset) { return header(offset); }
+  std::uint64_t& payload(std::uint32_t offset, std::uint32_t i) { return words[number(offset)][i]; }
+  void ring(const Step& step) { rung.push_back(&step); }
+  void carry(const Step&, std::uint32_t, std::uint64_t, std::uint32_t, const std::uint64_t*) { ADD_FAILURE() << "nobody is away"; }
+};
+using TestCursor = Cursor<RealAtomics, Memory>;
+
+Step step(Code code, std::uint32_t line) {
+  Step s{};
+  s.code = code;
+  s.offset = line * 128;
+  if (code == Code::kAwait) {
+    s.pauses = 1;
+    s.fold = Fold::kCombineRight;
+  }
+  return s;
+}
+
+TEST(Rounds, RingBehindEachSignal) {
+  const Step program[] = {step(Code::kSend, 0), step(Code::kAwait, 1), step(Code::kSend, 2), step(Code::kAwait, 3), step(Code::kEnd, 0)};
+  ASSERT_TRUE(goes_in_rounds<Load::kOneWord>(program));
+  constexpr std::uint64_t kEpisode = 9, kTag = 3;
+  const Header header = Header::of(kEpisode, kTag);
+  Memory memory;
+  TestCursor cursor;
+  const auto add = [](std::uint64_t a, std::uint64_t b) { return a + b; };
+  std::uint64_t value = 5;
+  const TestCursor::Opening opening = TestCursor::opening(memory, program, kEpisode, kTag);
+  TestCursor::open<Load::kOneWord>(opening, value);
+  cursor.follow(memory, program, kEpisode, opening.header);
+  EXPECT_EQ(&cursor.sent(), &program[0]);  // its caller rings
+  EXPECT_TRUE(memory.rung.empty());
+  EXPECT_EQ(memory.lines[0][0], header.bits);
+  EXPECT_EQ(memory.words[0][0], 5u);
+  EXPECT_EQ(cursor.round<Load::kOneWord>(memory, value, add, 0), TestCursor::Round::kLate);
+  EXPECT_EQ(value, 5u);
+  memory.words[1][0] = 20;
+  memory.lines[1][0] = header.bits;
+  ASSERT_EQ(cursor.round<Load::kOneWord>(memory, value, add, 0), TestCursor::Round::kMore);
+  EXPECT_EQ(memory.words[2][0], 25u);
+  EXPECT_EQ(memory.lines[2][0], header.bits);
+  EXPECT_TRUE(memory.rung.empty());
+  cursor.ring_again(memory);
+  EXPECT_EQ(memory.rung, std::vector<const Step*>{&program[2]});
+  memory.words[3][0] = 100;
+  memory.lines[3][0] = header.bits;
+  EXPECT_EQ(cursor.round<Load::kOneWord>(memory, value, add, 0), TestCursor::Round::kOver);
+  EXPECT_EQ(value, 125u);
+  EXPECT_EQ(memory.rung.size(), 1u);
+}
+
+}  // namespace
+}  // namespace fermata::exec
