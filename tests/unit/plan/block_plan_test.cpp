@@ -7,6 +7,7 @@
 
 #include "../../own_folder.hpp"
 #include "plan/blocks.hpp"
+#include "plan/text.hpp"
 
 namespace fermata {
 namespace {
@@ -201,10 +202,15 @@ TEST(BlockPlan, PredictedBestFirst) {
     for (const BlockEntry& e : plan->entries)
       if (e.verdict.starts_with("predicted")) {
         EXPECT_GE(worth * e.predicted_ns, plan->entries.front().predicted_ns);
+        const double ratio = e.predicted_ns / plan->entries.front().predicted_ns;
+        if (ratio >= 1.005) {
+          EXPECT_EQ(e.verdict, slower_by("predicted", ratio));
+        }
       }
     const std::string text = explain(*plan, key_of(t, plan->kind, 8));
     for (const std::string& shown : {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
       EXPECT_NE(text.find(shown), std::string::npos) << text;
+    EXPECT_EQ(text.find(" 0 ns"), std::string::npos) << "what was not measured took nothing: " << text;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "matrices.hpp"
 #include "plan/choices.hpp"
 #include "plan/search.hpp"
+#include "plan/text.hpp"
 #include "schedule/print.hpp"
 #include "schedule/verify.hpp"
 
@@ -51,6 +52,12 @@ TEST(Search, EveryKindAndSizeGivesAProvedPlan) {
         SCOPED_TRACE(plan->schedule.algorithm + " " + std::to_string(n));
         expect_sound(*plan);
         EXPECT_EQ(plan->origin, "estimated");
+        for (const Candidate& c : plan->candidates) {
+          const double ratio = c.predicted_ns / plan->candidates.front().predicted_ns;
+          if (c.verdict.starts_with("predicted") && ratio >= 1.005) {
+            EXPECT_EQ(c.verdict, slower_by("predicted", ratio));
+          }
+        }
       }
 }
 

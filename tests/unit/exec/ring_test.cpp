@@ -1,0 +1,47 @@
+// Who sleeps for a call's first signal is woken by whoever sends it, also on the way that repeated calls take.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "exec/builtin.hpp"
+#include "exec/member.hpp"
+#include "exec/team.hpp"
+
+namespace fermata::exec {
+namespace {
+
+TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
+  constexpr int kRounds = 50;
+  const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(2, 4)), &std::free);
+  TeamOptions options;
+  options.members = 2;
+  options.wait = WaitKind::kPark;
+  options.programs[static_cast<int>(PlanSlot::kBarrier)] = barrier.get();
+  Team* team = nullptr;
+  const char* detail = "";
+  ASSERT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
+  Member* members[2] = {};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) ASSERT_EQ(Member::join(team, rank, &members[rank], &detail), Status::kOk) << detail;
+  std::thread sleeper([&] {
+    for (int i = 0; i < kRounds; ++i) EXPECT_EQ(members[1]->barrier(), Status::kOk);
+  });
+  // Nothing else rings the sleeper's bell. Its parks end by themselves, too, so that now and then none is there to be rung for.
+  const Door<RealAtomics>& door = team->door(1);
+  int rung = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    while (door.armed.load() == 0) std::this_thread::yield();
+    const std::uint32_t before = door.bell.load();
+    EXPECT_EQ(members[0]->barrier(), Status::kOk);
+    rung += door.bell.load() != before;
+  }
+  sleeper.join();
+  EXPECT_GT(rung, kRounds / 2);
+  for (Member* member : members) member->leave();
+  team->release();
+}
+
+}  // namespace
+}  // namespace fermata::exec
