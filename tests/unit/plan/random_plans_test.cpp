@@ -120,7 +120,7 @@ TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
   for (unsigned long long n = first; n < first + count && !HasFatalFailure(); ++n) draw(n, tally);
   std::printf(
       "plans %llu to %llu: %d proved and run (%d with words, %d with credits, %d with mixed layouts, %d by threads);\n"
-      "%d refused and executed all the same, of which %d failed, and %d have words that they do not need; %d were refused by their program alone, too\n",
+      "%d refused and executed all the same, of which %d failed, and %d have words that they do not need; %d by their programs alone\n",
       first, first + count - 1, tally.proved, tally.words, tally.credits, tally.mixed, tally.threads, tally.refused, tally.failed,
       tally.needless, tally.refused_twice);
   for (const auto& [reason, times] : tally.unseen) std::printf("  did not fail: %5d %s\n", times, reason.c_str());
