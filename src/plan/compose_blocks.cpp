@@ -110,11 +110,9 @@ class BlockComposer {
     return add(node, phase, depth, end);
   }
 
-  std::size_t down(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
+  void down(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
     const std::size_t next = add(node, phase, depth, start);
-    std::size_t end = next;
-    for (const Node& child : node.children) end = std::max(end, down(child, phase, depth + 1, next));
-    return end;
+    for (const Node& child : node.children) down(child, phase, depth + 1, next);
   }
 
   void across(const Node& top, Kind there, Kind back) {

@@ -77,6 +77,23 @@ TEST(BlockOperation, LacksNothingOfWhoHasSent) {
   EXPECT_EQ(data[0], 111u);
 }
 
+TEST(BlockOperation, NothingIsOpenInOneThatHasFailed) {
+  Fold f;
+  std::uint64_t data[3] = {1, 10, 100};
+  for (std::uint32_t r = 0; r < 3; ++r) f.prepare(r, &data[r], 1);
+  EXPECT_FALSE(f.operation[0].advance(kNobody));
+  EXPECT_TRUE(f.operation[0].works_with(2));
+  EXPECT_TRUE(f.operation[0].lacks(2));
+  EXPECT_EQ(f.operation[0].open_bytes(), 16u);
+  EXPECT_EQ(f.operation[0].awaited(), 1u);
+  f.operation[0].fail(1);
+  EXPECT_TRUE(f.operation[0].ready());
+  EXPECT_FALSE(f.operation[0].works_with(2));
+  EXPECT_FALSE(f.operation[0].lacks(2));
+  EXPECT_EQ(f.operation[0].open_bytes(), 0u);
+  EXPECT_EQ(f.operation[0].awaited(), 0u);
+}
+
 // Pieces of all lengths, on the line and in the buffer, for several laps; the sender always as far ahead as it may be.
 void share_a_ring(std::size_t in_quarter) {
   Fold f;

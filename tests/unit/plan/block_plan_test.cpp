@@ -214,6 +214,24 @@ TEST(BlockPlan, PredictedBestFirst) {
   }
 }
 
+TEST(BlockPlan, TimesAreShownInTheUnitThatSuitsThem) {
+  const Topology t = machine();
+  auto plan = make_block_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, 8, 1000), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  BlockEntry& chosen = plan->entries.front();
+  const auto shown = [&](double ns) {
+    chosen.predicted_ns = ns;
+    const std::string text = explain(*plan, key_of(t, plan->kind, 8));
+    const std::size_t at = text.find("predicted  ") + 11;
+    return text.substr(at, text.find(" from", at) - at);
+  };
+  EXPECT_EQ(shown(0), "-");
+  EXPECT_EQ(shown(1), "1 ns");
+  EXPECT_EQ(shown(9999), "9999 ns");
+  EXPECT_EQ(shown(10000), "10.0 us");
+  EXPECT_EQ(shown(1e7), "10.0 ms");
+}
+
 TEST(BlockPlan, TheMeasuredFastestWins) {
   const Topology t = machine();
   BlockPlanOptions o = options_for(t, Kind::kAllreduce, 8, 65536);

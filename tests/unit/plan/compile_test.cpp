@@ -126,6 +126,14 @@ TEST(Compile, SaysWhatItRefuses) {
   is(refusal([](Plan& p) { p.schedule.chunks = 2; }), "more than one chunk");
   is(refusal([](Plan& p) { p.schedule.kind = Kind::kAllreduce; }), "no payload given");
   is(refusal([](Plan& p) { p.schedule.root = 1; }), "plans are made for root 0");
+  const auto large = [](Plan& p) {  // 4,608 signals of 8 KiB a slot
+    p.schedule = find_algorithm("dissemination")->build({.members = 512});
+    p.key.members = 512;
+    LayoutChoice choice;
+    choice.stride = 8, choice.line = 128, choice.slots = 512;
+    p.layout = choice;
+  };
+  is(refusal(large), "the plan's slots would exceed 2 GiB");
 }
 
 // What the table makes is executed too, in a few layouts.

@@ -150,6 +150,18 @@ TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
   EXPECT_DOUBLE_EQ(along(Kind::kAllgather), 24 * 3);
 }
 
+// What each level takes goes by the bytes of its chunks: a long vector is halved between hosts, a short one is not.
+TEST(ComposeBlocks, LongVectorsAreCut) {
+  const Placed p = regular({.hosts = 4, .cores = 8});
+  const auto along = [&](double bytes) {
+    return compose_blocks(Kind::kAllreduce, 0, bytes, p.model, block_trees(p.model, bytes).front(), "");
+  };
+  const Schedule of_long = along(1 << 20), of_short = along(1 << 10);
+  EXPECT_TRUE(of_long.algorithm.starts_with("recursive_halving/")) << of_long.algorithm;
+  EXPECT_EQ(of_long.chunks, 4);
+  EXPECT_EQ(of_short.chunks, 1) << of_short.algorithm;
+}
+
 // Ranks 0-2 and 3-5; 2 and 4 lie at the link between them.
 TEST(ComposeBlocks, WhoIsNearestToTheOthersLeads) {
   const auto apart = [](std::int32_t i, std::int32_t j) {
