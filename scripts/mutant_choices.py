@@ -50,7 +50,8 @@ def chosen_at_run_time(line, code, following, edits):
         edits = [m._replace(after=m.after[:-len(comment)]) for m in edits]
     head = code.lstrip()
     indent = line[:len(line) - len(line.lstrip())]
-    if not balanced(code) and not code.rstrip().endswith("{") or re.match(r"(template|static_assert|case|default|using|#)|.*\bconstexpr\b", head):
+    at_run_time = not re.match(r"(template|static_assert|case|default|using|#)|.*\bconstexpr\b", head)
+    if not at_run_time or not (balanced(code) or code.rstrip().endswith("{")):
         return None
     is_whole = head.rstrip().endswith(";") and balanced(code)
     branch = re.match(r"(\} )?(else )?(if|while|for) \(", head)
