@@ -42,7 +42,7 @@ def balanced(code):
 
 
 def chosen_at_run_time(line, code, following, edits):
-    """The line that does what that mutant does that MUTANT names, of `edits` (mutants of this line): as a whole statement, or in the part of
+    """The line that does what the mutant named by MUTANT does, of `edits` (mutants of this line): as a whole statement, or in the part of
     it that is a condition, an initial value or a result. None: it can't."""
     comment = line[len(code.rstrip()):]
     if comment.lstrip().startswith("//"):
