@@ -16,6 +16,7 @@
 
 #include "base/line.hpp"
 #include "exec/program.hpp"
+#include "exec/segment_layout.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"
 #include "os/os.hpp"
@@ -83,10 +84,11 @@ class Foreign : public testing::Test {
   }
 
   // Whether such a file is a team's.
-  Status try_out(const std::string& content) const {
+  Status try_out(const std::string& content) const { return try_out(content, bytes_); }
+  Status try_out(const std::string& content, std::size_t bytes) const {
     exec::Team* team = nullptr;
     const char* detail = nullptr;
-    const Status status = exec::Team::attach(file_of(content, bytes_), WaitKind::kAuto, 0, &team, &detail);
+    const Status status = exec::Team::attach(file_of(content, bytes), WaitKind::kAuto, 0, &team, &detail);
     if (status == Status::kOk) team->release();
     return status;
   }
@@ -205,6 +207,22 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
     change.of(layout);
     memcpy(changed.data(), &layout, sizeof layout);
     EXPECT_EQ(try_out(changed), change.expected) << change.what;
+  }
+}
+
+// Without a plan, which says how many members it is for, there is to be room for their states at least.
+TEST_F(Foreign, MoreMembersThanThereIsRoomForAreRefused) {
+  exec::TeamLayout layout = header().layout;
+  layout.members = kMaxMembers;
+  layout.hash = layout.members;
+  layout.rings = layout.places = layout.model = layout.model_bytes = layout.refresh = layout.refresh_bytes = 0;
+  for (exec::PlanEntry& entry : layout.plans) entry.program = 0;
+  const std::size_t enough = exec::plans_offset(kMaxMembers);
+  for (const std::size_t bytes : {enough, enough - 1}) {
+    layout.bytes = bytes;
+    std::string changed = image_.substr(0, sizeof(exec::TeamHeader));
+    memcpy(changed.data(), &layout, sizeof layout);
+    EXPECT_EQ(try_out(changed, bytes), bytes == enough ? Status::kOk : Status::kMismatch) << bytes;
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t kMembers = 2, kSteps = 9, kRegion = 4 * kMaxLine;
 // The first member has one step of each sort, the second one nothing but its end.
 struct Program {
   ProgramHeader header;
-  MemberProgram members[kMembers];
+  MemberProgram members[kMembers], elsewhere[kMembers + 1];
   alignas(sizeof(Step)) Step steps[kSteps + 1];
 };
 constexpr std::uint32_t kSend = 0, kAwait = 1, kAdd = 2, kPoll = 3, kFlip = 4, kCreditAwait = 5, kCreditGive = 6, kJump = 7, kEnd = 8;
@@ -124,6 +124,14 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   };
   EXPECT_TRUE(slots(3, 128, 112));
   EXPECT_FALSE(slots(3, 128, 120) || slots(3, 136, 112) || slots(0xffffffffu, 0xfffffff8u, 0));
+  const auto lies_at = [](std::size_t offset) {
+    return is_taken([=](Program& p) {
+      std::memcpy(reinterpret_cast<std::byte*>(&p) + offset, p.members, sizeof p.members);
+      p.header.programs_offset = static_cast<std::uint32_t>(offset);
+    });
+  };
+  EXPECT_TRUE(lies_at(offsetof(Program, elsewhere)) && lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram)));
+  EXPECT_FALSE(lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram) / 2));
   // A set of programs for each root takes a region for each root.
   EXPECT_FALSE(is_taken([](Program& p) { p.header.roots = kMembers; }));
   EXPECT_FALSE(is_taken([](Program& p) { p.header.members = 0; }));

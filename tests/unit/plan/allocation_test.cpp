@@ -104,6 +104,13 @@ TEST(PlanForAnAllocation, EachRankHasItsRow) {
   EXPECT_EQ(profile_of({{0, 1}, {"a", "e"}, {}}, topology_of({{0, 1}, {"a", "e"}, {}}), job).error().status, Status::kNotFound);
 }
 
+TEST(PlanForAnAllocation, APinnedRankKeepsTheFirstRow) {
+  const Allocation team = {{0, 0}, {"a"}, {0, 1}};
+  const auto p = profile_of(team, topology_of(team), job_of_four());
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->o.at(0, 1), kNear) << "CPUs 0 and 1";
+}
+
 TEST(PlanForAnAllocation, MoreRanksThanProcessesShareRows) {
   Allocation team = {{}, {"a", "b"}, {}};
   for (int r = 0; r < 12; ++r) team.hosts.push_back(r / 6);

@@ -69,6 +69,34 @@ TEST(Compile, RefusesMoreWaysThanFit) {
   EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos) << program.error().message;
 }
 
+// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as it has memory by the number of steps.
+TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
+  constexpr int kRings = 80;
+  const auto chain = [](int words) {
+    const auto word = [](int w) { return "w" + std::to_string(w); };
+    const auto stage = [](int n) { return "stage " + std::to_string(n) + "\n"; };
+    const int members = words + 1;
+    std::string text = "members " + std::to_string(members) + "\nroot 0\nchunks 0\nregisters 1\n", stages;
+    for (int ring = 0; ring < kRings; ++ring) {
+      stages += stage(ring);
+      for (int m = 0; m < members; ++m) stages += "  " + std::to_string(m) + " -> " + std::to_string((m + 1) % members) + "\n";
+    }
+    for (int w = 0; w < words; ++w) {
+      text += "word " + std::to_string(w) + " threshold 2\n";
+      const std::string name = " -> " + word(w) + "\n";
+      stages += stage(kRings + w) + "  " + (w == 0 ? "0" : word(w - 1)) + name + "  " + std::to_string(w + 1) + name;
+    }
+    text += "word " + std::to_string(words) + " threshold 1 agent " + std::to_string(words - 1) + "\n";
+    stages += stage(kRings + words) + "  " + word(words - 1) + " -> " + word(words) + "\n" + stage(kRings + words + 1);
+    for (int m = 0; m < members; ++m) stages += "  " + word(words) + " -> " + std::to_string(m) + "\n";
+    return plan_of(text + stages);
+  };
+  EXPECT_TRUE(compile(chain(64))) << compile(chain(64)).error().message;
+  const auto longer = compile(chain(65));
+  ASSERT_FALSE(longer);
+  EXPECT_NE(longer.error().message.find("it climbs too many words at once"), std::string::npos) << longer.error().message;
+}
+
 // A member may be an episode ahead of others at a word, and credits are for slots.
 TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
   Plan plan = plan_of(

@@ -62,6 +62,11 @@ TEST(PlanFile, RefusesWithLineAndReason) {
   refusal("\"schedule\": [", "\"schedule\": [7, ");
   refusal("\"schedule\": [", "\"schedule\": [\"nonsense\", ");
   refusal("\"levels\": {", "\"levels\": {\"x\": 1, ");
+  const std::string ranks = "\"ranks\": [";
+  const std::size_t first = good.find(ranks, good.find("\"levels\"")) + ranks.size();
+  const std::string rank = good.substr(first, good.find_first_of(",]", first) - first);
+  const std::string beyond = refusal(ranks + rank, ranks + "8");
+  EXPECT_NE(beyond.find("from 0 to 7"), std::string::npos) << beyond;
   refusal("\"bound_ns\"", "\"bound\"");
   EXPECT_NE(refusal("\n  \"origin\"", "\n  origin").find("line 5"), std::string::npos);
 }

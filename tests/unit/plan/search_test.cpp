@@ -61,6 +61,19 @@ TEST(Search, EveryKindAndSizeGivesAProvedPlan) {
       }
 }
 
+TEST(Search, DegreesAreLessThanTheOthersOfATeam) {
+  for (std::int32_t members = 2; members <= 4096; members = members < 200 ? members + 1 : members * 5 / 4) {
+    const std::vector<std::int32_t> degrees = degrees_to_try(members);
+    ASSERT_FALSE(degrees.empty());
+    EXPECT_EQ(degrees.front(), 2);
+    EXPECT_TRUE(std::is_sorted(degrees.begin(), degrees.end(), std::less_equal<>())) << members;
+    EXPECT_LE(degrees.back(), std::max(2, members - 1)) << members;
+    if (degrees.size() > 1 && degrees.back() == members - 1) {
+      EXPECT_EQ(static_cast<std::int32_t>(degrees.size()), members - 2) << members << ": all of a small team";
+    }
+  }
+}
+
 TEST(Search, UnpinnedTeamsGetAPlacementFreePlan) {
   const Topology t = machine({.packages = 2, .cores = 8});
   PlanOptions o = options_for(t, Kind::kBarrier, 16);
