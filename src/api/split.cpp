@@ -60,9 +60,8 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
 int overwritten() { return fail(Status::kBroken, "what this member said of the split was overwritten by another one"); }
 
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
-  std::uint32_t at = 0;
-  while (at < parts.size() && parts[at].rank != rank) ++at;
-  return at;
+  const auto at = std::find_if(parts.begin(), parts.end(), [rank](const Part& p) { return p.rank == rank; });
+  return static_cast<std::uint32_t>(at - parts.begin());
 }
 
 // The leader makes the team and passes its segment's descriptor, through an abstract socket, to the first member of each other process.

@@ -1,4 +1,4 @@
-// Lengths that differ in broadcasts and reduces that are begun: the member that gets the data takes what it has room for, all others know
+// Lengths that differ in broadcasts, reduces and gathers: the member that gets the data takes what it has room for, all others know
 // nothing of it, and what was begun before and after is as ever.
 #include <gtest/gtest.h>
 
@@ -18,10 +18,15 @@ constexpr int kGuard = -77;
 using fermata::test::operation;
 using Numbers = std::vector<std::int32_t>;
 
-// As a program may begin it: on lines where it is small, or by way of blocks in any case.
-enum Form { kSmallOnLines, kBlocks };
+// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, or blocking.
+enum Form { kSmallOnLines, kBlocks, kBlocking };
 
 int done(fermata_member* m, const fermata_operation& o, Form form) {
+  if (form == kBlocking) {
+    if (o.collective == FERMATA_DO_BROADCAST) return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
+    if (o.collective == FERMATA_DO_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+    return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
+  }
   if (form == kSmallOnLines && o.count <= 14) {
     const int begun = fermata_arrive_with(m, &o);
     if (begun != FERMATA_OK) return begun;
@@ -69,20 +74,44 @@ void broadcasts(fermata_member* m, int rank, Form form) {
 }
 
 // The root has room for `room`, the others give `sent`.
-void reduces(fermata_member* m, int rank, Form form) {
+void reduces(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
     for (int root = 0; root < kMembers; ++root) {
       const int count = rank == root ? room : sent;
       Numbers in(static_cast<std::size_t>(count)), out(static_cast<std::size_t>(count) + 1, kGuard);
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 10 * rank + i;
+      if (in_place) std::copy(in.begin(), in.end(), out.begin());
+      const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
       const fermata_operation o =
-          operation(FERMATA_DO_REDUCE, in.data(), rank == root ? out.data() : nullptr, static_cast<size_t>(count), FERMATA_INT32, root);
+          operation(FERMATA_DO_REDUCE, given, rank == root ? out.data() : nullptr, static_cast<size_t>(count), FERMATA_INT32, root);
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
       int wrong = 0;
       for (int i = 0; i <= count && rank == root; ++i)
-        wrong += out[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? kMembers * i + 30 : kGuard);
+        wrong += out[static_cast<std::size_t>(i)] !=
+                 (i < std::min(count, sent) ? kMembers * i + 30 : in_place && i < count ? 10 * rank + i : kGuard);
       ASSERT_EQ(wrong, 0) << sent << " sent, room for " << room << " at " << root;
+      lives_on(m);
+    }
+}
+
+// The root has room for `room` of each, the others give `sent`.
+void gathers(fermata_member* m, int rank, bool in_place) {
+  for (const auto& [sent, room] : kLengths)
+    for (int root = 0; root < kMembers; ++root) {
+      const int count = rank == root ? room : sent;
+      const auto block = static_cast<std::size_t>(count);
+      Numbers in(block), out(block * kMembers + 1, kGuard);
+      for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 100'000 * rank + i;
+      if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(block) * rank);
+      const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
+      const fermata_operation o = operation(FERMATA_DO_GATHER, given, out.data(), block, FERMATA_INT32, root);
+      ASSERT_EQ(done(m, o, kBlocking), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+          << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
+      for (int r = 0; r < kMembers && rank == root; ++r)
+        for (int i = 0; i < std::min(sent, room); ++i)
+          ASSERT_EQ(out[block * static_cast<std::size_t>(r) + static_cast<std::size_t>(i)], 100'000 * r + i) << "of rank " << r;
+      EXPECT_EQ(out.back(), kGuard);
       lives_on(m);
     }
 }
@@ -91,7 +120,7 @@ TEST(Lengths, OfBegunCallsOnLinesMayDiffer) {
   fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kSmallOnLines);
-    reduces(m, rank, kSmallOnLines);
+    for (const bool in_place : {false, true}) reduces(m, rank, kSmallOnLines, in_place);
   });
 }
 
@@ -99,7 +128,18 @@ TEST(Lengths, OfBegunBlocksMayDiffer) {
   fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kBlocks);
-    reduces(m, rank, kBlocks);
+    for (const bool in_place : {false, true}) reduces(m, rank, kBlocks, in_place);
+  });
+}
+
+TEST(Lengths, OfBlockingCallsMayDiffer) {
+  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    broadcasts(m, rank, kBlocking);
+    for (const bool in_place : {false, true}) {
+      reduces(m, rank, kBlocking, in_place);
+      gathers(m, rank, in_place);
+    }
   });
 }
 
