@@ -163,6 +163,7 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
   const exec::TeamLayout& laid = header().layout;
   const auto* plan = reinterpret_cast<const ProgramHeader*>(memory_ + program_);
   const std::size_t regions = std::size_t{plan->region_bytes} * plan->regions;
+  const std::size_t window = round_up(exec::plans_offset(laid.members), kMaxLine);
   ASSERT_TRUE(laid.rings != 0 && laid.places != 0 && laid.heap_bytes != 0 && laid.model_bytes != 0);
   const Change changes[] = {
       {"nothing", [](exec::TeamLayout&) {}, Status::kOk},
@@ -199,6 +200,8 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
       {"hosts not at a word", [](auto& l) { l.hosts = 2; }},
       {"hosts outside", [=](auto& l) { l.hosts = most; }},
       {"hosts without a window", [=](auto& l) { l.hosts = copy, l.window = 0; }},
+      {"hosts at the end", [=](auto& l) { l.hosts = most - (l.members + 1) * 4, l.window = window; }, Status::kOk},
+      {"hosts one further", [=](auto& l) { l.hosts = most - l.members * 4, l.window = window; }},
       {"a window not at a line", [=](auto& l) { l.hosts = copy, l.window = most - 8; }},
   };
   for (const Change& change : changes) {
