@@ -88,8 +88,9 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
       int wrong = 0;
       for (int i = 0; i <= count && rank == root; ++i)
-        wrong += out[static_cast<std::size_t>(i)] !=
-                 (i < std::min(count, sent) ? kMembers * i + 30 : in_place && i < count ? 10 * rank + i : kGuard);
+        wrong += out[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? kMembers * i + 30
+                                                      : in_place && i < count   ? 10 * rank + i
+                                                                                : kGuard);
       ASSERT_EQ(wrong, 0) << sent << " sent, room for " << room << " at " << root;
       lives_on(m);
     }

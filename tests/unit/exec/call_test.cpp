@@ -50,8 +50,12 @@ TEST(Call, IsPackedWhole) {
 TEST(Call, OfARootMayDifferInItsLengthAlone) {
   EXPECT_TRUE(only_lengths_differ(reduce(), kLonger));
   EXPECT_FALSE(only_lengths_differ(reduce(), [](Call&) {}));
-  const Change others[] = {[](Call& c) { ++c.type; }, [](Call& c) { ++c.op; }, [](Call& c) { ++c.root; }, [](Call& c) { c.prepares = true; },
-                           [](Call& c) { c.kind = Kind::kGather; }, [](Call& c) { c.order = Call::kLeftToRight; }};
+  const Change others[] = {[](Call& c) { ++c.type; },
+                           [](Call& c) { ++c.op; },
+                           [](Call& c) { ++c.root; },
+                           [](Call& c) { c.prepares = true; },
+                           [](Call& c) { c.kind = Kind::kGather; },
+                           [](Call& c) { c.order = Call::kLeftToRight; }};
   for (const Change& other : others) {
     EXPECT_FALSE(only_lengths_differ(reduce(), other));
     EXPECT_FALSE(only_lengths_differ(reduce(), [&](Call& c) { kLonger(c), other(c); }));

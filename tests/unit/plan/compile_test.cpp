@@ -69,7 +69,8 @@ TEST(Compile, RefusesMoreWaysThanFit) {
   EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos) << program.error().message;
 }
 
-// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as it has memory by the number of steps.
+// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as it has memory by the number of
+// steps.
 TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
   constexpr int kRings = 80;
   const auto chain = [](int words) {
