@@ -239,7 +239,7 @@ class Maker {
   std::uint32_t* scratch_ = nullptr;
   std::uint32_t count_ = 0;
   std::uint32_t stages_ = 0;
-  std::uint32_t ends_[kMostStages + 1] = {};
+  std::uint32_t ends_[kMostStages] = {};
   std::uint64_t at_ = 0;
   Step* steps_ = nullptr;
 };

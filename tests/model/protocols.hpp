@@ -89,16 +89,19 @@ struct ReferenceSuite : rl::test_suite<ReferenceSuite, 3> {
   }
 };
 
-// Two use what a third keeps, and uses again when both have given it back.
-struct CollectSuite : rl::test_suite<CollectSuite, 3> {
-  Shared<std::uint32_t> count{2};
+// Two use what a third keeps, and uses again when both have given it back. kCounted: it counts up how many have.
+template <bool kCounted>
+struct CollectSuite : rl::test_suite<CollectSuite<kCounted>, 3> {
+  Shared<std::uint32_t> count{kCounted ? 0 : 2};
   rl::var<std::uint64_t> object{0};
 
+  bool are_gone() { return kCounted ? have_dropped<ModelAtomics>(count, 2) : references_are_gone<ModelAtomics>(count); }
   void thread(unsigned member) {
     if (member > 0) {
       RL_ASSERT(object(RL_INFO) == 0);
-      drop_reference<ModelAtomics>(count);
-    } else if (references_are_gone<ModelAtomics>(count)) {
+      if constexpr (kCounted) drop_another<ModelAtomics>(count);
+      else drop_reference<ModelAtomics>(count);
+    } else if (are_gone()) {
       object(RL_INFO) = 1;
     }
   }
