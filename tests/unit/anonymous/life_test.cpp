@@ -2,6 +2,7 @@
 #include <set>
 
 #include "anonymous/divide.hpp"
+#include "anonymous/machine.hpp"
 #include "crew.hpp"
 
 namespace fermata::anonymous {
@@ -197,6 +198,13 @@ TEST(AnonymousStanding, CountsWhoIsMissing) {
       barrier->destroy();
     }
   }
+}
+
+// As long as each has a CPU, they look for longer before anything else.
+TEST(Life, MoreMembersThanCpusSpinLess) {
+  ASSERT_EQ(wait_kind(), WaitKind::kAuto) << "FERMATA_WAIT is not to be set";
+  EXPECT_EQ(choose_spins(2, 2), choose_spins(1, 2));
+  EXPECT_LT(choose_spins(3, 2), choose_spins(2, 2));
 }
 
 }  // namespace

@@ -66,14 +66,18 @@ TEST(BlockOperation, LacksNothingOfWhoHasSent) {
   Fold f;
   std::uint64_t data[3] = {1, 10, 100};
   for (std::uint32_t r = 0; r < 3; ++r) f.prepare(r, &data[r], 1);
+  EXPECT_TRUE(f.operation[2].untouched());
   EXPECT_TRUE(f.operation[2].advance(kNobody));
+  EXPECT_FALSE(f.operation[2].untouched());
   EXPECT_FALSE(f.operation[0].advance(kNobody));
+  EXPECT_TRUE(f.operation[0].untouched());
   EXPECT_FALSE(f.operation[0].ready());
   EXPECT_TRUE(f.operation[0].works_with(2));
   EXPECT_FALSE(f.operation[0].lacks(2));
   EXPECT_TRUE(f.operation[0].lacks(1));
   EXPECT_TRUE(f.operation[1].advance(kNobody));
   EXPECT_TRUE(f.operation[0].advance(kNobody));
+  EXPECT_FALSE(f.operation[0].untouched());
   EXPECT_EQ(data[0], 111u);
 }
 
