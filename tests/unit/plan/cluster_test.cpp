@@ -27,6 +27,19 @@ TEST(Sparseness, LiesInTheLargestRelativeGap) {
   EXPECT_DOUBLE_EQ(sparseness_from_gap({0, 0, 0}), kDefaultSparseness);
 }
 
+// Of pairs that share memory; where none does, of the others.
+TEST(MeanDistance, IsOfPairsThatShareMemory) {
+  CostModel model = model_of(4, [](int i, int j) { return i / 2 == j / 2 ? 10.0 : 1000.0; });
+  const double near = distance(model, 0, 1), apart = distance(model, 0, 2);
+  ASSERT_LT(near, apart);
+  EXPECT_DOUBLE_EQ(mean_distance(model), (2 * near + 4 * apart) / 6);
+  model.hosts = {0, 0, 1, 1};
+  EXPECT_DOUBLE_EQ(mean_distance(model), near);
+  model.hosts = {0, 1, 2, 3};
+  EXPECT_DOUBLE_EQ(mean_distance(model), (2 * near + 4 * apart) / 6);
+  EXPECT_EQ(mean_distance(model_of(1, [](int, int) { return 0.0; })), 0);
+}
+
 TEST(Clusters, Power8IsFourChipsOfSix) {
   for (const auto* table : {&test::kPower8Table1, &test::kPower8Table2}) {
     const CostModel m = model_of(24, [&](int i, int j) { return test::power8(i, j, *table); });
