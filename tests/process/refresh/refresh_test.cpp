@@ -12,10 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "../../operation.hpp"
 #include "../../own_folder.hpp"
+#include "../houses.hpp"
 #include "fermata/fermata.h"
 #include "fermata/hosts.h"
-#include "net/loop.hpp"
 #include "plan/hosts.hpp"
 #include "profile/store.hpp"
 
@@ -35,55 +36,25 @@ constexpr std::size_t kOutlastsAnEpisode = 600'000;
 
 using Clock = std::chrono::steady_clock;
 
-class House {
+class House : public Houses {
  public:
-  House(std::vector<int> hosts, double refresh_seconds, std::int64_t patience_ns = 30'000'000 * kMicro)
-      : hosts_(std::move(hosts)),
-        loop(std::vector<std::uint32_t>(hosts_.begin(), hosts_.end()),
-             {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
+  House(std::vector<int> hosts_of_ranks, double refresh_seconds, std::int64_t patience_ns = 30'000'000 * kMicro)
+      : Houses(std::move(hosts_of_ranks),
+               {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = static_cast<int>(hosts_.size());
+    config.members = static_cast<int>(hosts.size());
     config.refresh_seconds = refresh_seconds;
     // One plans for all, with names for its hosts.
     const char* const names[] = {"a", "b", "c", "d"};
     std::vector<char> plans(1 << 20);
     size_t length = plans.size();
-    EXPECT_EQ(fermata_hosts_plan(&config, hosts_.data(), names, nullptr, plans.data(), &length), FERMATA_OK) << fermata_error_detail();
+    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), names, nullptr, plans.data(), &length), FERMATA_OK) << fermata_error_detail();
     unsetenv("FERMATA_REFRESH");
-    for (int host = 0; host <= hosts_.back(); ++host) {
-      fermata_team*& team = teams.emplace_back(nullptr);
-      EXPECT_EQ(fermata_team_create_planned(&config, hosts_.data(), host, plans.data(), length, &team), FERMATA_OK)
-          << fermata_error_detail();
-      const auto* port = reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
-      EXPECT_EQ(fermata_team_connect(team, port), FERMATA_OK) << fermata_error_detail();
-    }
+    open([&](int host, fermata_team** team) {
+      return fermata_team_create_planned(&config, hosts.data(), host, plans.data(), length, team);
+    });
   }
-  ~House() {
-    std::vector<std::thread> ends;
-    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
-    for (std::thread& t : ends) t.join();
-  }
-
-  // Each rank in a thread of its own; what each returned, with its detail.
-  struct End {
-    int status = FERMATA_OK;
-    std::string detail;
-  };
-  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) {
-    std::vector<End> ends(hosts_.size());
-    std::vector<std::thread> crew;
-    for (int r = 0; r < static_cast<int>(hosts_.size()); ++r)
-      crew.emplace_back([&, r] {
-        fermata_member* m = nullptr;
-        ASSERT_EQ(fermata_team_join(teams[hosts_[r]], r, &m), FERMATA_OK) << fermata_error_detail();
-        fermata_member_set_timeout(m, 20);
-        ends[r].status = member(m, r);
-        ends[r].detail = fermata_error_detail();
-        fermata_member_leave(m);
-      });
-    for (std::thread& t : crew) t.join();
-    return ends;
-  }
+  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) { return Houses::run(20, member); }
   void expect_right(const std::vector<End>& ends) {
     for (const End& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail << "\n" << text();
   }
@@ -103,12 +74,6 @@ class House {
     EXPECT_EQ(fermata_team_refreshes(teams[host], &refreshes, &changes, nullptr, nullptr), FERMATA_OK);
     return {refreshes, changes};
   }
-
-  const std::vector<int> hosts_;
-
- public:
-  net::Loop loop;
-  std::vector<fermata_team*> teams;
 };
 
 // A barrier, a sum and a broadcast with another root each time, whose values are looked at; rank 0 says when it is enough.
@@ -285,13 +250,7 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
     if (status != FERMATA_OK) return status;
     // Begun by all but the last before a link becomes slow: it ends only when that one has begun it, too.
-    fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = FERMATA_DO_ALLREDUCE;
-    operation.in = in.data();
-    operation.out = again.data();
-    operation.count = kCount;
-    operation.type = FERMATA_DOUBLE;
-    operation.op = FERMATA_SUM;
+    const fermata_operation operation = test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
     fermata_request* request = nullptr;
     if (rank == 0) house.loop.set_delay(0, 1, 2 * kFar);
     if ((status = fermata_begin(m, &operation, &request)) == FERMATA_OK) status = fermata_request_wait(request);
@@ -333,12 +292,7 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   std::atomic<std::uint64_t> meanwhile{99};
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     std::vector<double> data(kOutlastsAnEpisode, 1.0);
-    fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = FERMATA_DO_ALLREDUCE;
-    operation.in = operation.out = data.data();
-    operation.count = data.size();
-    operation.type = FERMATA_DOUBLE;
-    operation.op = FERMATA_SUM;
+    const fermata_operation operation = test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
     int e = 0;
     // One behind the other is begun before each episode, and so before each refresh: from the start, because the next refresh comes by
     // what calls took before.

@@ -1,0 +1,72 @@
+// Teams over pretended hosts, with a thread for each rank.
+#ifndef FERMATA_TESTS_PROCESS_HOUSES_HPP
+#define FERMATA_TESTS_PROCESS_HOUSES_HPP
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "fermata/fermata.h"
+#include "fermata/hosts.h"
+#include "net/loop.hpp"
+
+namespace fermata::test {
+
+class Houses {
+ public:
+  // hosts_of_ranks: ascending from 0.
+  Houses(std::vector<int> hosts_of_ranks, const net::LoopOptions& links)
+      : hosts(std::move(hosts_of_ranks)), loop(std::vector<std::uint32_t>(hosts.begin(), hosts.end()), links) {}
+  ~Houses() {
+    std::vector<std::thread> ends;
+    for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
+    for (std::thread& t : ends) t.join();
+  }
+  Houses(const Houses&) = delete;
+  Houses& operator=(const Houses&) = delete;
+
+  const fermata_port* port(int host) { return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host))); }
+
+  // Each rank in a thread of its own, with a time limit; what each returned, and its detail.
+  struct End {
+    int status = FERMATA_OK;
+    std::string detail;
+  };
+  std::vector<End> run(double seconds, const std::function<int(fermata_member*, int)>& member) {
+    std::vector<End> ends(hosts.size());
+    std::vector<std::thread> crew;
+    for (int r = 0; r < static_cast<int>(hosts.size()); ++r)
+      crew.emplace_back([&, r] {
+        fermata_member* m = nullptr;
+        ASSERT_EQ(fermata_team_join(teams[hosts[r]], r, &m), FERMATA_OK) << fermata_error_detail();
+        fermata_member_set_timeout(m, seconds);
+        ends[r].status = member(m, r);
+        ends[r].detail = fermata_error_detail();
+        fermata_member_leave(m);
+      });
+    for (std::thread& t : crew) t.join();
+    return ends;
+  }
+
+  const std::vector<int> hosts;
+  net::Loop loop;
+  std::vector<fermata_team*> teams;  // by host
+
+ protected:
+  // create(host, &team): makes a host's team.
+  template <class Create>
+  void open(Create&& create) {
+    for (int host = 0; host <= hosts.back(); ++host) {
+      fermata_team*& team = teams.emplace_back(nullptr);
+      EXPECT_EQ(create(host, &team), FERMATA_OK) << fermata_error_detail();
+      EXPECT_EQ(fermata_team_connect(team, port(host)), FERMATA_OK) << fermata_error_detail();
+    }
+  }
+};
+
+}  // namespace fermata::test
+#endif
