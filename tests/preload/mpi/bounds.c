@@ -37,28 +37,6 @@ static void lives_on(void) {
   }
 }
 
-/* What the call or its completion returns. */
-#ifdef PERSISTENT
-#define INIT_CALL(Name, ...) NAME(MPI_##Name##_init)(__VA_ARGS__, MPI_INFO_NULL, &request)
-#else
-#define INIT_CALL(Name, ...) (MPI_Abort(MPI_COMM_WORLD, 2), MPI_ERR_OTHER)
-#endif
-#define CALL(rc, Name, name, ...)                                        \
-  do {                                                                   \
-    MPI_Request request = MPI_REQUEST_NULL;                              \
-    if (persistent) {                                                    \
-      rc = INIT_CALL(Name, __VA_ARGS__);                                 \
-      if (rc == MPI_SUCCESS) rc = MPI_Start(&request);                   \
-      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
-      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);       \
-    } else if (begun) {                                                  \
-      rc = NAME(MPI_I##name)(__VA_ARGS__, &request);                     \
-      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
-    } else {                                                             \
-      rc = NAME(MPI_##Name)(__VA_ARGS__);                                \
-    }                                                                    \
-  } while (0)
-
 /* All send `sent` ints, or blocks of them, and have room for `room`. */
 static void gathers(int sent, int room, int root) {
   int rc, *in = input(sent), *out = guarded((long)room * size);

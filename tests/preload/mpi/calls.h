@@ -16,25 +16,33 @@ typedef int number;
 typedef int place;
 #define NAME(name) name
 #endif
+/* rc: what the call or its completion returns. */
 #ifdef PERSISTENT
 #define INIT(Name, ...) NAME(MPI_##Name##_init)(__VA_ARGS__, MPI_INFO_NULL, &request)
 #else
-#define INIT(Name, ...) MPI_Abort(MPI_COMM_WORLD, 2)
+#define INIT(Name, ...) (MPI_Abort(MPI_COMM_WORLD, 2), MPI_ERR_OTHER)
 #endif
-#define DO(Name, name, ...)                     \
-  do {                                          \
-    MPI_Request request;                        \
-    if (persistent) {                           \
-      INIT(Name, __VA_ARGS__);                  \
-      MPI_Start(&request);                      \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);    \
-      MPI_Request_free(&request);               \
-    } else if (begun) {                         \
-      NAME(MPI_I##name)(__VA_ARGS__, &request); \
-      MPI_Wait(&request, MPI_STATUS_IGNORE);    \
-    } else {                                    \
-      NAME(MPI_##Name)(__VA_ARGS__);            \
-    }                                           \
+#define CALL(rc, Name, name, ...)                                        \
+  do {                                                                   \
+    MPI_Request request = MPI_REQUEST_NULL;                              \
+    if (persistent) {                                                    \
+      rc = INIT(Name, __VA_ARGS__);                                      \
+      if (rc == MPI_SUCCESS) rc = MPI_Start(&request);                   \
+      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
+      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);       \
+    } else if (begun) {                                                  \
+      rc = NAME(MPI_I##name)(__VA_ARGS__, &request);                     \
+      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    } else {                                                             \
+      rc = NAME(MPI_##Name)(__VA_ARGS__);                                \
+    }                                                                    \
+  } while (0)
+/* Where an error ends the program. */
+#define DO(Name, name, ...)                    \
+  do {                                         \
+    int rc_of_call;                            \
+    CALL(rc_of_call, Name, name, __VA_ARGS__); \
+    (void)rc_of_call;                          \
   } while (0)
 
 #endif

@@ -2,21 +2,10 @@
  * MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's memory, nobody waits for ever, and MPI goes on.
  *   unequal [begun] [KIND...] */
 #define _GNU_SOURCE
+#include "calls.h"
 #include "guarded.h"
 
-#define CALL(rc, Name, name, ...)                                        \
-  do {                                                                   \
-    MPI_Request request;                                                 \
-    if (begun) {                                                         \
-      rc = MPI_I##name(__VA_ARGS__, &request);                           \
-      if (rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE); \
-    } else {                                                             \
-      rc = MPI_##Name(__VA_ARGS__);                                      \
-    }                                                                    \
-  } while (0)
-
 static MPI_Comm comm;
-static int begun; /* call the non-blocking function, and wait */
 
 static int all_reduce(int n) {
   int rc;
