@@ -6,13 +6,6 @@
 
 namespace fermata::bench {
 
-std::optional<Kind> kind_from(std::string_view name) {
-  for (int i = 0; i < kKindCount; ++i) {
-    if (name == fermata::name_of(static_cast<Kind>(i))) return static_cast<Kind>(i);
-  }
-  return std::nullopt;
-}
-
 std::optional<Engine> engine_from(std::string_view name) {
   for (const Engine e : {Engine::kThreads, Engine::kProcesses, Engine::kMixed}) {
     if (name == name_of(e)) return e;

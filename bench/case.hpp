@@ -27,7 +27,6 @@ constexpr const char* name_of(Quantity q) {
 // A delay between episodes is subtracted from what they take.
 constexpr bool has_reference(Quantity q) { return q == Quantity::kEpcc || q == Quantity::kSkewed || q == Quantity::kOverlap; }
 
-std::optional<Kind> kind_from(std::string_view name);
 std::optional<Engine> engine_from(std::string_view name);
 std::optional<Quantity> quantity_from(std::string_view name);
 

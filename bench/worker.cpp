@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/kind_from.hpp"
 #include "bench/crew.hpp"
 
 namespace fermata::bench {

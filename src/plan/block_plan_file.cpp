@@ -3,6 +3,7 @@
 #include <bit>
 #include <set>
 
+#include "base/kind_from.hpp"
 #include "json/reader.hpp"
 #include "json/text.hpp"
 #include "plan/block_plan.hpp"
@@ -19,19 +20,12 @@ constexpr std::int32_t kMostMembers = 1024;
 
 const char* name_of(Engine engine) { return engine == Engine::kThreads ? "threads" : "processes"; }
 
-int kind_of(const std::string& name) {
-  for (int k = 1; k < kKindCount; ++k)
-    if (name == fermata::name_of(static_cast<Kind>(k))) return k;
-  return 0;
-}
-
 BlockPlan read_plan(const JsonNode& node, ObjectReader& outer) {
   ObjectReader reader(node, "plans");
   reader.only({"collective", "bytes", "origin", "date", "candidates"});
   BlockPlan plan;
-  const int kind = kind_of(reader.text("collective"));
-  if (reader.ok() && kind == 0) reader.complain(node, "'collective' names none that moves blocks");
-  plan.kind = static_cast<Kind>(kind);
+  plan.kind = kind_from(reader.text("collective")).value_or(Kind::kBarrier);
+  if (reader.ok() && plan.kind == Kind::kBarrier) reader.complain(node, "'collective' names none that moves blocks");
   plan.bytes = static_cast<std::size_t>(reader.integer("bytes", 1, std::int64_t{1} << 52));
   if (reader.ok() && !std::has_single_bit(plan.bytes)) reader.complain(node, "'bytes' must be a power of two");
   plan.origin = reader.text("origin");

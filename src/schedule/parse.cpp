@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/kind_from.hpp"
 #include "schedule/print.hpp"
 
 namespace fermata {
@@ -83,14 +84,13 @@ class Parser {
     }
     s_.algorithm = name.substr(kName.size());
     const Fields kind(next());
-    int k = 0;
-    while (k < kKindCount && !kind.is(1, name_of(static_cast<Kind>(k)))) ++k;
-    if (kind.count != 2 || !kind.is(0, "kind") || k == kKindCount) {
+    const std::optional<Kind> known = kind.count == 2 && kind.is(0, "kind") ? kind_from(kind.at[1]) : std::nullopt;
+    if (!known) {
       std::string names;
       for (int i = 0; i < kKindCount; ++i) names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Kind>(i)));
       return "expected 'kind " + names + "'";
     }
-    s_.kind = static_cast<Kind>(k);
+    s_.kind = *known;
     struct Count {
       const char* name;
       std::int32_t least, most;

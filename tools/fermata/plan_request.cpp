@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/kind_from.hpp"
 #include "commands.hpp"
 #include "plan/hosts.hpp"
 #include "profile/measure.hpp"
@@ -23,8 +24,7 @@ std::string collectives() {
 }
 
 Kind kind_of(const std::string& name) {
-  for (int k = 0; k < kKindCount; ++k)
-    if (name == name_of(static_cast<Kind>(k))) return static_cast<Kind>(k);
+  if (const auto known = kind_from(name)) return *known;
   throw CommandError("no collective is called '" + name + "'; choose " + collectives());
 }
 
