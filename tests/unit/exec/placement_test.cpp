@@ -3,14 +3,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <cstdlib>
-#include <memory>
 #include <thread>
 #include <vector>
 
-#include "exec/builtin.hpp"
+#include "builtin_team.hpp"
 #include "exec/member.hpp"
-#include "exec/team.hpp"
 #include "os/os.hpp"
 
 namespace fermata::exec {
@@ -19,18 +16,14 @@ namespace {
 TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   std::vector<std::int32_t> cpus(1024);
   const std::int32_t count = os::affinity_list(cpus.data(), 1024);
-  const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(4, 4)), &std::free);
-  TeamOptions options;
-  options.members = 4;
-  options.programs[static_cast<int>(PlanSlot::kBarrier)] = barrier.get();
-  Team* team = nullptr;
-  const char* detail = "";
-  ASSERT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
+  const BuiltinTeam team(4, 4);
+  ASSERT_NE(team.get(), nullptr);
   const auto join_on = [&](std::uint32_t rank, std::int32_t cpu) {  // -1: where this process may
     std::thread([&] {
       EXPECT_TRUE(cpu < 0 || os::pin_thread(cpu) == Status::kOk);
       Member* member = nullptr;
-      EXPECT_EQ(Member::join(team, rank, &member, &detail), Status::kOk) << detail;
+      const char* detail = "";
+      EXPECT_EQ(Member::join(team.get(), rank, &member, &detail), Status::kOk) << detail;
       member->leave();
     }).join();
   };
@@ -42,24 +35,15 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   EXPECT_EQ(team->usable_cpus(), os::within_quota(count > 1 ? 2 : 1));
   join_on(3, -1);
   EXPECT_EQ(team->usable_cpus(), os::within_quota(static_cast<std::uint32_t>(count)));
-  team->release();
 }
 
 // The heavy half of a light fence is a call of the system, which interrupts all CPUs: where members share theirs, they park often.
 TEST(Placement, DecidesWhoFences) {
   const auto fences = [](std::uint32_t members, double* cpus) {
-    const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(members, members)), &std::free);
-    TeamOptions options;
-    options.members = members;
-    options.programs[static_cast<int>(PlanSlot::kBarrier)] = barrier.get();
-    Team* team = nullptr;
-    const char* detail = "";
-    EXPECT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
-    if (team == nullptr) return false;
+    const BuiltinTeam team(members, members);
+    if (team.get() == nullptr) return false;
     *cpus = team->header().layout.usable_cpus;
-    const bool full = team->header().full_fence.load(std::memory_order_relaxed) != 0;
-    team->release();
-    return full;
+    return team->header().full_fence.load(std::memory_order_relaxed) != 0;
   };
   double cpus = 0;
   fences(1, &cpus);

@@ -2,29 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <memory>
 #include <thread>
 
-#include "exec/builtin.hpp"
+#include "builtin_team.hpp"
 #include "exec/member.hpp"
-#include "exec/team.hpp"
 
 namespace fermata::exec {
 namespace {
 
 TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
   constexpr int kRounds = 50;
-  const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(2, 4)), &std::free);
-  TeamOptions options;
-  options.members = 2;
-  options.wait = WaitKind::kPark;
-  options.programs[static_cast<int>(PlanSlot::kBarrier)] = barrier.get();
-  Team* team = nullptr;
+  const BuiltinTeam team(2, 4, WaitKind::kPark);
+  ASSERT_NE(team.get(), nullptr);
   const char* detail = "";
-  ASSERT_EQ(Team::create(options, &team, &detail), Status::kOk) << detail;
   Member* members[2] = {};
-  for (std::uint32_t rank = 0; rank < 2; ++rank) ASSERT_EQ(Member::join(team, rank, &members[rank], &detail), Status::kOk) << detail;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) ASSERT_EQ(Member::join(team.get(), rank, &members[rank], &detail), Status::kOk) << detail;
   std::thread sleeper([&] {
     for (int i = 0; i < kRounds; ++i) EXPECT_EQ(members[1]->barrier(), Status::kOk);
   });
@@ -40,7 +32,6 @@ TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
   sleeper.join();
   EXPECT_GT(rung, kRounds / 2);
   for (Member* member : members) member->leave();
-  team->release();
 }
 
 }  // namespace
