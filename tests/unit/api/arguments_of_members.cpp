@@ -1,6 +1,7 @@
 // Arguments of what a member is asked, and of its calls without data.
 #include <cmath>
 
+#include "../../operation.hpp"
 #include "arguments.hpp"
 
 namespace fermata::test {
@@ -32,12 +33,7 @@ void add_members(Checks& all) {
   all["fermata_arrive_with"] = [](World& w) {
     std::int64_t in = 0;
     std::int64_t out = 0;
-    fermata_operation o = FERMATA_OPERATION_INIT;
-    o.collective = FERMATA_DO_ALLREDUCE;
-    o.in = &in;
-    o.out = &out;
-    o.count = 1;
-    o.type = FERMATA_INT64;
+    fermata_operation o = operation(FERMATA_DO_ALLREDUCE, &in, &out, 1, FERMATA_INT64);
     REFUSED(fermata_arrive_with(nullptr, &o));
     REFUSED(fermata_arrive_with(w.member[0], nullptr));
     o.in = nullptr;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "../../operation.hpp"
 #include "api/handles.hpp"
 
 namespace fermata::test {
@@ -22,15 +23,9 @@ TEST(PatienceOfProgress, IsLearned) {
   const std::vector<double> in(kCount, 1);
   std::vector<double> out[2] = {std::vector<double>(kCount), std::vector<double>(kCount)};
   fermata_request* requests[2] = {};
-  fermata_operation operation = FERMATA_OPERATION_INIT;
-  operation.collective = FERMATA_DO_ALLREDUCE;
-  operation.in = in.data();
-  operation.count = kCount;
-  operation.type = FERMATA_DOUBLE;
-  operation.op = FERMATA_SUM;
   for (int r = 0; r < 2; ++r) {
-    operation.out = out[r].data();
-    ASSERT_EQ(fermata_prepare(m[r], &operation, &requests[r]), FERMATA_OK) << fermata_error_detail();
+    const fermata_operation sum = operation(FERMATA_DO_ALLREDUCE, in.data(), out[r].data(), kCount, FERMATA_DOUBLE);
+    ASSERT_EQ(fermata_prepare(m[r], &sum, &requests[r]), FERMATA_OK) << fermata_error_detail();
   }
   exec::Patience expected;
   int waits = 0;

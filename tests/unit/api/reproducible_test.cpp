@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "../../operation.hpp"
 #include "../../own_folder.hpp"
 #include "../../property/hosts.hpp"
 #include "../../with_members.hpp"
@@ -91,13 +92,7 @@ TEST_F(Reproducible, BlocksAreFoldedLeftToRight) {
       };
       EXPECT_EQ(fermata_allreduce(m, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
       check();
-      fermata_operation o = FERMATA_OPERATION_INIT;
-      o.collective = FERMATA_DO_ALLREDUCE;
-      o.in = in.data();
-      o.out = out.data();
-      o.count = count;
-      o.type = FERMATA_DOUBLE;
-      o.op = FERMATA_SUM;
+      const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_DOUBLE);
       for (const auto make : {fermata_begin, fermata_prepare}) {
         fermata_request* request = nullptr;
         ASSERT_EQ(make(m, &o, &request), FERMATA_OK) << fermata_error_detail();
