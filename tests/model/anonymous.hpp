@@ -109,16 +109,16 @@ struct ModelTree {
 
 // N members meet Episodes times; plain data that each wrote before are seen by all after, and overwritten an episode later.
 template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks>
-struct MeetSuite : rl::test_suite<MeetSuite<Memory, N, Episodes, Parks>, static_cast<rl::thread_id_t>(N)> {
+struct MeetSuite : Suite<N> {
   Memory memory;
   std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
 
-  void before() {
+  void before() override {
     memory.prepare();
     for (auto& pair : written)
       for (auto& word : pair) word(RL_INFO) = 0;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
       written[member][episode % 2](RL_INFO) = episode;
@@ -131,12 +131,12 @@ struct MeetSuite : rl::test_suite<MeetSuite<Memory, N, Episodes, Parks>, static_
 
 // Two arrivals a phase, four in all, of three threads: two wait for theirs, the third arrives twice and does not.
 template <class Memory, bool Parks>
-struct StrangerSuite : rl::test_suite<StrangerSuite<Memory, Parks>, 3> {
+struct StrangerSuite : Suite<3> {
   Memory memory;
   ModelAtomics::Atomic<std::uint32_t> filled{0};
 
-  void before() { memory.prepare(); }
-  void thread(unsigned member) {
+  void before() override { memory.prepare(); }
+  void thread(unsigned member) override {
     memory.os.enter(member);
     for (int i = 0; i < (member == 2 ? 2 : 1); ++i) {
       const Arrival arrival = memory.arrive(member);
@@ -144,17 +144,17 @@ struct StrangerSuite : rl::test_suite<StrangerSuite<Memory, Parks>, 3> {
       if (member < 2) await<Parks>(memory.of(member), arrival.token, memory.os);
     }
   }
-  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
+  void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
 };
 
 // One arrival a phase: each thread fills its own alone, and knows of the other's by the barrier only.
 template <class Memory>
-struct AloneSuite : rl::test_suite<AloneSuite<Memory>, 2> {
+struct AloneSuite : Suite<2> {
   Memory memory;
   ModelAtomics::Atomic<std::uint32_t> filled{0};
 
-  void before() { memory.prepare(); }
-  void thread(unsigned member) {
+  void before() override { memory.prepare(); }
+  void thread(unsigned member) override {
     memory.os.enter(member);
     for (int i = 0; i < 2; ++i) {
       const Arrival arrival = memory.arrive(member);
@@ -162,20 +162,20 @@ struct AloneSuite : rl::test_suite<AloneSuite<Memory>, 2> {
       ModelAtomics::add_relaxed(filled, std::uint32_t{1});
     }
   }
-  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 4); }
+  void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 4); }
 };
 
 // Whoever completes an episode does something with plain data before the others go on.
 template <class Memory>
-struct StepSuite : rl::test_suite<StepSuite<Memory>, 2> {
+struct StepSuite : Suite<2> {
   Memory memory;
   rl::var<std::uint64_t> steps;
 
-  void before() {
+  void before() override {
     memory.prepare();
     steps(RL_INFO) = 0;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     for (std::uint64_t episode = 1; episode <= 2; ++episode) {
       const Arrival arrival = memory.arrive(member, [&] { steps(RL_INFO) = steps(RL_INFO) + 1; });
@@ -187,17 +187,17 @@ struct StepSuite : rl::test_suite<StepSuite<Memory>, 2> {
 
 // Two members, each with half of the arrivals of a tree whose leaves need more than one group, meet twice.
 template <class Memory, std::uint32_t Each>
-struct HalvesSuite : rl::test_suite<HalvesSuite<Memory, Each>, 2> {
+struct HalvesSuite : Suite<2> {
   Memory memory;
   std::array<std::array<rl::var<std::uint64_t>, 2>, 2> written;
   ModelAtomics::Atomic<std::uint32_t> filled{0};
 
-  void before() {
+  void before() override {
     memory.prepare();
     for (auto& pair : written)
       for (auto& word : pair) word(RL_INFO) = 0;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     for (std::uint64_t episode = 1; episode <= 2; ++episode) {
       written[member][episode % 2](RL_INFO) = episode;
@@ -207,22 +207,22 @@ struct HalvesSuite : rl::test_suite<HalvesSuite<Memory, Each>, 2> {
       for (auto& pair : written) RL_ASSERT(pair[episode % 2](RL_INFO) == episode);
     }
   }
-  void after() { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
+  void after() override { RL_ASSERT(filled.load(rl::mo_relaxed, RL_INFO) == 2); }
 };
 
 // The last member drops in the second episode (the first, if it is alone with another); the others go on.
 template <class Memory, std::uint32_t N>
-struct DropSuite : rl::test_suite<DropSuite<Memory, N>, static_cast<rl::thread_id_t>(N)> {
+struct DropSuite : Suite<N> {
   static constexpr std::uint64_t kEpisodes = 3;
   Memory memory;
   std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
 
-  void before() {
+  void before() override {
     memory.prepare();
     for (auto& pair : written)
       for (auto& word : pair) word(RL_INFO) = 0;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     const std::uint64_t last = N == 2 ? 1 : 2;
     for (std::uint64_t episode = 1; episode <= kEpisodes; ++episode) {
@@ -243,15 +243,15 @@ struct DropSuite : rl::test_suite<DropSuite<Memory, N>, static_cast<rl::thread_i
 // A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, which it uses alone; others
 // still leave the first.
 template <class Memory, bool Parks = false>
-struct RecycleSuite : rl::test_suite<RecycleSuite<Memory, Parks>, 3> {
+struct RecycleSuite : Suite<3> {
   Memory memory;
   std::array<rl::var<std::uint64_t>, 3> written;
 
-  void before() {
+  void before() override {
     memory.prepare();
     for (auto& word : written) word(RL_INFO) = 0;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     written[member](RL_INFO) = 1;
     const Arrival arrival = memory.arrive(member);
@@ -271,13 +271,13 @@ struct RecycleSuite : rl::test_suite<RecycleSuite<Memory, Parks>, 3> {
 // N members meet Episodes times in memory that one of them, the last of the last episode, destroys at once and makes another barrier of.
 // Whoever is still there reads what it overwrites then.
 template <std::uint32_t N, std::uint64_t Episodes, bool Parks>
-struct SharedSuite : rl::test_suite<SharedSuite<N, Episodes, Parks>, static_cast<rl::thread_id_t>(N)> {
+struct SharedSuite : Suite<N> {
   anonymous::Shared<ModelAtomics> barrier;
   AnonymousOs<N> os;
   std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
   rl::var<std::uint32_t> life;
 
-  void before() {
+  void before() override {
     barrier.open(N);
     os.add_bell(&barrier.phase().bell);
     os.add_bell(&barrier.gone());
@@ -285,7 +285,7 @@ struct SharedSuite : rl::test_suite<SharedSuite<N, Episodes, Parks>, static_cast
       for (auto& word : pair) word(RL_INFO) = 0;
     life(RL_INFO) = 1;
   }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     os.enter(member);
     Arrival arrival;
     for (std::uint64_t episode = 1; episode <= Episodes; ++episode) {
@@ -307,18 +307,18 @@ struct SharedSuite : rl::test_suite<SharedSuite<N, Episodes, Parks>, static_cast
 };
 
 // Two threads take and give back entries of two; whoever has one has it alone.
-struct FreeListSuite : rl::test_suite<FreeListSuite, 2> {
+struct FreeListSuite : Suite<2> {
   ModelAtomics::Atomic<std::uint64_t> head;
   std::array<ModelAtomics::Atomic<std::uint32_t>, 3> links;
   std::array<rl::var<std::uint64_t>, 3> uses;
 
-  void before() {
+  void before() override {
     head.store(1, rl::mo_relaxed, RL_INFO);
     links[1].store(2, rl::mo_relaxed, RL_INFO);
     links[2].store(0, rl::mo_relaxed, RL_INFO);
     for (auto& use : uses) use(RL_INFO) = 0;
   }
-  void thread(unsigned) {
+  void thread(unsigned) override {
     const auto next = [this](std::uint32_t entry) -> auto& { return links[entry]; };
     for (int i = 0; i < 2; ++i) {
       const std::uint32_t entry = anonymous::pop_free<ModelAtomics>(head, next);
@@ -327,13 +327,9 @@ struct FreeListSuite : rl::test_suite<FreeListSuite, 2> {
       anonymous::push_free<ModelAtomics>(head, entry, next);
     }
   }
-  void after() { RL_ASSERT(uses[1](RL_INFO) + uses[2](RL_INFO) == 4); }
+  void after() override { RL_ASSERT(uses[1](RL_INFO) + uses[2](RL_INFO) == 4); }
 };
 
-template <class Suite>
-bool run(rl::test_params& params) {
-  return rl::simulate<Suite>(params);
-}
 template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks = false>
 bool meet(rl::test_params& params) {
   return run<MeetSuite<Memory, N, Episodes, Parks>>(params);

@@ -10,8 +10,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -32,4 +34,44 @@
 #undef memory_order_acq_rel
 #undef memory_order_seq_cst
 
+namespace fermata::model {
+
+// What the N threads of a scenario do: thread() each, before() one of them in front of all, after() one of them behind all.
+template <rl::thread_id_t N>
+struct Suite {
+  static constexpr rl::thread_id_t kThreads = N;
+
+  Suite() = default;
+  Suite(const Suite&) = delete;
+  Suite& operator=(const Suite&) = delete;
+  virtual ~Suite() = default;
+  virtual void before() {}
+  virtual void thread(unsigned member) = 0;
+  virtual void after() {}
+};
+
+template <rl::thread_id_t N>
+inline Suite<N>* (*make_suite)() = nullptr;
+
+// The checker is compiled once more for each type that it simulates. So these are one for each number of threads.
+template <rl::thread_id_t N>
+struct Simulated : rl::test_suite<Simulated<N>, N> {
+  Suite<N>* suite = make_suite<N>();
+
+  ~Simulated() { suite->~Suite(); }
+  void before() { suite->before(); }
+  void thread(unsigned member) { suite->thread(member); }
+  void after() { suite->after(); }
+};
+
+template <class S>
+bool run(rl::test_params& params) {
+  make_suite<S::kThreads> = []() -> Suite<S::kThreads>* {
+    alignas(S) static std::byte room[sizeof(S)];  // every execution's
+    return new (room) S();
+  };
+  return rl::simulate<Simulated<S::kThreads>>(params);
+}
+
+}  // namespace fermata::model
 #endif

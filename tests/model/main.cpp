@@ -88,9 +88,9 @@ rl::test_result_e check(const Scenario& s, bool history) {
   if (s.protocol != nullptr) {
     s.protocol(params);
   } else if (s.wanted.members == 2) {
-    rl::simulate<Suite<2>>(params);
+    run<ProgramSuite<2>>(params);
   } else {
-    rl::simulate<Suite<3>>(params);
+    run<ProgramSuite<3>>(params);
   }
   std::printf("%s: %s, %llu executions\n", s.name, rl::format(s.search.kind), static_cast<unsigned long long>(params.stop_iteration));
   return params.test_result;

@@ -21,10 +21,10 @@ struct ModelLine {
 };
 
 // One member begins three calls, two of which are kept; another looks for the first one twice. What it finds is that one's descriptor.
-struct StatusLineSuite : rl::test_suite<StatusLineSuite, 2> {
+struct StatusLineSuite : Suite<2> {
   ModelLine line;
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member == 0) {
       for (std::uint64_t n = 1; n <= 3; ++n) say_call<ModelAtomics>(line, n, n * 10);
       say_over<ModelAtomics>(line, 3);
@@ -39,11 +39,11 @@ struct StatusLineSuite : rl::test_suite<StatusLineSuite, 2> {
 
 // Who sees a member joined knows its process; who sees that it has left sees its calls finished: nobody reports it missing
 // in one.
-struct StateSuite : rl::test_suite<StateSuite, 2> {
+struct StateSuite : Suite<2> {
   ModelLine line;
   Shared<std::uint32_t> process{0};
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     constexpr std::uint32_t kJoined = 1, kLeft = 2;
     if (member == 0) {
       ModelAtomics::store_relaxed(process, std::uint32_t{5});
@@ -60,12 +60,12 @@ struct StateSuite : rl::test_suite<StateSuite, 2> {
 };
 
 // Two break the team at once: the cause and the culprit of one stay.
-struct BreakSuite : rl::test_suite<BreakSuite, 3> {
+struct BreakSuite : Suite<3> {
   struct {
     Shared<std::uint32_t> breach{0};
   } header;
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member > 0) {
       break_once<ModelAtomics>(header, {10 + member, member});
       RL_ASSERT(is_broken<ModelAtomics>(header));
@@ -79,11 +79,11 @@ struct BreakSuite : rl::test_suite<BreakSuite, 3> {
 };
 
 // The last of three frees what all have used.
-struct ReferenceSuite : rl::test_suite<ReferenceSuite, 3> {
+struct ReferenceSuite : Suite<3> {
   Shared<std::uint32_t> count{3};
   rl::var<std::uint64_t> object{0};
 
-  void thread(unsigned) {
+  void thread(unsigned) override {
     RL_ASSERT(object(RL_INFO) == 0);
     if (drop_reference<ModelAtomics>(count)) object(RL_INFO) = 1;
   }
@@ -91,12 +91,12 @@ struct ReferenceSuite : rl::test_suite<ReferenceSuite, 3> {
 
 // Two use what a third keeps, and uses again when both have given it back. kCounted: it counts up how many have.
 template <bool kCounted>
-struct CollectSuite : rl::test_suite<CollectSuite<kCounted>, 3> {
+struct CollectSuite : Suite<3> {
   Shared<std::uint32_t> count{kCounted ? 0 : 2};
   rl::var<std::uint64_t> object{0};
 
   bool are_gone() { return kCounted ? have_dropped<ModelAtomics>(count, 2) : references_are_gone<ModelAtomics>(count); }
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member > 0) {
       RL_ASSERT(object(RL_INFO) == 0);
       if constexpr (kCounted) drop_another<ModelAtomics>(count);
@@ -108,11 +108,11 @@ struct CollectSuite : rl::test_suite<CollectSuite<kCounted>, 3> {
 };
 
 // Who counts two has the CPUs of both.
-struct JoinSuite : rl::test_suite<JoinSuite, 3> {
+struct JoinSuite : Suite<3> {
   Shared<std::uint32_t> joined{0};
   Shared<std::uint64_t> cpus{0};
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member > 0) {
       ModelAtomics::add_relaxed(cpus, std::uint64_t{1} << member);
       count_joined<ModelAtomics>(joined);
@@ -123,12 +123,12 @@ struct JoinSuite : rl::test_suite<JoinSuite, 3> {
 };
 
 // Two make the team to move on to, one of them leads there; who follows sees it made.
-struct MoveSuite : rl::test_suite<MoveSuite, 3> {
+struct MoveSuite : Suite<3> {
   using Team = rl::var<std::uint64_t>;
   Team teams[2];
   Shared<Team*> moved{nullptr};
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member < 2) {
       teams[member](RL_INFO) = 7;
       move_once<ModelAtomics>(moved, &teams[member]);
@@ -139,7 +139,7 @@ struct MoveSuite : rl::test_suite<MoveSuite, 3> {
 };
 
 // Two hand nodes in; a third takes all that are there, each as it was left.
-struct HandInSuite : rl::test_suite<HandInSuite, 3> {
+struct HandInSuite : Suite<3> {
   struct Node {
     Shared<Node*> next{nullptr};
     rl::var<std::uint64_t> left{0};
@@ -147,7 +147,7 @@ struct HandInSuite : rl::test_suite<HandInSuite, 3> {
   Node nodes[2];
   Shared<Node*> top{nullptr};
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member < 2) {
       nodes[member].left(RL_INFO) = 7;
       hand_in<ModelAtomics>(top, &nodes[member]);
@@ -159,14 +159,14 @@ struct HandInSuite : rl::test_suite<HandInSuite, 3> {
 };
 
 // Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read, as what goes by address is.
-struct RingSuite : rl::test_suite<RingSuite, 2> {
+struct RingSuite : Suite<2> {
   static constexpr std::uint64_t kSlots = 2;
   static constexpr std::uint64_t kPieces = 4;
   using Pieces = Ring<ModelAtomics>;
   Shared<std::uint64_t> header[kSlots], credit;
   rl::var<std::uint64_t> piece[kSlots];
 
-  void before() {
+  void before() override {
     credit.store(0, rl::mo_relaxed, RL_INFO);
     for (std::uint64_t s = 0; s < kSlots; ++s) {
       header[s].store(0, rl::mo_relaxed, RL_INFO);
@@ -174,7 +174,7 @@ struct RingSuite : rl::test_suite<RingSuite, 2> {
     }
   }
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     std::uint64_t credit_seen = 0;
     for (std::uint64_t n = 1; n <= kPieces; ++n) {
       const std::uint64_t slot = n % kSlots;
@@ -195,16 +195,16 @@ struct RingSuite : rl::test_suite<RingSuite, 2> {
 };
 
 // A block is lent; its owner writes it once the team is broken and nobody reads it any more.
-struct LendingSuite : rl::test_suite<LendingSuite, 2> {
+struct LendingSuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};
   } header;
   Shared<std::uint32_t> reading{0};
   rl::var<std::uint64_t> block;
 
-  void before() { block(RL_INFO) = 7; }
+  void before() override { block(RL_INFO) = 7; }
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     if (member == 1) {
       if (!begin_reading<ModelAtomics>(reading, header)) return;
       RL_ASSERT(block(RL_INFO) == 7);
@@ -219,30 +219,30 @@ struct LendingSuite : rl::test_suite<LendingSuite, 2> {
 };
 
 // Two work on an object twice each; a turn missed is no turn.
-struct TurnSuite : rl::test_suite<TurnSuite, 2> {
+struct TurnSuite : Suite<2> {
   using ModelTurn = Turn<ModelAtomics>;
   ModelTurn turn;
   rl::var<std::uint64_t> object{0};
 
-  void before() { turn.set(ModelTurn::kFree); }
-  void thread(unsigned) {
+  void before() override { turn.set(ModelTurn::kFree); }
+  void thread(unsigned) override {
     for (int n = 0; n < 2; ++n) {
       while (!turn.take()) ModelAtomics::pause();
       object(RL_INFO) = object(RL_INFO) + 1;
       turn.give(ModelTurn::kFree);
     }
   }
-  void after() { RL_ASSERT(object(RL_INFO) == 4); }
+  void after() override { RL_ASSERT(object(RL_INFO) == 4); }
 };
 
 // One takes a last turn and leaves the object alone; its owner works on it without one.
-struct TurnAloneSuite : rl::test_suite<TurnAloneSuite, 2> {
+struct TurnAloneSuite : Suite<2> {
   using ModelTurn = Turn<ModelAtomics>;
   ModelTurn turn;
   rl::var<std::uint64_t> object{0};
 
-  void before() { turn.set(ModelTurn::kFree); }
-  void thread(unsigned member) {
+  void before() override { turn.set(ModelTurn::kFree); }
+  void thread(unsigned member) override {
     if (member == 1) {
       if (!turn.take()) return;
       object(RL_INFO) = 1;
@@ -255,20 +255,20 @@ struct TurnAloneSuite : rl::test_suite<TurnAloneSuite, 2> {
 };
 
 // A member is parked for a signal that never comes; another breaks the team, and rings without asking.
-struct BreakParkedSuite : rl::test_suite<BreakParkedSuite, 2> {
+struct BreakParkedSuite : Suite<2> {
   struct {
     Shared<std::uint32_t> breach{0};
   } header;
   Door<ModelAtomics> door;
   ModelOs<2> os;
 
-  void before() {
+  void before() override {
     door.armed.store(0, rl::mo_relaxed, RL_INFO);
     door.bell.store(0, rl::mo_relaxed, RL_INFO);
     os.add_bell(&door.bell);
   }
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     os.enter(member);
     if (member == 1) {
       break_once<ModelAtomics>(header, {1, 1});

@@ -39,20 +39,20 @@ inline Programs programs;
 inline std::uint64_t add_words(std::uint64_t left, std::uint64_t right) { return left + right; }
 
 template <std::uint32_t N>
-struct Suite : rl::test_suite<Suite<N>, static_cast<rl::thread_id_t>(N)> {
+struct ProgramSuite : Suite<N> {
   using Memory = ModelMemory<N>;
 
   Memory memory;
   std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;  // by parity: read in one episode, overwritten in the next but one
 
-  void before() {
+  void before() override {
     memory.prepare(scenario->fencing);
     memory.parks = scenario->parks;
     for (auto& pair : written)
       for (auto& word : pair) word(RL_INFO) = 0;
   }
 
-  void thread(unsigned member) {
+  void thread(unsigned member) override {
     memory.os.enter(member);
     Cursor<ModelAtomics, Memory> cursor;
     for (std::uint64_t episode = 1; episode <= scenario->episodes; ++episode) {
