@@ -3,26 +3,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cstddef>
 
+#include "os/file_limit.hpp"
+
 namespace fermata::preload {
-namespace {
-
-// Beyond RLIMIT_FSIZE a file takes no more, and SIGXFSZ ends the program that tries.
-bool is_full_file(std::size_t more) {
-  rlimit longest{};
-  struct stat info;
-  return getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && fstat(STDERR_FILENO, &info) == 0 &&
-         S_ISREG(info.st_mode) && static_cast<rlim_t>(info.st_size) + more > longest.rlim_cur;
-}
-
-}  // namespace
 
 void write_line(const char* library, const char* format, ...) {
   va_list arguments;
@@ -44,7 +33,7 @@ void write_line_of(const char* library, const char* format, va_list arguments) {
     pollfd wanted{STDERR_FILENO, POLLOUT, 0};
     const timespec now{};
     const bool takes_bytes = syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
-    if (takes_bytes && !is_full_file(end + 1)) syscall(SYS_write, STDERR_FILENO, line, end + 1);
+    if (takes_bytes && !os::is_full_file(STDERR_FILENO, end + 1)) syscall(SYS_write, STDERR_FILENO, line, end + 1);
   }
   errno = saved;
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/environment.hpp"
+#include "os/file_limit.hpp"
 #include "preload/common/place.hpp"
 
 namespace fermata::stats {
@@ -70,10 +70,7 @@ File* open_file() {
   if (fd < 0) return nullptr;
   const bool in_child = mapped != MAP_FAILED;
   void* memory = MAP_FAILED;
-  // Beyond the limit on files' length growing is a signal, which would end the program.
-  rlimit longest{};
-  const bool fits = getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || sizeof(File) <= longest.rlim_cur;
-  if (fits && ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
+  if (os::may_be_as_long(sizeof(File)) && ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
     memory = mmap(in_child ? mapped : nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED | (in_child ? MAP_FIXED : 0), fd, 0);
   close(fd);
   if (memory == MAP_FAILED) return nullptr;

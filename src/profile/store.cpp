@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "os/file_limit.hpp"
 #include "os/os.hpp"
 
 namespace fermata {
@@ -92,6 +93,7 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<std::string> write_file_atomically(const std::string& path, std::string_view content) {
+  if (!os::may_be_as_long(content.size())) return system_error(path, "can't be written", EFBIG);
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ec;
   if (!parent.empty()) std::filesystem::create_directories(parent, ec);

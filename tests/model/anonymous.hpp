@@ -44,7 +44,7 @@ struct ModelCounter {
     phase.word.store(0, rl::mo_relaxed, RL_INFO);
     phase.bell.store(0, rl::mo_relaxed, RL_INFO);
     os.add_bell(&phase.bell);
-    reopen();
+    reopen(Count);
   }
   // Powers of two by their own way, others by the general one.
   Arrival arrive(unsigned) {
@@ -55,7 +55,7 @@ struct ModelCounter {
   }
   Arrival drop(unsigned) { return barrier().drop(os); }
   void finished() { barrier().finished(os); }
-  void reopen() { Barrier::open(phase, measure, Count, drops, any); }
+  void reopen(std::uint32_t count) { Barrier::open(phase, measure, count, drops, any); }
   anonymous::Phase<ModelAtomics>& of(unsigned) { return phase; }
 };
 
@@ -103,7 +103,7 @@ struct ModelTree {
     return arrive(member);
   }
   void finished() { barrier().finished(); }
-  void reopen() { barrier().open(Count, barrier().next_number()); }
+  void reopen(std::uint32_t count) { barrier().open(count, barrier().next_number()); }
   anonymous::Phase<ModelAtomics>& of(unsigned member) { return domains[entry(member)].phase; }
 };
 
@@ -240,9 +240,9 @@ struct DropSuite : Suite<N> {
   }
 };
 
-// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, which it uses alone; others
-// still leave the first.
-template <class Memory, bool Parks = false>
+// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, of Next members, which it uses
+// alone; others still leave the first.
+template <class Memory, bool Parks = false, std::uint32_t Next = 3>
 struct RecycleSuite : Suite<3> {
   Memory memory;
   std::array<rl::var<std::uint64_t>, 3> written;
@@ -259,12 +259,13 @@ struct RecycleSuite : Suite<3> {
     for (auto& word : written) RL_ASSERT(word(RL_INFO) == 1);
     if (member != 0 || arrival.last) return;
     memory.finished();
-    memory.reopen();
+    memory.reopen(Next);
+    RL_ASSERT(anonymous::is_over(memory.of(0), arrival.token));  // for those who still look
     const Arrival first = memory.arrive(0);
-    const Arrival second = memory.arrive(0);
-    RL_ASSERT(!first.last && !second.last && !anonymous::is_over(memory.of(0), first.token));
-    const Arrival third = memory.arrive(0);
-    RL_ASSERT(third.last && third.token == first.token && anonymous::is_over(memory.of(0), first.token));
+    for (std::uint32_t n = 2; n < Next; ++n) RL_ASSERT(!memory.arrive(0).last);
+    RL_ASSERT(!first.last && !anonymous::is_over(memory.of(0), first.token));
+    const Arrival last = memory.arrive(0);
+    RL_ASSERT(last.last && last.token == first.token && anonymous::is_over(memory.of(0), first.token));
   }
 };
 

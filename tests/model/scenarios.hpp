@@ -32,6 +32,8 @@ inline std::vector<Scenario> anonymous_scenarios() {
       beside("anonymous_word_drop2", "one of two drops at once", bounded(5), run<DropSuite<Counter2, 2>>),
       beside("anonymous_word_drop3", "one of three drops later", bounded(2), run<DropSuite<ModelCounter<3, 3>, 3>>),
       beside("anonymous_word_recycle", "memory used again before all have left", bounded(3), run<RecycleSuite<ModelCounter<3, 3>>>),
+      beside("anonymous_word_recycle_less", "by a barrier of two, whose count of arrivals is rounded up", bounded(3),
+             run<RecycleSuite<ModelCounter<3, 3>, false, 2>>),
       beside("anonymous_word_park2", "both park, three episodes", bounded(4), meet<Counter2, 2, 3, true>),
       beside("anonymous_word_park3", "three park, two episodes", bounded(2), meet<ModelCounter<3, 3>, 3, 2, true>),
       beside("anonymous_word_park_recycle", "used again while sleepers are rung", bounded(3), run<RecycleSuite<ModelCounter<3, 3>, true>>),

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "os/os.hpp"
@@ -21,6 +22,7 @@ namespace fermata::os {
 namespace {
 
 constexpr long kFirstNapNs = 20'000, kLongestNapNs = 2'000'000;
+constexpr std::int64_t kLongestThanksNs = 1'000'000'000;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64's output function
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -117,6 +119,18 @@ bool wait_readable(int fd, std::int64_t deadline) {
   }
 }
 
+// Whoever asked may have given up meanwhile, and will ask again: only who says that it has the descriptor has been served. Both sides know
+// whether it was said in time, since nothing is taken, and sending fails, once the socket is shut.
+bool hand_over(int to, int fd, std::int64_t deadline) {
+  if (!send_fd(to, fd)) return false;
+  char said = 0;
+  wait_readable(to, std::min(deadline, now_ns() + kLongestThanksNs));
+  shutdown(to, SHUT_RD);
+  return recv(to, &said, 1, MSG_DONTWAIT) == 1;
+}
+
+bool say_thanks(int to) { return send(to, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1; }
+
 // Longer from time to time.
 class Naps {
  public:
@@ -132,6 +146,12 @@ class Naps {
 
 enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
 
+// Whoever offers it does not wait for this process any more.
+Asked too_late(int fd) {
+  close(fd);
+  return Asked::kSilent;
+}
+
 // Never waits for whoever listens: a full backlog is an error of a socket that doesn't block.
 Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
   const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -141,7 +161,8 @@ Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
     bool full = false;
     if (!same_user(peer)) asked = Asked::kStranger;
     else if (!wait_readable(peer, deadline)) asked = Asked::kSilent;
-    else if ((*fd = take_fd(peer, &full)) >= 0) asked = Asked::kTaken;
+    else if ((*fd = take_fd(peer, &full)) >= 0 && say_thanks(peer)) asked = Asked::kTaken;
+    else if (*fd >= 0) asked = too_late(*fd);
     else if (full) asked = Asked::kNoDescriptor;
   } else if (errno == EAGAIN) {
     asked = Asked::kSilent;
@@ -176,7 +197,7 @@ Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int6
       if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) naps.nap();
       continue;
     }
-    if (same_user(peer) && send_fd(peer, fd)) ++served;
+    if (same_user(peer) && hand_over(peer, fd, deadline)) ++served;
     close(peer);
   }
   close(listener);

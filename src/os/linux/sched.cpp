@@ -6,8 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -15,6 +13,7 @@
 
 #include <cerrno>
 
+#include "os/file_limit.hpp"
 #include "os/linux/cpu_list.hpp"
 #include "os/linux/raw_file.hpp"
 #include "os/os.hpp"
@@ -119,20 +118,12 @@ long write_now(const char* text, std::size_t length) {
   return syscall(SYS_write, STDERR_FILENO, text, length);
 }
 
-// Beyond RLIMIT_FSIZE a file takes no more, and SIGXFSZ ends the program that tries.
-bool is_full_file(std::size_t more) {
-  rlimit longest{};
-  struct stat info;
-  return getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && fstat(STDERR_FILENO, &info) == 0 &&
-         S_ISREG(info.st_mode) && static_cast<rlim_t>(info.st_size) + more > longest.rlim_cur;
-}
-
 }  // namespace
 
 bool write_stderr(const char* text, std::size_t length) {
   const ErrnoKept kept;
   while (length > 0) {
-    if (!takes_bytes() || is_full_file(length)) return false;
+    if (!takes_bytes() || is_full_file(STDERR_FILENO, length)) return false;
     const long n = write_now(text, length);
     if (n <= 0) return false;
     text += n;

@@ -4,12 +4,12 @@
 #endif
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "os/file_limit.hpp"
 #include "os/os.hpp"
 
 namespace fermata::os {
@@ -19,12 +19,6 @@ Status create_private(std::size_t bytes, Segment* out) {
   if (p == MAP_FAILED) return Status::kMemory;
   *out = {static_cast<std::byte*>(p), bytes, -1};
   return Status::kOk;
-}
-
-// Beyond RLIMIT_FSIZE growth would be a signal, SIGXFSZ, which ends a program.
-static bool may_be_as_long(std::uint64_t bytes) {
-  rlimit longest{};
-  return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
 }
 
 Status create_shared(const char* name, std::size_t bytes, Segment* out) {

@@ -15,13 +15,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "../../own_folder.hpp"
 #include "algo/algorithm.hpp"
 #include "api/measure.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
+#include "profile/store.hpp"
 
 namespace fermata {
 namespace {
@@ -140,6 +143,17 @@ TEST(Limits, AFullFileGetsNoReport) {
     return os::write_stderr("a line\n", 7) ? kSilent : kWorks;
   });
   EXPECT_EQ(status, kWorks);
+}
+TEST(Limits, AFileBeyondTheLimitIsNotWritten) {
+  const test::OwnFolder own;
+  const int status = in_child(kHangNs, [&] {
+    if (!set_limit(RLIMIT_FSIZE, 4096)) return kNotHere;
+    const auto refused = write_file_atomically(own.path() / "long", std::string(4097, 'x'));
+    if (refused.ok() || refused.error().message.find("File too large") == std::string::npos) return kSilent;
+    return write_file_atomically(own.path() / "short", std::string(4096, 'x')).ok() ? kWorks : kSilent;
+  });
+  EXPECT_EQ(status, kWorks) << "above " << kKilled << ": a signal ended it";
+  EXPECT_FALSE(std::filesystem::exists(own.path() / "long"));
 }
 TEST(Limits, NoFurtherProcessesAreSaid) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";

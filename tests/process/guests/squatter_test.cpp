@@ -1,6 +1,8 @@
 // Other users of the host: whoever holds a socket's name, or fills its queue, costs a caller the time that it
 // gave, and no more.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -127,6 +129,79 @@ TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
   EXPECT_EQ(status, 0);
   end(stranger);
   fermata_team_destroy(team);
+}
+
+// Who asked and gave up has nothing: it is not taken for the one that the server waits for.
+TEST(Squatter, WhoGaveUpIsNotCounted) {
+  const std::string name = name_of("impatient");
+  const pid_t client = fork();
+  if (client == 0) {
+    socklen_t length = 0;
+    const sockaddr_un address = address_of(name, &length);
+    int s = -1;
+    do {
+      close(s);
+      s = socket(AF_UNIX, SOCK_STREAM, 0);
+    } while (connect(s, reinterpret_cast<const sockaddr*>(&address), length) != 0);
+    pollfd given{s, POLLIN, 0};
+    poll(&given, 1, -1);  // it is on its way, and is left there
+    close(s);
+    std::int32_t fd = -1;
+    const char* why = "";
+    _exit(os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk ? 0 : 1);
+  }
+  const int file = memfd_create("file", MFD_CLOEXEC);
+  EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 20'000'000'000), Status::kOk);
+  EXPECT_EQ(result_of(client, kHangNs), 0);
+  close(file);
+}
+
+// Who takes so long that the server has gone on has nothing either, and knows it.
+TEST(Squatter, WhoIsTooLateAsksAgain) {
+  const std::string name = name_of("late");
+  const int file = memfd_create("file", MFD_CLOEXEC);
+  const pid_t server = fork();
+  if (server == 0) _exit(os::serve_fd(name.c_str(), file, 1, 20'000'000'000) == Status::kOk ? 0 : 1);
+  const pid_t client = fork();
+  if (client == 0) {
+    std::int32_t fd = -1;
+    const char* why = "";
+    _exit(os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk && fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
+  }
+  for (int i = 0; i < 20; ++i) {  // at any moment of it, for longer than the server waits
+    kill(client, SIGSTOP);
+    usleep(i % 5 == 0 ? 1'100'000 : 100);
+    kill(client, SIGCONT);
+    usleep(static_cast<useconds_t>(i) * 50);
+  }
+  EXPECT_EQ(result_of(client, kHangNs), 0);
+  EXPECT_EQ(result_of(server, kHangNs), 0) << "it took the client for one that had nothing";
+  close(file);
+}
+
+// It waits for what it may be given until the server has closed: nothing, not even a byte.
+TEST(Squatter, AStrangerIsGivenNothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string name = name_of("stranger");
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    if (setuid(65534) != 0) _exit(2);
+    socklen_t length = 0;
+    const sockaddr_un address = address_of(name, &length);
+    for (int closed = 0; closed < 3;) {
+      const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+      char byte = 0;
+      const bool asked = connect(s, reinterpret_cast<const sockaddr*>(&address), length) == 0;
+      if (asked && recv(s, &byte, 1, 0) > 0) _exit(1);
+      asked ? ++closed : usleep(1000);
+      close(s);
+    }
+    _exit(0);
+  }
+  const int file = memfd_create("file", MFD_CLOEXEC);
+  EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 2'000'000'000), Status::kTimeout);
+  EXPECT_EQ(result_of(stranger, kHangNs), 0) << "1: it was given something; " << kHung << ": it was not let in";
+  close(file);
 }
 
 // Without a descriptor for whoever asks, the server naps; it would take a CPU for itself otherwise.

@@ -87,6 +87,28 @@ TEST(Life, AnAbandonedPhaseDoesNotReachTheNextBarrier) {
   }
 }
 
+// A slow waiter may look at its phase's word when the memory is another barrier's: over stays over, whatever that one counts to. A word
+// that went back to a multiple below it would hold the waiter for ever.
+TEST(Life, WhatWasOverStaysSoInTheNextBarrier) {
+  for (std::uint32_t before = 1; before <= 9; ++before) {
+    for (std::uint32_t after = 1; after <= 9; ++after) {
+      Owned old = make(before);
+      const Phase<RealAtomics>* const place = &old->domain(0).phase;
+      Arrival last;
+      for (int phase = 0; phase < 5; ++phase) last = old->arrive(before);
+      ASSERT_TRUE(is_over(*place, last.token));
+      old.reset();
+      const Owned next = make(after);
+      ASSERT_EQ(&next->domain(0).phase, place) << "the test needs the same memory";
+      EXPECT_TRUE(is_over(*place, last.token)) << before << " then " << after;
+      const Arrival first = next->arrive(1);
+      EXPECT_EQ(first.last, after == 1) << before;
+      EXPECT_EQ(is_over(*place, first.token), after == 1) << before << " then " << after;
+      EXPECT_TRUE(after == 1 || next->arrive(after - 1).last) << before << " then " << after;
+    }
+  }
+}
+
 TEST(Life, CountsShrink) {
   for (const std::uint32_t leaves : {1U, 3U, 9U}) {
     const Owned barrier = make(12, {.completion = true, .leaves = leaves, .entry = forced_domain});

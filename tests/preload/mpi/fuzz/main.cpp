@@ -61,6 +61,7 @@ class Run {
   Options options_;
   Off off_;
   int rank_ = 0, size_ = 0, longest_ = 0;
+  MPI_Comm ground_ = MPI_COMM_NULL;
   std::FILE* out_ = nullptr;
   volatile int* at_ = nullptr;
   std::vector<Room> rooms_;
@@ -157,7 +158,7 @@ void Run::change_rooms(int number) {
   mark(number, 3);
   if (!early) complete_due(number, false, &room);
   free_room(room);
-  const Room made = make_room(rooms_, off_, shared);
+  const Room made = make_room(ground_, rooms_, off_, shared);
   room = made;
 }
 
@@ -198,14 +199,16 @@ void Run::batch(int first, int end) {
   longest_ = shared.one_of({0, 8, 60, 200});
   const int rooms = shared.chance(4) && !off_("many-communicators") ? 80 : 2 + shared.below(5);
   mark(first, 3);
+  MPI_Comm_dup(MPI_COMM_WORLD, &ground_);
   rooms_.clear();
   rooms_.reserve(static_cast<std::size_t>(rooms));
-  for (int r = 0; r < rooms; ++r) rooms_.push_back(make_room(rooms_, off_, shared));
+  for (int r = 0; r < rooms; ++r) rooms_.push_back(make_room(ground_, rooms_, off_, shared));
   for (int number = first; number < end; ++number) call(number);
   complete_due(end, true, nullptr);
   mark(end - 1, 3);
   check_rooms(first);
   for (Room& room : rooms_) free_room(room);
+  MPI_Comm_free(&ground_);
   std::stable_sort(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (out_ != nullptr) {
     for (const auto& line : lines_) std::fprintf(out_, "%s\n", line.second.c_str());

@@ -1,0 +1,24 @@
+// How long files may get: beyond RLIMIT_FSIZE growth is a signal, SIGXFSZ, which ends the program that tries.
+#ifndef FERMATA_OS_FILE_LIMIT_HPP
+#define FERMATA_OS_FILE_LIMIT_HPP
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+
+namespace fermata::os {
+
+inline bool may_be_as_long(std::uint64_t bytes) {
+  rlimit longest{};
+  return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
+}
+
+// A regular file to whose end so many bytes cannot be added.
+inline bool is_full_file(int fd, std::uint64_t more) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && !may_be_as_long(static_cast<std::uint64_t>(info.st_size) + more);
+}
+
+}  // namespace fermata::os
+#endif
