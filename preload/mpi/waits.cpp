@@ -22,6 +22,16 @@ bool wait_for_own(int count, MPI_Request* requests) {
   return true;
 }
 
+// Whose error handler a begun collective's completion calls: requests of Open MPI 4 know no communicator.
+MPI_Comm told_of(MPI_Comm comm) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  (void)comm;
+  return MPI_COMM_WORLD;
+#else
+  return comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
+#endif
+}
+
 // complete(): the library's function that completes this request, of which the program waits for no other.
 template <class Complete>
 int complete_one(MPI_Request request, Complete&& complete) {
@@ -32,7 +42,7 @@ int complete_one(MPI_Request request, Complete&& complete) {
   const int error = claim_error(request, &comm);
   const int rc = complete();
   if (error == MPI_SUCCESS || rc != MPI_SUCCESS) return rc;
-  PMPI_Comm_call_errhandler(comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD, error);
+  PMPI_Comm_call_errhandler(told_of(comm), error);
   return error;
 }
 

@@ -7,8 +7,8 @@
 
 // clang-format off
 #define FERMATA_NET_MPI_CALLS(X) \
-  X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_dup) X(Comm_free) X(Comm_rank) \
-  X(Comm_set_errhandler) X(Comm_size) X(Finalize) X(Finalized) X(Get_count) X(Ibarrier) X(Init) \
+  X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_create) X(Comm_free) X(Comm_group) \
+  X(Comm_rank) X(Comm_set_errhandler) X(Comm_size) X(Finalize) X(Finalized) X(Get_count) X(Group_free) X(Ibarrier) X(Init) \
   X(Initialized) X(Irecv) X(Isend) X(Issend) X(Query_thread) X(Recv) X(Recv_init) X(Request_free) X(Send) \
   X(Start) X(Startall) X(Test) X(Testsome) X(Wait) X(Waitall)
 // clang-format on
@@ -21,6 +21,16 @@ struct Calls {
 #undef FERMATA_MEMBER
 };
 extern Calls mpi;
+
+// Of the same processes, without the attributes, whose callbacks are the program's.
+inline int copy_bare(MPI_Comm comm, MPI_Comm* out) {
+  MPI_Group all = MPI_GROUP_NULL;
+  int rc = mpi.Comm_group(comm, &all);
+  if (rc != MPI_SUCCESS) return rc;
+  rc = mpi.Comm_create(comm, all, out);
+  mpi.Group_free(&all);
+  return rc;
+}
 
 }  // namespace fermata::net
 #endif

@@ -101,7 +101,7 @@ int open(fermata_job* out) {
   mpi.Initialized(&running);
   made->started = running == 0;
   if (running == 0 && mpi.Init(nullptr, nullptr) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-  if (mpi.Comm_dup(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
+  if (copy_bare(MPI_COMM_WORLD, &made->comm) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
   made->places = find_places(made->comm);
   for (const std::string& name : made->places.names) made->names.push_back(name.c_str());
   job = std::move(made);

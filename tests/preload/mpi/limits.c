@@ -1,5 +1,5 @@
 /* More of everything than Fermata or its preload has room for: what goes beyond is the library's at all ranks alike, and the results are
- * right. "communicators": more of them than teams. */
+ * right. "communicators": more of them than teams, of which there is room for kMostTeams. */
 #include "check.h"
 
 enum { kMany = 3000, kLength = 500, kElement = 5000, kCommunicators = 1100 };
@@ -72,19 +72,29 @@ static void long_elements(void) {
   MPI_Type_free(&type);
 }
 
+/* Each gets a team while there is room: the first ones at once, others after some 30 blocking collectives. */
 static void communicators(int many) {
+  enum { kUntilTeam = 40 };
   MPI_Comm* comms = malloc((size_t)many * sizeof *comms);
   MPI_Request* r = malloc((size_t)many * sizeof *r);
   int* out = calloc((size_t)many, sizeof *out);
-  for (int i = 0; i < many; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+  for (int i = 0; i < many; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    for (int n = 0; n < kUntilTeam; ++n) MPI_Allreduce(&rank, &out[i], 1, MPI_INT, MPI_MAX, comms[i]);
+    expect(out[i] == size - 1, "maximum of one of many communicators");
+  }
   for (int i = many - 100; i < many; ++i) MPI_Iallreduce(&rank, &out[i], 1, MPI_INT, MPI_SUM, comms[i], &r[i]);
   MPI_Waitall(100, r + many - 100, MPI_STATUSES_IGNORE);
   for (int i = many - 100; i < many; ++i) {
     expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");
-    MPI_Allreduce(&rank, &out[i], 1, MPI_INT, MPI_MAX, comms[i]);
-    expect(out[i] == size - 1, "maximum of one of many communicators");
   }
+  MPI_Comm again; /* with room */
   for (int i = 0; i < many; ++i) MPI_Comm_free(&comms[i]);
+  MPI_Comm_dup(MPI_COMM_SELF, &again);
+  int one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, again);
+  expect(sum == 1, "a communicator behind them");
+  MPI_Comm_free(&again);
   free(comms);
   free(r);
   free(out);
