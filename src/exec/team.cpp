@@ -111,7 +111,7 @@ bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   }
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
   if (state == MemberState::kLeft) return true;
-  if (state != MemberState::kJoined || where_is(rank, os::lend()) == Where::kHere) return false;
+  if (state != MemberState::kJoined || !shared() || where_is(rank, os::lend()) == Where::kHere) return false;
   return !os::byte_is_locked(fd(), lock_of(rank));
 }
 
