@@ -166,7 +166,7 @@ static void lives_on(const char* what) {
 }
 
 /* Some rank has been without memory. */
-static int one_round(int kind, int form, int victim, int number) {
+static int one_round(int kind, int form, int root, int victim, int number) {
   MPI_Request request = MPI_REQUEST_NULL;
   int any = 0;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -176,13 +176,13 @@ static int one_round(int kind, int form, int victim, int number) {
   PMPI_Barrier(MPI_COMM_WORLD);
   failed = 0;
   failing = rank == victim ? number : 0;
-  int rc = call(kind, number % size, form, &request);
+  int rc = call(kind, root, form, &request);
   if (rc == MPI_SUCCESS && form == kPersistent) rc = MPI_Start(&request);
   if (rc == MPI_SUCCESS && form != kBlocking) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
   failing = 0;
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   expect(rc == MPI_SUCCESS || form != kPersistent, "a persistent collective is the library's, if one rank has no memory for it");
-  expect(rc != MPI_SUCCESS || is_right(kind, number % size), names[kind]);
+  expect(rc != MPI_SUCCESS || is_right(kind, root), names[kind]);
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   expect(any || rc == MPI_SUCCESS, "an error for no reason");
   lives_on(names[kind]);
@@ -238,9 +238,12 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (int form = 0; form < forms; ++form) {
     for (int kind = 0; kind < kKinds; ++kind) {
-      int misses = 0; /* another rank may need more */
-      for (int number = 1; misses < size && number < kMostFailures; number += 1 + number / 2)
-        misses = one_round(kind, form, number % size, number) ? 0 : misses + 1;
+      const int roots = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter ? size : 1;
+      int hit = 1; /* of each rank the first allocations, and some of the later ones, at each root */
+      for (int number = 1; hit && number < kMostFailures; number += 1 + number / (all_that_follow ? 1 : 3)) {
+        hit = 0;
+        for (int pair = 0; pair < roots * size; ++pair) hit |= one_round(kind, form, pair / size, pair % size, number);
+      }
     }
     report(form == kBlocking ? "collectives" : form == kBegun ? "begun collectives" : "persistent collectives");
   }

@@ -1,0 +1,68 @@
+// Jobs in PID namespaces of their own have the same numbers of processes. Where they share a network, as containers do that are told to,
+// the names of their sockets stay apart.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "child.hpp"
+#include "fermata/fermata.h"
+
+namespace fermata {
+namespace {
+
+constexpr std::int64_t kLongNs = 100'000'000'000;
+constexpr int kRounds = 40, kNotPermitted = 77;
+
+// One of two members: each round makes a team of its own, whose memory goes from one process to the other. The job's number shows whose
+// memory it is.
+int split_often(fermata_team* team, int rank, int job) {
+  fermata_member* member = nullptr;
+  if (fermata_team_join(team, rank, &member) != FERMATA_OK) return 2;
+  fermata_member_set_timeout(member, 30);
+  for (int round = 0; round < kRounds; ++round) {
+    fermata_member* part = nullptr;
+    if (fermata_team_split(member, 0, rank, &part) != FERMATA_OK) return 3;
+    std::int32_t mine = job * 1000 + round, sum = 0;
+    if (fermata_allreduce(part, &mine, &sum, 1, FERMATA_INT32, FERMATA_SUM) != FERMATA_OK) return 4;
+    if (sum != 2 * mine) return 5;
+    fermata_member_leave(part);
+  }
+  fermata_member_leave(member);
+  return 0;
+}
+
+int live(int job) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  config.engine = FERMATA_PROCESSES;
+  fermata_team* team = nullptr;
+  if (getpid() != 1 || fermata_team_create(&config, &team) != FERMATA_OK) return 1;
+  const pid_t other = fork();
+  if (other == 0) _exit(split_often(team, 1, job));
+  const int mine = split_often(team, 0, job);
+  const int theirs = result_of(other, kLongNs);
+  return mine != 0 ? mine : theirs;
+}
+
+TEST(PidNamespaces, OfTwoJobsKeepNamesApart) {
+  std::vector<pid_t> jobs;
+  for (int job = 1; job <= 2; ++job) {
+    jobs.push_back(fork());
+    if (jobs.back() != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (unshare(CLONE_NEWPID) != 0) _exit(kNotPermitted);
+    _exit(in_child(kLongNs, [job] { return live(job); }));
+  }
+  for (const pid_t job : jobs) {
+    const int ended = result_of(job, kLongNs);
+    if (ended == kNotPermitted) GTEST_SKIP() << "PID namespaces are not permitted here";
+    EXPECT_EQ(ended, 0);
+  }
+}
+
+}  // namespace
+}  // namespace fermata
