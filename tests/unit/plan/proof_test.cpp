@@ -8,6 +8,7 @@
 
 #include "../../lockstep.hpp"
 #include "algo/algorithm.hpp"
+#include "exec/team.hpp"
 #include "plan/plan.hpp"
 #include "random_plans.hpp"
 #include "schedule/compose.hpp"
@@ -46,6 +47,24 @@ Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char
   auto program = compile(plan);
   if (!program) throw std::runtime_error(program.error().message);
   return *program;
+}
+
+// Whoever brings the program: there is no team of one that is not proved.
+TEST(Proof, IsAskedByWhoeverMakesATeam) {
+  Blob blob = compiled("dissemination", Kind::kBarrier, 4, "private");
+  exec::TeamOptions options;
+  options.members = 4;
+  options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = blob.data();
+  exec::Team* team = nullptr;
+  const char* detail = "";
+  ASSERT_EQ(exec::Team::create(options, &team, &detail), Status::kOk) << detail;
+  team->release();
+  for (std::uint32_t m = 0; m < 4; ++m) step(blob, m, 0).code = Code::kEnd;  // nobody waits for anybody
+  ASSERT_TRUE(program_is_sound(blob.data(), blob.size()));
+  team = nullptr;
+  EXPECT_NE(exec::Team::create(options, &team, &detail), Status::kOk);
+  EXPECT_EQ(team, nullptr);
+  EXPECT_NE(std::string(detail), "");
 }
 
 // Each what a hand would do to a program that was proved, and what the proof says then.
