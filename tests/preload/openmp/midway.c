@@ -1,5 +1,6 @@
-/* midway LIBRARY: opens a library that makes tasks (midway-tasks.c) within a region, after its first barriers. The next barrier runs the
-   tasks: whoever has left it sees what they did. */
+/* midway LIBRARY [WAY]: opens a library that makes tasks (midway-tasks.c) within a region, after its first barriers. The next barrier runs
+   the tasks: whoever has left it sees what they did. WAY: made by this function alone, whose call is the process's first one that makes
+   any. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>
@@ -26,8 +27,31 @@ static void check(const int* at, int count, int value) {
     wrong += at[i] != value;
 }
 
+static int in_one_way(const char* name, const char* way) {
+  make_tasks* make = NULL;
+#pragma omp parallel num_threads(kThreads)
+  {
+    const int thread = omp_get_thread_num();
+    for (int round = 0; round < 50; ++round) {
+#pragma omp barrier
+    }
+#pragma omp single
+    {
+      void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      make = handle != NULL ? (make_tasks*)dlsym(handle, way) : NULL;
+      if (make == NULL) printf("%s\n", dlerror());
+    }
+    if (make != NULL) make(cells + thread * kTasks, kTasks, 1000);
+#pragma omp barrier
+    if (make != NULL) check(cells, kThreads * kTasks, 1000);
+  }
+  printf("%s, %ld wrong\n", make != NULL ? way : "not opened", wrong);
+  return make == NULL || wrong != 0;
+}
+
 int main(int argc, char** argv) {
   int opened = 0;
+  if (argc == 3) return in_one_way(argv[1], argv[2]);
   if (argc != 2) return 2;
 #pragma omp parallel num_threads(kThreads)
   {
