@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,11 @@ struct dl_phdr_info;
 int dl_iterate_phdr(int (*use)(struct dl_phdr_info*, size_t, void*), void* data);
 PASS(int, dl_iterate_phdr, (int (*use)(struct dl_phdr_info*, size_t, void*), void* data), (use, data))
 PASS(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
+PASS(int, pthread_once, (pthread_once_t * once, void (*run)(void)), (once, run))
+PASS(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t* mutex), (cond, mutex))
+PASS(int, pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t* mutex, const struct timespec* until), (cond, mutex, until))
+PASS(int, sem_wait, (sem_t * semaphore), (semaphore))
+PASS(int, usleep, (useconds_t us), (us))
 PASS(int, pthread_join, (pthread_t thread, void** result), (thread, result))
 PASS(ssize_t, read, (int fd, void* to, size_t n), (fd, to, n))
 PASS(ssize_t, write, (int fd, const void* from, size_t n), (fd, from, n))
