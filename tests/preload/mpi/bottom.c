@@ -1,4 +1,5 @@
-/* MPI_BOTTOM with types of absolute addresses, on either side of each collective and in place. "begun" and "persistent" as in calls.h. */
+/* MPI_BOTTOM with types of absolute addresses, on either side of each collective and in place. "begun" and "persistent" as in calls.h;
+ * "reduce" alone. */
 #include <stddef.h>
 
 #include "calls.h"
@@ -101,6 +102,8 @@ static void moved(void) {
   fill(100 * rank);
   DO(Alltoall, alltoall, MPI_BOTTOM, 1, at_each, got, 1, plain, comm);
   for (int i = 0; i < size; ++i) expect(is(&got[i], 100 * i + rank), "Alltoall");
+  DO(Alltoallv, alltoallv, MPI_BOTTOM, counts, places, at_each, got, counts, places, plain, comm);
+  for (int i = 0; i < size; ++i) expect(is(&got[size - 1 - i], 100 * i + size - 1 - rank), "Alltoallv");
   DO(Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, MPI_BOTTOM, 1, at_each, comm);
   expect_all(rank, 100, "Alltoall in place");
 }
@@ -115,9 +118,32 @@ static void reduced(void) {
   sum.a = size * (size - 1) / 2;
   sum.b = sum.a + size * 0.5;
   expect(own.a == sum.a && own.b == sum.b, "Allreduce in place");
+  set(&own, rank);
+  DO(Exscan, exscan, MPI_IN_PLACE, MPI_BOTTOM, 1, at_own, op, comm);
+  expect(rank == 0 || own.a == rank * (rank - 1) / 2, "Exscan in place");
+  const number ones[kMost] = {1, 1, 1, 1, 1, 1, 1, 1};
+  fill(10 * rank);
+  DO(Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, MPI_BOTTOM, 1, at_each, op, comm);
+  expect(all[0].a == 10 * sum.a + size * rank, "Reduce_scatter_block in place");
+  fill(10 * rank);
+  DO(Reduce_scatter, reduce_scatter, MPI_IN_PLACE, MPI_BOTTOM, ones, at_each, op, comm);
+  expect(all[0].a == 10 * sum.a + size * rank, "Reduce_scatter in place");
   fill(rank);
   DO(Scan, scan, MPI_IN_PLACE, MPI_BOTTOM, size, at_each, op, comm);
   for (int i = 0; i < size; ++i) expect(all[i].a == rank * (rank + 1) / 2 + i * (rank + 1), "Scan in place");
+  MPI_Op_free(&op);
+}
+
+/* Natively Open MPI 4.1 has wrong results here. */
+static void reduced_at_root(void) {
+  MPI_Op op;
+  MPI_Op_create(add, 1, &op);
+  for (int root = 0; root < size; ++root) {
+    set(&own, rank);
+    if (rank == root) DO(Reduce, reduce, MPI_IN_PLACE, MPI_BOTTOM, 1, at_own, op, root, MPI_COMM_WORLD);
+    else DO(Reduce, reduce, MPI_BOTTOM, NULL, 1, at_own, op, root, MPI_COMM_WORLD);
+    expect(rank == root ? own.a == size * (size - 1) / 2 && own.b == own.a + size * 0.5 : is(&own, rank), "Reduce");
+  }
   MPI_Op_free(&op);
 }
 
@@ -126,10 +152,15 @@ int main(int argc, char** argv) {
   begun = argc > 1 && strcmp(argv[1], "begun") == 0;
   persistent = argc > 1 && strcmp(argv[1], "persistent") == 0;
   make_types();
-  moved();
-  report("moved");
-  reduced();
-  report("reduced");
+  if (argc > 1 && strcmp(argv[1], "reduce") == 0) {
+    reduced_at_root();
+    report("reduced at a root");
+  } else {
+    moved();
+    report("moved");
+    reduced();
+    report("reduced");
+  }
   MPI_Type_free(&at_own);
   MPI_Type_free(&at_each);
   MPI_Type_free(&plain);
