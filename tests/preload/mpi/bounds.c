@@ -46,6 +46,14 @@ static void gathers(int sent, int room, int root) {
   lives_on();
 }
 
+static void scatters(int sent, int room, int root) {
+  int rc, *out = guarded(room);
+  CALL(rc, Scatter, scatter, input((long)sent * size), sent, MPI_INT, out, room, MPI_INT, root, comm);
+  expect_class(rc, sent > room, "scatter");
+  if (sent <= room) expect_block(out, root, (long)rank * sent, sent, room, "scatter");
+  lives_on();
+}
+
 static void allgathers(int sent, int room) {
   int rc, *in = input(sent), *out = guarded((long)room * size);
   CALL(rc, Allgather, allgather, in, sent, MPI_INT, out, room, MPI_INT, comm);
@@ -112,6 +120,8 @@ static void own_sides(void) {
     const int sent = lengths[i][0], room = lengths[i][1];
     gathers(sent, room, 0);
     gathers(sent, room, size - 1);
+    scatters(sent, room, 0);
+    scatters(sent, room, size - 1);
     gathers_with_gaps(sent, room, 0);
     if (begun && sent > 3) refused(sent, 0), refused(sent, size - 1);
     allgathers(sent, room);
@@ -220,6 +230,19 @@ static void counted(int mine, int others, int root) {
   expect_class(rc, rank != root && others > mine, "scatterv");
   if (rank != root && others <= mine) expect_block(out, root, (long)rank * others, others, mine, "scatterv");
   lives_on();
+  out = guarded((long)mine * size);
+  for (int i = 0; i < mine; ++i) out[rank * mine + i] = value(rank, i);
+  CALL(rc, Gatherv, gatherv, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, counts, places, MPI_INT, root, comm);
+  expect_class(rc, rank == root && others > mine, "gatherv in place");
+  for (int r = 0; r < size && rank == root && others <= mine; ++r)
+    expect_block(out + (long)r * mine, r, 0, r == root ? mine : others, mine, "gatherv in place");
+  lives_on();
+  out = guarded(mine);
+  CALL(rc, Scatterv, scatterv, input((long)mine * size), counts, places, MPI_INT, rank == root ? MPI_IN_PLACE : out, mine, MPI_INT, root,
+       comm);
+  expect_class(rc, rank != root && others > mine, "scatterv in place");
+  if (rank != root && others <= mine) expect_block(out, root, (long)rank * others, others, mine, "scatterv in place");
+  lives_on();
 }
 
 /* Blocks in `out` of `room` ints each, from ranks that sent `mine` (that is `who`) or `others`; `step`: where they lay, for each rank. */
@@ -251,6 +274,12 @@ static void pairwise(int mine, int others, int who) {
   CALL(rc, Allgatherv, allgatherv, input(own), own, MPI_INT, out, counts, places, MPI_INT, comm);
   expect_class(rc, is_short, "allgatherv of all");
   expect_blocks(out, own, who, mine, others, 0, "allgatherv of all");
+  lives_on();
+  out = guarded((long)own * size);
+  for (int i = 0; i < own; ++i) out[rank * own + i] = value(rank, i);
+  CALL(rc, Allgatherv, allgatherv, MPI_IN_PLACE, own, MPI_INT, out, counts, places, MPI_INT, comm);
+  expect_class(rc, is_short, "allgatherv in place of all");
+  expect_blocks(out, own, who, mine, others, 0, "allgatherv in place of all");
   lives_on();
   out = guarded((long)own * size);
   CALL(rc, Alltoall, alltoall, input((long)own * size), own, MPI_INT, out, own, MPI_INT, comm);
