@@ -26,6 +26,12 @@ static inline void expect(int holds, const char* what) {
   if (failures++ < 5) fprintf(stderr, "rank %d of %d: %s\n", rank, size, what);
 }
 
+static inline int class_of(int rc) {
+  int class = MPI_SUCCESS;
+  if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
+  return class;
+}
+
 /* Collective. */
 static inline void report(const char* group) {
   unsigned long long all = 0;

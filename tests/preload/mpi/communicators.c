@@ -158,11 +158,6 @@ static void with_attributes(void) {
   MPI_Comm_free_keyval(&key);
 }
 
-static int class_of(int code) {
-  int c = MPI_SUCCESS;
-  if (code != MPI_SUCCESS) MPI_Error_class(code, &c);
-  return c;
-}
 static int handled;
 static void handler(MPI_Comm* comm, int* code, ...) {
   (void)comm, (void)code;

@@ -9,8 +9,7 @@
 
 /* Its error class goes into the digest. */
 static void note(int rc) {
-  int class = MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
+  const int class = class_of(rc);
   same(&class, &class, sizeof class, "class");
 }
 
@@ -135,9 +134,7 @@ static void completions(MPI_Comm comm) {
         while (done == 0 && rc == MPI_SUCCESS) rc = MPI_Testsome(3, r, &done, indices, statuses);
     }
     const int several = way == kWaitall || way == kTestall || way == kWaitsome || way == kTestsome;
-    int class = MPI_SUCCESS;
-    if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
-    expect(class == (rank != 0 ? MPI_SUCCESS : several ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE), "the error of a completion");
+    expect(class_of(rc) == (rank != 0 ? MPI_SUCCESS : several ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE), "the error of a completion");
     expect(handled + handled_by_world == (rank == 0) && handled_by_world == (rank == 0 && kWorldsHandler), "calls of the error handler");
     const int place = way == kWaitsome || way == kTestsome ? 0 : 1;
     if (several && rank == 0) expect(statuses[place].MPI_ERROR == MPI_ERR_TRUNCATE, "the error in a status");
@@ -164,25 +161,35 @@ static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
 /* While the program waits in calls that can't be polled. */
 static void operators(MPI_Comm comm) {
   enum { kLength = 50000 };
-  double* in = calloc(kLength, sizeof *in);
+  double* in = calloc((size_t)(kLength * size), sizeof *in);
   double* out = calloc(kLength, sizeof *out);
+  int* counts = malloc(sizeof(int) * (size_t)size);
   MPI_Op op;
   MPI_Op_create(add, 1, &op);
-  for (int i = 0; i < kLength; ++i) in[i] = 1;
-  for (int round = 0; round < 10; ++round) {
+  for (int i = 0; i < kLength * size; ++i) in[i] = 1;
+  for (int r = 0; r < size; ++r) counts[r] = kLength;
+  for (int round = 0; round < 20; ++round) {
     MPI_Request request;
     MPI_Comm copy;
-    MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, op, comm, &request);
+    double expected = size;
+    switch (round % 5) {
+      case 0: MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, op, comm, &request); break;
+      case 1: MPI_Ireduce_scatter(in, out, counts, MPI_DOUBLE, op, comm, &request); break;
+      case 2: MPI_Ireduce_scatter_block(in, out, kLength, MPI_DOUBLE, op, comm, &request); break;
+      case 3: MPI_Iscan(in, out, kLength, MPI_DOUBLE, op, comm, &request), expected = rank + 1; break;
+      default: MPI_Ireduce(in, out, kLength, MPI_DOUBLE, op, 0, comm, &request), expected = rank == 0 ? size : out[kLength - 1];
+    }
     if (round % 2 == rank % 2) usleep(5000);
     MPI_Comm_dup(comm, &copy);
     MPI_Comm_free(&copy);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    expect(out[kLength - 1] == size, "iallreduce");
+    expect(out[kLength - 1] == expected, "a begun reduction");
   }
   expect(!elsewhere, "the operator ran on a thread that the program doesn't know");
   MPI_Op_free(&op);
   free(in);
   free(out);
+  free(counts);
 }
 
 int main(int argc, char** argv) {

@@ -26,10 +26,4 @@ static inline int* input(long ints) {
   return in;
 }
 
-static inline int class_of(int rc) {
-  int class = MPI_SUCCESS;
-  if (rc != MPI_SUCCESS) MPI_Error_class(rc, &class);
-  return class;
-}
-
 #endif
