@@ -22,14 +22,15 @@ bool wait_for_own(int count, MPI_Request* requests) {
   return true;
 }
 
-// Whose error handler a begun collective's completion calls: requests of Open MPI 4 know no communicator.
-MPI_Comm told_of(MPI_Comm comm) {
+// Whose error handler a begun collective's completion calls. Requests of Open MPI 4 know no communicator, so there lengths that differ are
+// the world's; errors that only Fermata has are the communicator's.
+MPI_Comm told_of(MPI_Comm comm, int error) {
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-  (void)comm;
-  return MPI_COMM_WORLD;
+  if (error == MPI_ERR_TRUNCATE) return MPI_COMM_WORLD;
 #else
-  return comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
+  (void)error;
 #endif
+  return comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
 }
 
 // complete(): the library's function that completes this request, of which the program waits for no other.
@@ -42,7 +43,7 @@ int complete_one(MPI_Request request, Complete&& complete) {
   const int error = claim_error(request, &comm);
   const int rc = complete();
   if (error == MPI_SUCCESS || rc != MPI_SUCCESS) return rc;
-  PMPI_Comm_call_errhandler(told_of(comm), error);
+  PMPI_Comm_call_errhandler(told_of(comm, error), error);
   return error;
 }
 

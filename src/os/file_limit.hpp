@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -14,10 +15,12 @@ inline bool may_be_as_long(std::uint64_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
 }
 
-// A regular file to whose end so many bytes cannot be added.
+// A regular file that cannot take so many bytes more, neither at its end nor where the next ones go.
 inline bool is_full_file(int fd, std::uint64_t more) {
   struct stat info;
-  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && !may_be_as_long(static_cast<std::uint64_t>(info.st_size) + more);
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const off_t at = lseek(fd, 0, SEEK_CUR);
+  return !may_be_as_long(static_cast<std::uint64_t>(at > info.st_size ? at : info.st_size) + more);
 }
 
 }  // namespace fermata::os

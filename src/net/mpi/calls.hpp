@@ -22,14 +22,14 @@ struct Calls {
 };
 extern Calls mpi;
 
-// Of the same processes, without the attributes, whose callbacks are the program's.
+// Of the same processes, without the attributes, whose callbacks are the program's. Its errors return.
 inline int copy_bare(MPI_Comm comm, MPI_Comm* out) {
   MPI_Group all = MPI_GROUP_NULL;
   int rc = mpi.Comm_group(comm, &all);
   if (rc != MPI_SUCCESS) return rc;
   rc = mpi.Comm_create(comm, all, out);
   mpi.Group_free(&all);
-  return rc;
+  return rc == MPI_SUCCESS ? mpi.Comm_set_errhandler(*out, MPI_ERRORS_RETURN) : rc;
 }
 
 }  // namespace fermata::net

@@ -173,7 +173,6 @@ extern "C" int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config*
   try {
     MPI_Comm own = MPI_COMM_NULL;
     if (fermata::net::copy_bare(comm, &own) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
-    mpi.Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     const int status = fermata::net::create(&own, *config, out, first);
     if (own != MPI_COMM_NULL) mpi.Comm_free(&own);
     return status;

@@ -119,8 +119,9 @@ bool wait_readable(int fd, std::int64_t deadline) {
   }
 }
 
-// Whoever asked may have given up meanwhile, and will ask again: only who says that it has the descriptor has been served. Both sides know
-// whether it was said in time, since nothing is taken, and sending fails, once the socket is shut.
+// A client counts as served only once it has acknowledged: one that gave up meanwhile asks again. Both sides agree on whether it was in
+// time, since once the socket is shut its sends fail, and what it had sent can still be read. One that is stopped holds the others up for a
+// second.
 bool hand_over(int to, int fd, std::int64_t deadline) {
   if (!send_fd(to, fd)) return false;
   char said = 0;
@@ -146,6 +147,12 @@ class Naps {
 
 enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
 
+// The kernel had no descriptor for it: another time it would have none either, so nobody need wait for this process.
+Asked refused(int peer) {
+  say_thanks(peer);
+  return Asked::kNoDescriptor;
+}
+
 // Whoever offers it does not wait for this process any more.
 Asked too_late(int fd) {
   close(fd);
@@ -163,7 +170,7 @@ Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
     else if (!wait_readable(peer, deadline)) asked = Asked::kSilent;
     else if ((*fd = take_fd(peer, &full)) >= 0 && say_thanks(peer)) asked = Asked::kTaken;
     else if (*fd >= 0) asked = too_late(*fd);
-    else if (full) asked = Asked::kNoDescriptor;
+    else if (full) asked = refused(peer);
   } else if (errno == EAGAIN) {
     asked = Asked::kSilent;
   }

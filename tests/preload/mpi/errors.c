@@ -145,6 +145,7 @@ static void completions(MPI_Comm comm) {
   }
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Errhandler_free(&handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Errhandler_free(&of_world);
 }
 
@@ -168,16 +169,18 @@ static void operators(MPI_Comm comm) {
   MPI_Op_create(add, 1, &op);
   for (int i = 0; i < kLength * size; ++i) in[i] = 1;
   for (int r = 0; r < size; ++r) counts[r] = kLength;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 24; ++round) {
     MPI_Request request;
     MPI_Comm copy;
     double expected = size;
-    switch (round % 5) {
+    switch (round % 6) {
       case 0: MPI_Iallreduce(in, out, kLength, MPI_DOUBLE, op, comm, &request); break;
       case 1: MPI_Ireduce_scatter(in, out, counts, MPI_DOUBLE, op, comm, &request); break;
       case 2: MPI_Ireduce_scatter_block(in, out, kLength, MPI_DOUBLE, op, comm, &request); break;
       case 3: MPI_Iscan(in, out, kLength, MPI_DOUBLE, op, comm, &request), expected = rank + 1; break;
-      default: MPI_Ireduce(in, out, kLength, MPI_DOUBLE, op, 0, comm, &request), expected = rank == 0 ? size : out[kLength - 1];
+      case 4: MPI_Iexscan(in, out, kLength, MPI_DOUBLE, op, comm, &request), expected = rank > 0 ? rank : out[kLength - 1]; break;
+      default:
+        MPI_Ireduce(in, out, kLength, MPI_DOUBLE, op, size - 1, comm, &request), expected = rank == size - 1 ? size : out[kLength - 1];
     }
     if (round % 2 == rank % 2) usleep(5000);
     MPI_Comm_dup(comm, &copy);

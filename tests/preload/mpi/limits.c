@@ -88,12 +88,14 @@ static void communicators(int many) {
   for (int i = many - 100; i < many; ++i) {
     expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");
   }
-  MPI_Comm again; /* with room */
+  MPI_Comm again; /* with room once more */
   for (int i = 0; i < many; ++i) MPI_Comm_free(&comms[i]);
-  MPI_Comm_dup(MPI_COMM_SELF, &again);
-  int one = 1, sum = 0;
-  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, again);
-  expect(sum == 1, "a communicator behind them");
+  MPI_Comm_dup(MPI_COMM_WORLD, &again);
+  for (int n = 0; n < kUntilTeam; ++n) {
+    int one = 1, sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, again);
+    expect(sum == size, "a communicator behind them");
+  }
   MPI_Comm_free(&again);
   free(comms);
   free(r);

@@ -237,14 +237,19 @@ int main(int argc, char** argv) {
   MPI_Op_create(add, 1, &sum);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (int form = 0; form < forms; ++form) {
+    int hits = 0;
     for (int kind = 0; kind < kKinds; ++kind) {
       const int roots = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter ? size : 1;
-      int hit = 1; /* of each rank the first allocations, and some of the later ones, at each root */
-      for (int number = 1; hit && number < kMostFailures; number += 1 + number / (all_that_follow ? 1 : 3)) {
-        hit = 0;
-        for (int pair = 0; pair < roots * size; ++pair) hit |= one_round(kind, form, pair / size, pair % size, number);
+      /* Of one rank after the other the first allocations, and some of the later ones; where there is a root, of each rank at each root. */
+      for (int number = 1, misses = 0; misses < (roots == 1 ? size : 1) && number < kMostFailures; number += 1 + number / 2) {
+        int hit = 0;
+        for (int pair = 0; pair < (roots == 1 ? 1 : roots * size); ++pair)
+          hit |= one_round(kind, form, pair / size, (roots == 1 ? number : pair) % size, number);
+        misses = hit ? 0 : misses + 1;
+        hits += hit;
       }
     }
+    expect(hits > 0, "no allocation was made to fail");
     report(form == kBlocking ? "collectives" : form == kBegun ? "begun collectives" : "persistent collectives");
   }
   make_all();

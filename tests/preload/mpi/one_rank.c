@@ -5,7 +5,7 @@
 static MPI_Datatype uncommitted;
 static MPI_Comm comm; /* of each call its own: the library may do all that follow */
 
-/* The class goes into the digest, and so do the data of whoever has no error. */
+/* The class goes into the digest, and so do the data of whoever has got some. */
 static void note(int rc, const int* data, const char* what) {
   const int class = class_of(rc);
   int one = 1, sum = 0;

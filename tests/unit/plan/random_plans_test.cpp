@@ -130,6 +130,8 @@ TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
   EXPECT_GT(tally.proved, 1000 / FERMATA_TEST_SCALE);
   EXPECT_GT(tally.words, 300 / FERMATA_TEST_SCALE);
   EXPECT_GT(tally.credits, 100 / FERMATA_TEST_SCALE);
+  EXPECT_GT(tally.mixed, 1000 / FERMATA_TEST_SCALE);
+  EXPECT_GT(tally.threads, 5 / FERMATA_TEST_SCALE);
 }
 
 }  // namespace

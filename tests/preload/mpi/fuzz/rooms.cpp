@@ -1,5 +1,7 @@
 #include "rooms.hpp"
 
+#include <iterator>
+
 namespace fuzz {
 namespace {
 
@@ -39,7 +41,7 @@ Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off,
   MPI_Comm_size(ground, &size);
   Room r;
   constexpr int kWays = 11, kOfAll[] = {0, 2, 6, 7, 9};
-  const int way = shared.below(kWays + 5), draw = shared.below(size);
+  const int way = shared.below(kWays + static_cast<int>(std::size(kOfAll))), draw = shared.below(size);
   const int how = way < kWays ? way : kOfAll[way - kWays];
   const std::size_t other = others.empty() ? 0 : static_cast<std::size_t>(shared.below(static_cast<int>(others.size())));
   const bool own_handler = shared.chance(50);
@@ -67,6 +69,7 @@ Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off,
       if (!off("begun-duplicate")) duplicate_begun(ground, &r.comm);
       else MPI_Comm_dup(ground, &r.comm);
       break;
+    case 10: r.comm = MPI_COMM_WORLD; break;
     case 9:
       if (!others.empty()) {
         r.words = "duplicate of " + others[other].words;
@@ -74,7 +77,6 @@ Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off,
         break;
       }
       [[fallthrough]];
-    case 10: r.comm = MPI_COMM_WORLD; break;
     default: MPI_Comm_dup(ground, &r.comm);
   }
   if (r.comm == MPI_COMM_NULL) return r;
