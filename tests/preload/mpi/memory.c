@@ -239,12 +239,12 @@ int main(int argc, char** argv) {
   for (int form = 0; form < forms; ++form) {
     int hits = 0;
     for (int kind = 0; kind < kKinds; ++kind) {
-      const int roots = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter ? size : 1;
+      const int rooted = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter;
       /* Of one rank after the other the first allocations, and some of the later ones; where there is a root, of each rank at each root. */
-      for (int number = 1, misses = 0; misses < (roots == 1 ? size : 1) && number < kMostFailures; number += 1 + number / 2) {
+      for (int number = 1, misses = 0; misses < (rooted ? 1 : size) && number < kMostFailures; number += 1 + number / 2) {
         int hit = 0;
-        for (int pair = 0; pair < (roots == 1 ? 1 : roots * size); ++pair)
-          hit |= one_round(kind, form, pair / size, (roots == 1 ? number : pair) % size, number);
+        if (!rooted) hit = one_round(kind, form, 0, number % size, number);
+        for (int pair = 0; rooted && pair < size * size; ++pair) hit |= one_round(kind, form, pair / size, pair % size, number);
         misses = hit ? 0 : misses + 1;
         hits += hit;
       }

@@ -13,12 +13,11 @@ static make_tasks *tasks, *taskloop;
 static int cells[kThreads * kTasks], loop_cells[kTasks];
 static long wrong;
 
-static int open_library(const char* name) {
-  void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (handle == NULL) return printf("%s\n", dlerror()), 0;
-  tasks = (make_tasks*)dlsym(handle, "make_tasks");
-  taskloop = (make_tasks*)dlsym(handle, "make_taskloop");
-  return tasks != NULL && taskloop != NULL;
+static make_tasks* open_maker(const char* library, const char* way) {
+  void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  make_tasks* const made = handle != NULL ? (make_tasks*)dlsym(handle, way) : NULL;
+  if (made == NULL) printf("%s\n", dlerror());
+  return made;
 }
 
 static void check(const int* at, int count, int value) {
@@ -27,7 +26,7 @@ static void check(const int* at, int count, int value) {
     wrong += at[i] != value;
 }
 
-static int in_one_way(const char* name, const char* way) {
+static int in_one_way(const char* library, const char* way) {
   make_tasks* make = NULL;
 #pragma omp parallel num_threads(kThreads)
   {
@@ -36,11 +35,7 @@ static int in_one_way(const char* name, const char* way) {
 #pragma omp barrier
     }
 #pragma omp single
-    {
-      void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      make = handle != NULL ? (make_tasks*)dlsym(handle, way) : NULL;
-      if (make == NULL) printf("%s\n", dlerror());
-    }
+    make = open_maker(library, way);
     if (make != NULL) make(cells + thread * kTasks, kTasks, 1000);
 #pragma omp barrier
     if (make != NULL) check(cells, kThreads * kTasks, 1000);
@@ -61,7 +56,9 @@ int main(int argc, char** argv) {
     }
 #pragma omp single
     {
-      opened = open_library(argv[1]);
+      tasks = open_maker(argv[1], "make_tasks");
+      taskloop = open_maker(argv[1], "make_taskloop");
+      opened = tasks != NULL && taskloop != NULL;
       if (opened) tasks(cells, kThreads * kTasks, 1);
     }
     if (opened) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../../operation.hpp"
+#include "../failures/crew.hpp"
 #include "api/handles.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
@@ -211,11 +212,8 @@ void live(fermata_team* team, int rank, int from) {
 
 // What the processes of ranks 0 to 2 return, while rank 3 works a little and then lies.
 void expect_no_crash(int seed) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = kWorkers + 1;
-  config.engine = FERMATA_PROCESSES;
-  fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  fermata_team* const team = test::make_team(kWorkers + 1, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
   const auto start = [&](auto&& work) {
     const pid_t child = fork();
     if (child != 0) return child;
@@ -257,11 +255,8 @@ INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"),
 // A segment that somebody else made, with some of it changed: whoever takes it gets an error, or a team whose
 // calls end.
 TEST(ALiarsSegment, CrashesNobody) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = 2;
-  config.engine = FERMATA_PROCESSES;
-  fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK);
+  fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
   const auto found = segments();
   ASSERT_EQ(found.size(), 1u);
   char* const memory = found[0].memory;

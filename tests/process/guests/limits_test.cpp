@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "../../own_folder.hpp"
+#include "../failures/crew.hpp"
 #include "algo/algorithm.hpp"
 #include "api/measure.hpp"
 #include "child.hpp"
@@ -63,11 +64,8 @@ template <class Limit>
 int live(Limit&& limit, double patience = kPatience) {
   return in_child(kHangNs, [&] {
     if (!limit()) return kNotHere;
-    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = 2;
-    config.engine = FERMATA_PROCESSES;
-    fermata_team* team = nullptr;
-    if (const int rc = fermata_team_create(&config, &team); rc != FERMATA_OK) return said(rc);
+    fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
+    if (team == nullptr) return said(FERMATA_ERR_SYSTEM);
     const pid_t other = fork();
     if (other < 0) return kSaysWhy;  // the system has said it
     if (other == 0) {
@@ -184,11 +182,8 @@ TEST(Limits, WithoutReadingOthersMemoryFallsBack) {
 TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
   constexpr std::int64_t kSoonNs = 20'000'000'000;
   const int ended = in_child(kSoonNs, [&] {
-    fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = 2;
-    config.engine = FERMATA_PROCESSES;
-    fermata_team* team = nullptr;
-    if (fermata_team_create(&config, &team) != FERMATA_OK) return kSilent;
+    fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
+    if (team == nullptr) return kSilent;
     const auto split = [&](int rank) {
       fermata_member *member = nullptr, *part = nullptr;
       if (fermata_team_join(team, rank, &member) != FERMATA_OK) return kSilent;

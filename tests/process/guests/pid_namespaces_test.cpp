@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "../failures/crew.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
 
@@ -36,16 +37,11 @@ int split_often(fermata_team* team, int rank, int job) {
 }
 
 int live(int job) {
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.members = 2;
-  config.engine = FERMATA_PROCESSES;
-  fermata_team* team = nullptr;
-  if (getpid() != 1 || fermata_team_create(&config, &team) != FERMATA_OK) return 1;
-  const pid_t other = fork();
-  if (other == 0) _exit(split_often(team, 1, job));
-  const int mine = split_often(team, 0, job);
-  const int theirs = result_of(other, kLongNs);
-  return mine != 0 ? mine : theirs;
+  fermata_team* const team = getpid() == 1 ? test::make_team(2, FERMATA_PROCESSES) : nullptr;
+  if (team == nullptr) return 1;
+  test::Crew crew(2, [&](int rank) { return split_often(team, rank, job); });
+  const int first = crew.wait_for(0), second = crew.wait_for(1);
+  return first != 0 ? first : second;
 }
 
 TEST(PidNamespaces, OfTwoJobsKeepNamesApart) {

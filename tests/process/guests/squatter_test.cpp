@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 
+#include "../failures/crew.hpp"
 #include "child.hpp"
 #include "fermata/fermata.h"
 #include "os/os.hpp"
@@ -37,6 +38,21 @@ sockaddr_un address_of(const std::string& name, socklen_t* length) {
   return address;
 }
 
+// Listens there; -1: the name is taken.
+int listen_at(const std::string& name, int backlog) {
+  socklen_t length = 0;
+  const sockaddr_un address = address_of(name, &length);
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  return bind(listener, reinterpret_cast<const sockaddr*>(&address), length) == 0 && listen(listener, backlog) == 0 ? listener : -1;
+}
+
+// An exit code: whether this process is given a descriptor.
+int receives(const std::string& name) {
+  std::int32_t fd = -1;
+  const char* why = "";
+  return os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk && fcntl(fd, F_GETFD) >= 0 ? 0 : 1;
+}
+
 // A process that holds the name for as long as it lives, and whose queue is full, or not. It is another
 // user's where that is permitted.
 pid_t squat(const std::string& name, bool full) {
@@ -49,8 +65,7 @@ pid_t squat(const std::string& name, bool full) {
     socklen_t length = 0;
     const sockaddr_un address = address_of(name, &length);
     const auto* at = reinterpret_cast<const sockaddr*>(&address);
-    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (bind(listener, at, length) != 0 || listen(listener, full ? 0 : 64) != 0) _exit(1);
+    if (listen_at(name, full ? 0 : 64) < 0) _exit(1);
     for (int i = 0; full && i < 16; ++i)
       if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), at, length) != 0) break;
     if (write(ready[1], "r", 1) != 1) _exit(1);
@@ -102,10 +117,8 @@ TEST(Squatter, NobodyIsNamed) { attach_times_out(name_of("nobody"), "nobody offe
 // The queue belongs to a process of ours, whose own clients are let in among those that are refused.
 TEST(Squatter, StrangersInTheQueueAreRefusedAndOthersServed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-  config.engine = FERMATA_PROCESSES;
-  fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK);
+  fermata_team* const team = test::make_team(1, FERMATA_PROCESSES);
+  ASSERT_NE(team, nullptr) << fermata_error_detail();
   const std::string name = name_of("queue");
   const pid_t stranger = fork();
   if (stranger == 0) {
@@ -146,9 +159,7 @@ TEST(Squatter, WhoGaveUpIsNotCounted) {
     pollfd given{s, POLLIN, 0};
     poll(&given, 1, -1);  // it is on its way, and is left there
     close(s);
-    std::int32_t fd = -1;
-    const char* why = "";
-    _exit(os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk ? 0 : 1);
+    _exit(receives(name));
   }
   const int file = memfd_create("file", MFD_CLOEXEC);
   EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 20'000'000'000), Status::kOk);
@@ -159,17 +170,13 @@ TEST(Squatter, WhoGaveUpIsNotCounted) {
 // Who takes so long that the server has gone on has nothing either, and knows it.
 TEST(Squatter, WhoIsTooLateAsksAgain) {
   const std::string name = name_of("late");
-  socklen_t length = 0;
-  const sockaddr_un address = address_of(name, &length);
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_TRUE(bind(listener, reinterpret_cast<const sockaddr*>(&address), length) == 0 && listen(listener, 1) == 0);
+  const int listener = listen_at(name, 1);
+  ASSERT_GE(listener, 0);
   const int file = memfd_create("file", MFD_CLOEXEC);
   const pid_t client = fork();
   if (client == 0) {
     close(listener);
-    std::int32_t fd = -1;
-    const char* why = "";
-    _exit(os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk && fcntl(fd, F_GETFD) >= 0 ? 0 : 1);
+    _exit(receives(name));
   }
   const int late = accept(listener, nullptr, nullptr);
   shutdown(late, SHUT_RD);  // as a server does that does not wait any more
