@@ -1,6 +1,8 @@
 #include "objects.hpp"
 
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 namespace fermata::preload {
 namespace {
@@ -94,6 +96,62 @@ bool Object::is_named(const char* name) const {
   if (soname_ != 0 && names_ != nullptr && strcmp(names_ + soname_ - 1, name) == 0) return true;
   const char* slash = strrchr(path_, '/');
   return strcmp(path_, name) == 0 || (slash != nullptr && strcmp(slash + 1, name) == 0);
+}
+
+namespace {
+
+// Readers walk, and fork() writes. Both wait for a while only: a walk for a fork of which another handler may wait for the walking thread,
+// a fork for a walk that somebody's callback holds up.
+pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
+constexpr std::int64_t kMostNs = 100'000'000;
+
+struct Holds {
+  std::uint32_t walks;  // one within another
+  bool reads, writes;   // the lock: reads for the outermost
+};
+__thread Holds held __attribute__((tls_model("initial-exec"))) = {};
+
+timespec in_a_while() {
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const std::int64_t ns = until.tv_nsec + kMostNs;
+  return {until.tv_sec + ns / 1'000'000'000, ns % 1'000'000'000};
+}
+
+bool may_walk() {
+  if (pthread_rwlock_tryrdlock(&forking) == 0) [[likely]]
+    return true;
+  const timespec until = in_a_while();
+  return pthread_rwlock_clockrdlock(&forking, CLOCK_MONOTONIC, &until) == 0;
+}
+
+// A signal's handler may fork within a walk of its own thread.
+void before_fork() {
+  const timespec until = in_a_while();
+  held.writes = held.walks == 0 && pthread_rwlock_clockwrlock(&forking, CLOCK_MONOTONIC, &until) == 0;
+}
+
+void in_parent() {
+  if (held.writes) pthread_rwlock_unlock(&forking);
+  held.writes = false;
+}
+
+void in_child() {
+  forking = PTHREAD_RWLOCK_INITIALIZER;
+  held.writes = false;
+  if (held.reads) pthread_rwlock_rdlock(&forking);
+}
+
+__attribute__((constructor)) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
+
+}  // namespace
+
+void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument) {
+  if (held.walks++ == 0) held.reads = may_walk();
+  dl_iterate_phdr(visit, argument);
+  if (--held.walks != 0 || !held.reads) return;
+  held.reads = false;
+  pthread_rwlock_unlock(&forking);
 }
 
 Loads loads() {

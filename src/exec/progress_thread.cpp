@@ -14,7 +14,8 @@ constexpr std::int64_t kNapNs = 50'000;          // while peers have nothing to 
 constexpr std::uint32_t kYields = 16;            // before that
 
 pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
-pthread_t thread;  // under it
+pthread_once_t fork_hook = PTHREAD_ONCE_INIT;
+pthread_t thread;  // under the lock
 // The process, by os::fork_generation(), in which it runs; 0: it does not. Written under the lock.
 constinit std::atomic<std::uint32_t> runs_in{0};
 
@@ -85,6 +86,9 @@ constinit std::atomic<std::uint32_t> ProgressThread::mode_{kAsEnvironmentSays};
 
 Status ProgressThread::set(int on) {
   os::install_fork_hook();
+  // A forked child has neither the progress thread nor another one that would give the lock back. fork() can't take it: who has it waits
+  // for the progress thread, which may be in an operator of the program's that forks.
+  pthread_once(&fork_hook, [] { pthread_atfork(nullptr, nullptr, [] { switching = PTHREAD_MUTEX_INITIALIZER; }); });
   pthread_mutex_lock(&switching);
   Status status = Status::kOk;
   const bool runs = runs_here();

@@ -120,8 +120,7 @@ class ErrnoKept {
 
 // ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
 void install_fork_hook();
-// One lock per process, for short and rare work on tables of the whole process: with the hook a forked child finds it free, and
-// them whole.
+// One lock per process, for short and rare work on tables of the whole process: a forked child finds it free, and them whole.
 class ProcessLock {
  public:
   ProcessLock();

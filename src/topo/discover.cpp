@@ -22,8 +22,12 @@ namespace {
 constexpr std::size_t kMaxCpus = 65536;
 constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes 2 s for these, 14 for twice as many
 
+// hwloc's first and last call for a tree take a lock of its own, which a forked child would find taken for ever if another thread had it.
 struct Destroy {
-  void operator()(hwloc_topology_t t) const { hwloc_topology_destroy(t); }
+  void operator()(hwloc_topology_t t) const {
+    const os::ProcessLock lock;
+    hwloc_topology_destroy(t);
+  }
   void operator()(hwloc_bitmap_t b) const { hwloc_bitmap_free(b); }
 };
 using Tree = std::unique_ptr<hwloc_topology, Destroy>;
@@ -31,6 +35,7 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, Destroy>;
 
 Tree new_tree() {
   hwloc_topology_t raw = nullptr;
+  const os::ProcessLock lock;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   return Tree(raw);
 }

@@ -82,7 +82,7 @@ Status pin_thread(std::int32_t cpu) {
 std::atomic<std::uint32_t> fork_count{1};
 
 namespace {
-std::atomic<std::uint32_t> hook_installed{0};
+pthread_once_t hook = PTHREAD_ONCE_INIT;
 pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 void before_fork() { pthread_mutex_lock(&process_lock); }
 void in_parent() { pthread_mutex_unlock(&process_lock); }
@@ -92,13 +92,16 @@ void in_child() {
 }
 }  // namespace
 
-ProcessLock::ProcessLock() { pthread_mutex_lock(&process_lock); }
-ProcessLock::~ProcessLock() { pthread_mutex_unlock(&process_lock); }
-
+// Who comes second goes on when the hook is there: it may fork at once.
 void install_fork_hook() {
-  // order: relaxed; who comes second needs nothing from who came first
-  if (hook_installed.exchange(1, std::memory_order_relaxed) == 0) pthread_atfork(before_fork, in_parent, in_child);
+  pthread_once(&hook, [] { pthread_atfork(before_fork, in_parent, in_child); });
 }
+
+ProcessLock::ProcessLock() {
+  install_fork_hook();
+  pthread_mutex_lock(&process_lock);
+}
+ProcessLock::~ProcessLock() { pthread_mutex_unlock(&process_lock); }
 
 namespace {
 

@@ -1,5 +1,7 @@
-/* A program forks again and again while threads of its own have regions of many sizes. The child has none of these threads; who forked had
- * no region, so regions of the child's are as in a new program. libomp leaves a child usable even where its maker had regions before. */
+/* A program forks again and again while threads of its own have regions of many sizes, and one opens and closes objects. The child has none
+ * of these threads; who forked had no region, so regions of the child's are as in a new program. libomp leaves a child usable even where
+ * its maker had regions before. */
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +38,11 @@ static void* keep_busy(void* argument) {
   return NULL;
 }
 
+static void* open_and_close(void* argument) {
+  while (!stop) dlclose(dlopen(NULL, RTLD_LAZY));
+  return argument;
+}
+
 static int forked(int turn) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -48,12 +55,14 @@ static int forked(int turn) {
 
 int main(void) {
   omp_set_dynamic(0);
-  pthread_t busy[kInitial];
+  pthread_t busy[kInitial], opener;
   int lost = 0;
   for (long i = 0; i < kInitial; ++i) pthread_create(&busy[i], NULL, keep_busy, (void*)i);
+  pthread_create(&opener, NULL, open_and_close, NULL);
   for (int i = 0; i < kForks; ++i) lost += forked(i);
   stop = 1;
   for (int i = 0; i < kInitial; ++i) pthread_join(busy[i], NULL);
+  pthread_join(opener, NULL);
 #ifdef __clang__
   for (int i = 0; i < kForks / 3; ++i) {
     atomic_fetch_add(&wrong, regions(i, 3));
