@@ -52,12 +52,32 @@ struct Lockstep {
     }
   };
 
+  struct Now {
+    Cursor<RealAtomics, Memory> cursor;
+    std::uint64_t episode = 0;
+    bool asleep = false;
+    std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
+  };
+  enum class Place : std::uint8_t { kAtGate, kWaits, kOver };
+  struct Folded {
+    std::uint64_t episode = 0, value = 0;
+  };
+  // Where all are.
+  struct State {
+    std::vector<std::uint64_t> region;
+    std::vector<Now> now;       // of each member
+    std::vector<Place> places;  // likewise
+    std::size_t over = 0;       // members that have left their last episode
+    Folded folded[4] = {};      // the last episodes' results: no member is further ahead of another
+  };
+
   // Of the given root's set of programs. `parks`: a member that waits looks again only when the door rings that it would park on.
   Lockstep(const std::byte* blob, std::uint32_t root, bool parks)
       : header_(*reinterpret_cast<const ProgramHeader*>(blob)),
         parks_(parks),
-        region_(header_.region_bytes / 8, 0),
-        members_(header_.members) {
+        members_(header_.members),
+        state_{std::vector<std::uint64_t>(header_.region_bytes / 8), std::vector<Now>(header_.members),
+               std::vector<Place>(header_.members)} {
     const auto* programs = reinterpret_cast<const MemberProgram*>(blob + header_.programs_offset);
     const auto* steps = reinterpret_cast<const Step*>(blob + header_.steps_offset);
     const std::uint32_t set = header_.roots == 1 ? 0 : root;
@@ -82,39 +102,63 @@ struct Lockstep {
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next (kNobody: no further turns); no more than `most` turns
-  // are given.
-  static constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+  // Members run `episodes` back to back. pick(runnable) chooses whose turn is next.
   template <class Pick>
-  Wrong run(std::uint64_t episodes, Pick&& pick, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
-    episodes_ = episodes;
+  Wrong run(std::uint64_t episodes, Pick&& pick) {
+    begin_all(episodes);
     std::vector<std::uint32_t> runnable;
-    for (std::uint32_t m = 0; m < members_.size(); ++m) begin(m);
-    for (std::uint64_t turn = 0; wrong_.empty() && turn < most; ++turn) {
-      runnable.clear();
-      bool over = true;
-      for (std::uint32_t m = 0; m < members_.size(); ++m) {
-        if (members_[m].episode <= episodes_ && may_run(m)) runnable.push_back(m);
-        over = over && members_[m].episode > episodes_;
-      }
-      if (over) break;
-      if (runnable.empty()) return hang();
-      const std::size_t picked = pick(runnable);
-      if (picked == kNobody) break;
-      take_turn(runnable[picked]);
-    }
+    while (find_runnable(runnable)) take_turn(runnable[pick(runnable)]);
     return wrong_;
   }
+
+  // ---- The same by hand.
+
+  void begin_all(std::uint64_t episodes) {
+    episodes_ = episodes;
+    state_.over = 0;
+    for (std::uint32_t m = 0; m < members_.size(); ++m) begin(m);
+  }
+  // False: all have left their last episode, or something is wrong.
+  bool find_runnable(std::vector<std::uint32_t>& runnable) {
+    runnable.clear();
+    if (!wrong_.empty() || state_.over == state_.places.size()) return false;
+    for (std::uint32_t m = 0; m < state_.places.size(); ++m)
+      if (state_.places[m] == Place::kAtGate || (state_.places[m] == Place::kWaits && may_go_on(m))) runnable.push_back(m);
+    if (runnable.empty()) wrong_ = hang();
+    return !runnable.empty();
+  }
+  void take_turn(std::uint32_t m) {
+    Now& now = state_.now[m];
+    ticket_ = state_.places[m] == Place::kAtGate;
+    std::uint32_t words_carried = words();
+    const Carried carried{
+        .words = words_carried, .fold = is_barrier() ? both : add, .whole = is_barrier() ? nullptr : fold_all, .context = &words_carried};
+    const bool over = words() > 1    ? now.cursor.advance<Load::kWords>(members_[m].memory, carried, now.regs, 0)
+                      : words() == 1 ? now.cursor.advance<Load::kOneWord>(members_[m].memory, carried, now.regs, 0)
+                                     : now.cursor.advance<Load::kNothing>(members_[m].memory, carried, now.regs, 0);
+    if (!over) {
+      state_.places[m] = at_gate(now) ? Place::kAtGate : Place::kWaits;
+      now.asleep = state_.places[m] == Place::kWaits;
+      return;
+    }
+    if (now.cursor.status() != Status::kOk) return fail(m, "finds another episode's header");
+    check(m);
+    begin(m);
+  }
+
+  const Wrong& wrong() const { return wrong_; }
+  const State& state() const { return state_; }
+  void go_back(const State& to) { state_ = to; }  // in the same memory, to which cursors point: sizes are the same
 
   // Of all that what is still to come depends on: memory, and where each member is.
   std::size_t digest() const {
     std::size_t mixed = 0;
     const auto add_in = [&](std::uint64_t v) { mixed = mix(mixed, v); };
-    for (const std::uint64_t word : region_) add_in(word);
-    for (const Member& m : members_) {
-      add_in(m.episode);
-      add_in(static_cast<std::uint64_t>(&m.cursor.at() - m.steps.data()) * 2 + m.asleep);
-      for (const auto& reg : m.regs)
+    for (const std::uint64_t word : state_.region) add_in(word);
+    for (std::size_t m = 0; m < state_.now.size(); ++m) {
+      add_in(state_.now[m].episode);
+      add_in(static_cast<std::uint64_t>(&state_.now[m].cursor.at() - members_[m].steps.data()) * 2 + state_.now[m].asleep);
+      for (const auto& reg : state_.now[m].regs)
         for (std::uint32_t i = 0; i < words(); ++i) add_in(reg[i]);
     }
     return mixed;
@@ -134,17 +178,12 @@ struct Lockstep {
   }
 
  private:
-  using TheCursor = Cursor<RealAtomics, Memory>;
   struct Member {
     std::vector<Step> steps;
     Memory memory;
-    TheCursor cursor;
-    std::uint64_t episode = 0;
-    bool asleep = false;
-    std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
   };
 
-  std::uint64_t* at(std::uint64_t offset) { return &region_.at(offset / 8); }
+  std::uint64_t* at(std::uint64_t offset) { return &state_.region.at(offset / 8); }
   bool is_barrier() const { return header_.kind == static_cast<std::uint32_t>(Kind::kBarrier); }
   std::uint32_t words() const { return (header_.payload + 7) / 8; }
   static std::uint64_t value(std::uint32_t member, std::uint64_t episode, std::uint32_t word) {
@@ -155,60 +194,42 @@ struct Lockstep {
   }
 
   void begin(std::uint32_t m) {
-    Member& member = members_[m];
-    if (++member.episode > episodes_) return;
-    for (std::uint32_t i = 0; i < words(); ++i) member.regs[0][i] = contribution(m, member.episode, i);
-    const auto word = [&](std::uint32_t i) { return member.regs[0][i]; };
-    ticket_ = false;
-    const Step* const steps = member.steps.data();
-    const std::uint64_t e = member.episode, tag = e % 3;
-    if (words() > 1) member.cursor.start<Load::kWords>(member.memory, steps, e, tag, words(), word);
-    else if (words() == 1) member.cursor.start<Load::kOneWord>(member.memory, steps, e, tag, 1, word);
-    else member.cursor.start<Load::kNothing>(member.memory, steps, e, tag, 0, word);
-  }
-
-  bool may_run(std::uint32_t m) {
-    Member& member = members_[m];
-    if (at_gate(member)) return true;
-    return parks_ ? !member.asleep : member.cursor.ready(member.memory);
-  }
-  bool at_gate(const Member& member) const { return member.cursor.at().offset == kGate && member.cursor.at().code == Code::kPoll; }
-
-  void take_turn(std::uint32_t m) {
-    Member& member = members_[m];
-    ticket_ = at_gate(member);
-    std::uint32_t words_carried = words();
-    const Carried carried{
-        .words = words_carried, .fold = is_barrier() ? both : add, .whole = is_barrier() ? nullptr : fold_all, .context = &words_carried};
-    const bool over = words() > 1    ? member.cursor.advance<Load::kWords>(member.memory, carried, member.regs, 0)
-                      : words() == 1 ? member.cursor.advance<Load::kOneWord>(member.memory, carried, member.regs, 0)
-                                     : member.cursor.advance<Load::kNothing>(member.memory, carried, member.regs, 0);
-    if (!over) {
-      member.asleep = !at_gate(member);
+    Now& now = state_.now[m];
+    if (++now.episode > episodes_) {
+      state_.places[m] = Place::kOver;
+      ++state_.over;
       return;
     }
-    if (member.cursor.status() != Status::kOk) return fail(m, "finds another episode's header");
-    check(m);
-    begin(m);
+    for (std::uint32_t i = 0; i < words(); ++i) now.regs[0][i] = contribution(m, now.episode, i);
+    const auto word = [&](std::uint32_t i) { return now.regs[0][i]; };
+    ticket_ = false;
+    const Step* const steps = members_[m].steps.data();
+    const std::uint64_t e = now.episode, tag = e % 3;
+    if (words() > 1) now.cursor.start<Load::kWords>(members_[m].memory, steps, e, tag, words(), word);
+    else if (words() == 1) now.cursor.start<Load::kOneWord>(members_[m].memory, steps, e, tag, 1, word);
+    else now.cursor.start<Load::kNothing>(members_[m].memory, steps, e, tag, 0, word);
+    state_.places[m] = at_gate(now) ? Place::kAtGate : Place::kWaits;
   }
 
+  bool may_go_on(std::uint32_t m) { return parks_ ? !state_.now[m].asleep : state_.now[m].cursor.ready(members_[m].memory); }
+  bool at_gate(const Now& now) const { return now.cursor.at().offset == kGate && now.cursor.at().code == Code::kPoll; }
+
   void check(std::uint32_t m) {
-    Member& member = members_[m];
+    Now& now = state_.now[m];
     const Kind kind = static_cast<Kind>(header_.kind);
     for (std::uint32_t other = 0; synchronizes(kind) && other < members_.size(); ++other)
-      if (members_[other].episode < member.episode) return fail(m, "leaves before member " + std::to_string(other) + " has come");
+      if (state_.now[other].episode < now.episode) return fail(m, "leaves before member " + std::to_string(other) + " has come");
     if (words() == 0 || (kind == Kind::kReduce && m != root_)) return;
     std::uint64_t expected = 0;
     for (std::uint32_t other = 0; other < members_.size(); ++other) {
       if (kind == Kind::kBroadcast && other != root_) continue;
-      expected = is_barrier() ? expected | contribution(other, member.episode, 0) : expected + contribution(other, member.episode, 0);
+      expected = is_barrier() ? expected | contribution(other, now.episode, 0) : expected + contribution(other, now.episode, 0);
     }
-    if (member.regs[0][0] != expected) return fail(m, "has a wrong result");
+    if (now.regs[0][0] != expected) return fail(m, "has a wrong result");
     if (kind != Kind::kAllreduce || words() == 1) return;
-    auto& [episode, folded] = folded_[member.episode % 64];
-    if (episode == member.episode && folded != member.regs[0][1]) return fail(m, "has another result than another member");
-    episode = member.episode;
-    folded = member.regs[0][1];
+    Folded& folded = state_.folded[now.episode % std::size(state_.folded)];
+    if (folded.episode == now.episode && folded.value != now.regs[0][1]) return fail(m, "has another result than another member");
+    folded = {now.episode, now.regs[0][1]};
   }
 
   static std::uint64_t both(std::uint64_t left, std::uint64_t right) { return left | right; }
@@ -216,34 +237,33 @@ struct Lockstep {
   // ---- Doors
 
   void ring(const Step& step) {
-    for (std::uint32_t m = 0; step.rings != 0 && m < members_.size(); ++m) {
-      const Step& waits = members_[m].cursor.at();
-      if (members_[m].asleep && waits.rings == step.rings && waits.door == step.door) members_[m].asleep = false;
+    for (std::uint32_t m = 0; step.rings != 0 && m < state_.now.size(); ++m) {
+      const Step& waits = state_.now[m].cursor.at();
+      if (state_.now[m].asleep && waits.rings == step.rings && waits.door == step.door) state_.now[m].asleep = false;
     }
   }
-  void wake_member(std::uint32_t m) { members_[m].asleep = false; }
+  void wake_member(std::uint32_t m) { state_.now[m].asleep = false; }
 
   void fail(std::uint32_t m, const std::string& what) {
-    if (wrong_.empty()) wrong_ = "member " + std::to_string(m) + " " + what + " in episode " + std::to_string(members_[m].episode);
+    if (wrong_.empty()) wrong_ = "member " + std::to_string(m) + " " + what + " in episode " + std::to_string(state_.now[m].episode);
   }
-  Wrong hang() {
+  Wrong hang() const {
     std::string text = "hang:";
-    for (std::uint32_t m = 0; m < members_.size(); ++m)
-      if (members_[m].episode <= episodes_)
-        text += " member " + std::to_string(m) + " at step " + std::to_string((&members_[m].cursor.at() - members_[m].steps.data()) / 2) +
-                " of episode " + std::to_string(members_[m].episode);
+    for (std::uint32_t m = 0; m < state_.now.size(); ++m)
+      if (state_.places[m] != Place::kOver)
+        text += " member " + std::to_string(m) + " at step " + std::to_string((&state_.now[m].cursor.at() - members_[m].steps.data()) / 2) +
+                " of episode " + std::to_string(state_.now[m].episode);
     return text;
   }
 
   const ProgramHeader& header_;
   const bool parks_;
   std::uint32_t root_ = 0;
-  std::vector<std::uint64_t> region_;
   std::vector<Member> members_;
+  State state_;
   std::uint64_t episodes_ = 0;
   bool ticket_ = false;
   Wrong wrong_;
-  std::pair<std::uint64_t, std::uint64_t> folded_[64] = {};
 };
 
 // Ways to choose: any member, with equal chance; or always the first of an order that changes now and then, so that some run far ahead and
@@ -312,33 +332,37 @@ struct Exhausted {
   std::size_t states = 0;  // that differ
 };
 inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, std::uint64_t episodes, std::size_t most_states) {
-  struct Turn {
-    std::size_t picked, runnable;
+  struct Fork {
+    Lockstep::State state;
+    std::vector<std::uint32_t> runnable;  // whose turns are still to be tried
   };
   Exhausted result;
   std::unordered_set<std::size_t> seen;
-  std::vector<Turn> path;
-  for (bool more = true; more;) {  // each round goes to the end of one interleaving that has not been gone to
-    Lockstep crew(blob, root, parks);
-    std::size_t depth = 0;
-    result.wrong = crew.run(episodes, [&](const std::vector<std::uint32_t>& runnable) {
-      if (depth == path.size()) {
-        if (!seen.insert(crew.digest()).second) return Lockstep::kNobody;
-        path.push_back({0, runnable.size()});
-      }
-      return path[depth++].picked;
-    });
+  std::vector<Fork> forks;
+  std::vector<std::uint32_t> runnable;
+  Lockstep crew(blob, root, parks);
+  crew.begin_all(episodes);
+  for (;;) {
+    const bool new_state = crew.find_runnable(runnable) && seen.insert(crew.digest()).second;
     result.states = seen.size();
-    if (!result.wrong.empty()) return result;
-    if (result.states > most_states) {
-      result.complete = false;
-      return result;
+    result.wrong = crew.wrong();
+    result.complete = result.states <= most_states;
+    if (!result.wrong.empty() || !result.complete) return result;
+    std::uint32_t next = 0;
+    if (new_state) {
+      next = runnable.back();
+      runnable.pop_back();
+      if (!runnable.empty()) forks.push_back({crew.state(), runnable});
+    } else {
+      if (forks.empty()) return result;
+      Fork& last = forks.back();
+      crew.go_back(last.state);
+      next = last.runnable.back();
+      last.runnable.pop_back();
+      if (last.runnable.empty()) forks.pop_back();
     }
-    while (!path.empty() && path.back().picked + 1 == path.back().runnable) path.pop_back();
-    more = !path.empty();
-    if (more) ++path.back().picked;
+    crew.take_turn(next);
   }
-  return result;
 }
 
 }  // namespace fermata::test

@@ -1,6 +1,5 @@
 // Topologies, profiles and plans behind the C ABI.
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -19,19 +18,21 @@ namespace {
 // What is kept for the life of the process. Threads that ask at once each make it, and one of these is kept: none waits for another, so
 // none is missing in a child that was forked meanwhile.
 template <class T, class Make>
-const T& kept_or_made(std::atomic<const T*>& kept, Make&& make) {
-  const T* there = kept.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with the exchange below
-  if (there != nullptr) return *there;
+const T& kept_or_made(const T*& kept, Make&& make) {
+  {
+    const os::ProcessLock lock;
+    if (kept != nullptr) return *kept;
+  }
   auto mine = std::make_unique<const T>(make());
-  // order: release, as kMove: hands it on; acquire, as kMovedRead, where another thread was faster
-  if (kept.compare_exchange_strong(there, mine.get(), std::memory_order_acq_rel, std::memory_order_acquire)) return *mine.release();
-  return *there;
+  const os::ProcessLock lock;
+  if (kept == nullptr) kept = mine.release();
+  return *kept;
 }
 
 }  // namespace
 
 Result<const Topology*> this_machine() {
-  static constinit std::atomic<const Result<Topology>*> kept{nullptr};
+  static constinit const Result<Topology>* kept = nullptr;
   const Result<Topology>& found = kept_or_made(kept, [] { return discover_topology(); });
   if (!found) return found.error();
   return &*found;
@@ -45,7 +46,7 @@ Profile best_known_profile(const Topology& topology, Engine engine) {
 }
 
 const Profile& this_profile(Engine engine) {
-  static constinit std::array<std::atomic<const Profile*>, 2> kept{};  // by Engine
+  static constinit std::array<const Profile*, 2> kept{};  // by Engine
   return kept_or_made(kept[static_cast<std::size_t>(engine)], [engine] {
     const auto machine = this_machine();
     return best_known_profile(machine ? **machine : Topology{}, engine);

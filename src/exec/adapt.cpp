@@ -206,7 +206,8 @@ Status Member::look_at_line() {
   if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
   if (now - differing_.since_ns < kLongNs) return Status::kOk;
   differing_.since_ns = now;
-  const Status settled = settle_length(retractable);
+  bool unsaid = false;
+  const Status settled = settle_length(retractable, &unsaid);
   if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
   return look_at_others(kLongNs);
 }

@@ -321,7 +321,7 @@ class Member {
   bool differs_from(std::uint32_t rank), is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
   void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
-  Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
+  Status settle_length(bool retractable, bool* unsaid), settle_met_length(bool retractable), retract_line(), retract();
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
   bool find_firsts(Call* call), meets_first(), may_retract() const, ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);

@@ -24,8 +24,10 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
 }
 
 // The present call may have another length at those from whom this member gets its data: one has them, or all others give them. kRetracted:
-// it is to be made again with theirs. kOk: nothing speaks for that, or not yet. May it be taken back? Else that breaks the team.
-Status Member::settle_length(bool retractable) {
+// it is to be made again with theirs. kOk: nothing speaks for that, or not yet: *unsaid, if somebody has not said which call it is in. May
+// it be taken back? Else that breaks the team.
+Status Member::settle_length(bool retractable, bool* unsaid) {
+  *unsaid = false;
   std::uint64_t mine;
   if (!bounded_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
@@ -50,7 +52,8 @@ Status Member::settle_length(bool retractable) {
   for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
     std::uint64_t theirs;
     if (r == rank_) continue;
-    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) return Status::kOk;
+    *unsaid = !recall<RealAtomics>(team_->status(r), sequence_, theirs);
+    if (*unsaid) return Status::kOk;
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
@@ -74,9 +77,10 @@ Status Member::settle_met_length(bool retractable) {
       differing_.on_line = true;
       return Status::kRetracted;
     }
-    const Status settled = settle_length(retractable);
+    bool unsaid = false;
+    const Status settled = settle_length(retractable, &unsaid);
     // Over several hosts nothing is said, and what shows the length has come.
-    if (!bounded_ || over_hosts_ || settled != Status::kOk || os::now_ns() >= end) return settled;
+    if (settled != Status::kOk || (!unsaid && ordered_.first == nullptr) || !bounded_ || over_hosts_ || os::now_ns() >= end) return settled;
   }
 }
 
