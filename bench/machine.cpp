@@ -1,11 +1,11 @@
 // What a result file says about where its numbers come from.
 #include <sys/utsname.h>
-#include <time.h>
 
 #include <fstream>
 
 #include "bench/report.hpp"
 #include "commit.hpp"
+#include "profile/utc.hpp"
 
 namespace fermata::bench {
 namespace {
@@ -25,14 +25,6 @@ std::string first_line(const char* path) {
   std::ifstream file(path);
   std::string line;
   return std::getline(file, line) ? line : "unknown";
-}
-
-std::string date() {
-  const time_t now = time(nullptr);
-  tm utc;
-  gmtime_r(&now, &utc);
-  char text[40];
-  return strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) != 0 ? text : "";
 }
 
 std::string compiler() {
@@ -65,7 +57,7 @@ nlohmann::json machine_json(const Options& options, const Outcome& outcome, cons
           {"versions", outcome.versions},
           {"plans", outcome.plans},
           {"command", command_line},
-          {"date", date()}};
+          {"date", utc_now()}};
 }
 
 }  // namespace fermata::bench

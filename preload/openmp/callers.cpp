@@ -42,7 +42,7 @@ std::uint64_t pack(std::uintptr_t low, std::uintptr_t span, std::uint64_t what) 
 constexpr int kStrays = 16;
 std::atomic<std::uint64_t> strays[kFamilies][kStrays];
 
-// Guarded by the lock. A holder waits for nothing but the lock of dl_iterate_phdr, and no callback of that takes this one.
+// Guarded by the lock. A holder waits for nothing but a fork and the lock of dl_iterate_phdr, and no callback of that takes this one.
 std::atomic<bool> lock_word{false};
 std::uint64_t closes = 0;         // calls of dlclose so far
 unsigned next_victim[kFamilies];  // of a full table

@@ -1,5 +1,5 @@
 // dlopen is not wrapped: called from here, it would search by our run path instead of its caller's. The loader's count of
-// objects ever loaded answers as well, for 50 ns, once per region that has a barrier.
+// objects ever loaded answers as well, for 60 ns, once per region that has a barrier.
 #include "imports.hpp"
 
 #include <string.h>

@@ -106,10 +106,11 @@ pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
 constexpr std::int64_t kMostNs = 100'000'000;
 
 struct Holds {
-  std::uint32_t walks;  // one within another
-  bool reads, writes;   // the lock: reads for the outermost
+  std::uint32_t walks;  // of this thread, one within another
+  bool writes;          // the lock: it forks alone
 };
 __thread Holds held __attribute__((tls_model("initial-exec"))) = {};
+std::uint32_t forks = 0;  // of which this process is the child
 
 timespec in_a_while() {
   timespec until{};
@@ -137,9 +138,9 @@ void in_parent() {
 }
 
 void in_child() {
+  ++forks;
   forking = PTHREAD_RWLOCK_INITIALIZER;
   held.writes = false;
-  if (held.reads) pthread_rwlock_rdlock(&forking);
 }
 
 __attribute__((constructor)) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
@@ -147,11 +148,12 @@ __attribute__((constructor)) void watch_forks() { pthread_atfork(before_fork, in
 }  // namespace
 
 void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument) {
-  if (held.walks++ == 0) held.reads = may_walk();
+  const std::uint32_t process = forks;
+  const bool outermost = held.walks++ == 0;
+  const bool reads = outermost && may_walk();
   dl_iterate_phdr(visit, argument);
-  if (--held.walks != 0 || !held.reads) return;
-  held.reads = false;
-  pthread_rwlock_unlock(&forking);
+  if (reads && process == forks) pthread_rwlock_unlock(&forking);
+  --held.walks;
 }
 
 Loads loads() {

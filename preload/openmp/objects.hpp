@@ -80,8 +80,8 @@ class Object {
   bool jumps_have_addends_ = true;
 };
 
-// dl_iterate_phdr, never while this process forks: the C library does not free its lock in the child (glibc 2.36), and the thread that held
-// it is not there.
+// dl_iterate_phdr, which keeps a fork waiting and waits for one, up to 0.1 s each: the C library does not free the lock of it in the child
+// (glibc 2.36), where the thread that held it is missing.
 void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument);
 
 // Calls f(info) for each loaded object, in the order in which they were loaded, until f returns true. Nests.

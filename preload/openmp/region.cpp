@@ -94,8 +94,8 @@ std::atomic<std::uint64_t> serials{0};
 
 namespace {
 
-// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who decides takes 0.1 us, and
-// depends on no thread of the region.
+// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who decides takes 0.1 us,
+// or until a fork is over, and depends on no thread of the region.
 fermata_ranked* await_decision(const Region& region) {
   for (std::uint32_t looks = 1;; ++looks) {
     const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().

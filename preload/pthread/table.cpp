@@ -12,6 +12,8 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 // it does not have.
 void before_fork() { pthread_mutex_lock(&lock); }
 void after_fork() { pthread_mutex_unlock(&lock); }
+int watched = 0;  // why not; 0: they are
+__attribute__((constructor(101))) void watch_forks() { watched = pthread_atfork(before_fork, after_fork, after_fork); }
 
 struct Guard {
   Guard() { pthread_mutex_lock(&lock); }
@@ -23,13 +25,10 @@ struct Guard {
 }  // namespace
 
 bool Table::open() {
+  if (watched != 0) return false;
   constexpr std::size_t bytes = kCapacity * sizeof(Entry) + kBuckets * sizeof(std::uint32_t);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
-  if (pthread_atfork(before_fork, after_fork, after_fork) != 0) {
-    munmap(memory, bytes);
-    return false;
-  }
   // Zeroed pages are free entries and empty buckets.
   buckets_ = reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCapacity * sizeof(Entry));
   entries_.store(static_cast<Entry*>(memory), std::memory_order_release);  // order: release, as kMove; pairs with find

@@ -39,7 +39,7 @@ class Table {
     return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));  // order: relaxed: the entry came of it
   }
 
-  bool open();  // maps the table and registers with fork; once, before all else. false: no memory
+  bool open();  // maps the table; once, before all else. false: no memory
 
   // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for it.
   bool bind(pthread_barrier_t* barrier, std::uint32_t count);

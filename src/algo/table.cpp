@@ -35,12 +35,16 @@ FERMATA_ALGORITHMS(DECLARE)
 #undef DECLARE
 }  // namespace algo
 
-std::span<const Algorithm> algorithms() {
+namespace {
+
+// Made while the library is loaded, before what else is made then: a fork may come while another thread makes what is made at first use.
 #define LINE(name) algo::name(),
-  static const Algorithm kTable[] = {FERMATA_ALGORITHMS(LINE)};
+[[gnu::init_priority(101)]] const Algorithm kTable[] = {FERMATA_ALGORITHMS(LINE)};
 #undef LINE
-  return kTable;
-}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return kTable; }
 
 const Algorithm* find_algorithm(std::string_view name) {
   for (const Algorithm& a : algorithms()) {

@@ -48,8 +48,8 @@ class Kept {
 
  private:
   static KeptPool& pool() {
-    static KeptPool* const kPool = new KeptPool;  // handles may be freed while the process exits
-    return *kPool;
+    static constinit KeptPool pool;  // nobody makes or destroys it: a fork may come meanwhile, and handles may be freed at exit
+    return pool;
   }
 };
 

@@ -28,6 +28,7 @@ int check_request(const fermata_request* request) {
   if (request == nullptr) return null_handle();
   if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
   if (serial_of(request->member) != request->member_serial) return fail(Status::kArgument, "the request's member has left");
+  if (request->member->member->forked()) return answer(request->member, Status::kForked);
   return FERMATA_OK;
 }
 
@@ -243,6 +244,7 @@ int fermata_progress_thread(int on) {
 int fermata_progress(fermata_member* member, double max_us) {
   if (member == nullptr) return null_handle();
   Member& m = *member->member;
+  if (m.forked()) return answer(member, Status::kForked);
   if (m.team().port() != nullptr) m.team().attend_port();
   if (m.is_idle()) {
     m.progress_others();

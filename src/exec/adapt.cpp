@@ -34,6 +34,7 @@ bool Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* 
     std::uint64_t said;
     if (r == rank_) continue;
     if (!recall<RealAtomics>(team_->status(r), number, said) || !Call::only_lengths_differ(call.packed(), said)) return false;
+    if (!Call::unpack(said).fits()) return false;
     if (any && said != *theirs) return false;
     *theirs = said;
     any = true;
@@ -206,8 +207,7 @@ Status Member::look_at_line() {
   if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
   if (now - differing_.since_ns < kLongNs) return Status::kOk;
   differing_.since_ns = now;
-  bool unsaid = false;
-  const Status settled = settle_length(retractable, &unsaid);
+  const Status settled = settle_length(retractable);
   if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
   return look_at_others(kLongNs);
 }

@@ -42,6 +42,7 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
+  bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }  // if not, who said it lies
   // Of the sizes of so many blocks, as bytes.
   static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {
     std::uint64_t hash = 0;

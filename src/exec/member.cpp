@@ -382,6 +382,7 @@ Status Member::depart() {
 
 Status Member::resume() {
   if (interrupted_ == nullptr) return depart();
+  if (forked()) return Status::kForked;
   const Status status = wait_for(interrupted_);
   if (interrupted_->active) return status;
   interrupted_ = nullptr;

@@ -166,13 +166,13 @@ class Member {
   const Split& split() const { return differing_.split; }         // what depart() or test() has retracted, for blocks
   // Takes over what the user set on another member.
   void inherit(const Member& other);
-  Status usable() const { return generation_ != os::fork_generation() ? Status::kForked : broken_; }
+  bool forked() const { return generation_ != os::fork_generation(); }  // it is the parent's, also what it has begun
+  Status usable() const { return forked() ? Status::kForked : broken_; }
   // Ranks that this member's wait may be for: text for errors and reports.
   const char* detail() const { return detail_; }
 
  private:
   static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
-
   // From here until over() a call is outstanding.
   template <Load L, class Word>
   [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
@@ -202,6 +202,7 @@ class Member {
   }
   // A call that others may not wait for: what comes next compares it.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
+    differing_.own = call;
     history_.add(bounded_ ? Call::without_length(call) : call);
     openings_->barrier.forget();
     forget_words();
@@ -315,13 +316,12 @@ class Member {
     return broken_ = status;
   }
   Status lost(std::uint32_t rank);
-  void name_lost(std::uint32_t rank);
-  Status look_for(const BlockRequest& request, std::int64_t waited_ns);
-  Status look_for_requests(std::int64_t waited_ns), look_now_and_then();
-  bool differs_from(std::uint32_t rank), is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
-  void name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
+  Status look_for(const BlockRequest& request, std::int64_t waited_ns), look_for_requests(std::int64_t waited_ns), look_now_and_then();
+  bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank), differs_now(std::uint32_t rank),
+      is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
+  void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
-  Status settle_length(bool retractable, bool* unsaid), settle_met_length(bool retractable), retract_line(), retract();
+  Status settle_length(bool retractable, bool* unsaid = nullptr), settle_met_length(bool retractable), retract_line(), retract();
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
   bool find_firsts(Call* call), meets_first(), may_retract() const, ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);

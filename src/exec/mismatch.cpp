@@ -14,6 +14,15 @@ constexpr std::int64_t kSayNs = 40'000'000;
 
 }  // namespace
 
+// What this member has said of a call of its own, if it is still known. A member that lies may have written over it.
+bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
+  std::uint64_t said = 0;
+  if (!recall<RealAtomics>(*status_, number, said)) return false;
+  if (number == sequence_ && has_root(Call::unpack(said).kind) && said != differing_.own) return false;
+  *packed = said;
+  return true;
+}
+
 void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs) {
   char my_text[96];
   char their_text[96];
@@ -27,9 +36,8 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
 // it is to be made again with theirs. kOk: nothing speaks for that, or not yet: *unsaid, if somebody has not said which call it is in. May
 // it be taken back? Else that breaks the team.
 Status Member::settle_length(bool retractable, bool* unsaid) {
-  *unsaid = false;
   std::uint64_t mine;
-  if (!bounded_ || !recall<RealAtomics>(*status_, sequence_, mine)) return Status::kOk;
+  if (!bounded_ || !own_call(sequence_, &mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
   const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
   const bool gets_alone = inward == (call.root == rank_);
@@ -52,9 +60,12 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
   for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
     std::uint64_t theirs;
     if (r == rank_) continue;
-    *unsaid = !recall<RealAtomics>(team_->status(r), sequence_, theirs);
-    if (*unsaid) return Status::kOk;
+    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) {
+      if (unsaid != nullptr) *unsaid = true;
+      return Status::kOk;
+    }
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
+    if (!Call::unpack(theirs).fits()) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
     if (agreed == theirs && (agreed == mine || retractable)) continue;
@@ -71,9 +82,7 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
 Status Member::settle_met_length(bool retractable) {
   for (const std::int64_t end = os::now_ns() + kSayNs;; os::yield()) {
     if (retractable && meets_first()) {  // that is to take it, and this call comes behind, as it is
-      std::uint64_t mine = 0;
-      recall<RealAtomics>(*status_, sequence_, mine);
-      differing_.bytes = Call::unpack(mine).bytes;
+      differing_.bytes = Call::unpack(differing_.own).bytes;
       differing_.on_line = true;
       return Status::kRetracted;
     }
@@ -88,9 +97,7 @@ Status Member::settle_met_length(bool retractable) {
 bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
 
 Status Member::retract_line() {
-  std::uint64_t mine = 0;
-  recall<RealAtomics>(*status_, sequence_, mine);
-  const std::uint32_t root = Call::unpack(mine).root;  // memory_.root is another where each root has programs of its own
+  const std::uint32_t root = Call::unpack(differing_.own).root;  // memory_.root is another where each root has programs of its own
   for (const Bound& plan : bound_)
     if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region) --plan.episodes[root];
   differing_.split.out = taken_.out;
@@ -102,8 +109,7 @@ Status Member::retract_line() {
 }
 
 Status Member::retract() {
-  std::uint64_t mine = 0;
-  recall<RealAtomics>(*status_, sequence_, mine);
+  const std::uint64_t mine = differing_.own;
   differing_.split.call = Call::unpack(mine);
   if (!differing_.splits) differing_.adapted = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);
@@ -115,7 +121,7 @@ Status Member::retract() {
 // Is that rank's call with this number another one than this member's, as far as that is still known? Text for the error.
 bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs) {
   std::uint64_t mine = 0;
-  bool known = recall<RealAtomics>(*status_, number, mine);
+  bool known = own_call(number, &mine);
   for (const BlockRequest* r = ordered_.first; r != nullptr && !known; r = r->next) {
     known = r->number == number;
     mine = r->call.packed();
@@ -144,6 +150,15 @@ bool Member::differs_from(std::uint32_t rank) {
   return false;
 }
 
+// The present call on lines, whoever would settle a difference in length: it is a tag of another call that has come.
+bool Member::differs_now(std::uint32_t rank) {
+  std::uint64_t mine = 0, theirs = 0;
+  if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
+  if (!recall<RealAtomics>(team_->status(rank), sequence_, theirs) || mine == theirs) return false;
+  name_difference(sequence_, mine, rank, theirs);
+  return true;
+}
+
 // This member has waited long in that call, and others may wait for it, in another one.
 Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   if (differing_.said < number) {
@@ -158,8 +173,9 @@ Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
 // That rank's tag is of another call: breaks the team.
 Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
-  bool named = differs_from(rank);
-  for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = differs_from(rank)) os::yield();
+  const auto names_it = [&] { return differs_from(rank) || (call_ == nullptr && differs_now(rank)); };
+  bool named = names_it();
+  for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
   if (!named && team_->is_away(rank))
     snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank, team_->host_of(rank));
   else if (!named)

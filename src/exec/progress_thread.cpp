@@ -14,7 +14,6 @@ constexpr std::int64_t kNapNs = 50'000;          // while peers have nothing to 
 constexpr std::uint32_t kYields = 16;            // before that
 
 pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
-pthread_once_t fork_hook = PTHREAD_ONCE_INIT;
 pthread_t thread;  // under the lock
 // The process, by os::fork_generation(), in which it runs; 0: it does not. Written under the lock.
 constinit std::atomic<std::uint32_t> runs_in{0};
@@ -70,6 +69,12 @@ void* run(void*) {
   return nullptr;
 }
 
+// A forked child has neither the progress thread nor another one that would give the lock back. fork() can't take it: who has it waits for
+// the progress thread, which may be in an operator of the program's that forks.
+__attribute__((constructor(101))) void watch_forks() {
+  pthread_atfork(nullptr, nullptr, [] { switching = PTHREAD_MUTEX_INITIALIZER; });
+}
+
 // Signals are for the program's own threads.
 int start_thread() {
   sigset_t all, before;
@@ -85,10 +90,6 @@ int start_thread() {
 constinit std::atomic<std::uint32_t> ProgressThread::mode_{kAsEnvironmentSays};
 
 Status ProgressThread::set(int on) {
-  os::install_fork_hook();
-  // A forked child has neither the progress thread nor another one that would give the lock back. fork() can't take it: who has it waits
-  // for the progress thread, which may be in an operator of the program's that forks.
-  pthread_once(&fork_hook, [] { pthread_atfork(nullptr, nullptr, [] { switching = PTHREAD_MUTEX_INITIALIZER; }); });
   pthread_mutex_lock(&switching);
   Status status = Status::kOk;
   const bool runs = runs_here();

@@ -147,7 +147,6 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     }
     if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk) return proved;
   }
-  os::install_fork_hook();
   TeamLayout laid;
   laid.magic = kTeamMagic;
   laid.version = kTeamVersion;
@@ -230,7 +229,6 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
 }
 
 Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
-  os::install_fork_hook();
   const os::ProcessLock lock;
   const os::FileId file = os::identify(fd);
   for (Team* team = listed_; team != nullptr; team = team->next_) {

@@ -55,8 +55,7 @@ std::uint32_t Member::awaited_member() const {
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
   if (waited_ns >= 2 * kLookNs) {
-    bool unsaid = false;
-    const Status settled = settle_length(may_retract(), &unsaid);
+    const Status settled = settle_length(may_retract());
     if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
     adapt_first();
   }
@@ -94,8 +93,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
   if (waited_ns >= 2 * kLookNs && is_only_call()) {
-    bool unsaid = false;
-    const Status settled = settle_length(call_->operation.untouched(), &unsaid);
+    const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk) return settled;
   }

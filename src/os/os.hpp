@@ -118,8 +118,7 @@ class ErrnoKept {
   int saved_;
 };
 
-// ---- Fork: a number that differs between a process and its forked children. install_fork_hook once.
-void install_fork_hook();
+// ---- Fork: a number that differs between a process and its forked children.
 // One lock per process, for short and rare work on tables of the whole process: a forked child finds it free, and them whole.
 class ProcessLock {
  public:

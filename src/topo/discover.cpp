@@ -1,7 +1,9 @@
 // Topologies from hwloc: this machine, its XML files, its synthetic strings.
 #include <hwloc.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +25,33 @@ constexpr std::size_t kMaxCpus = 65536;
 constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes 2 s for these, 14 for twice as many
 
 // hwloc's first and last call for a tree take a lock of its own, which a forked child would find taken for ever if another thread had it.
+// So fork() waits for whoever is in one of these, but for a while only: they may load libraries, and a library that is being loaded may
+// fork.
+pthread_mutex_t in_hwloc = PTHREAD_MUTEX_INITIALIZER;
+thread_local bool forks_alone = false;
+
+struct InHwloc {
+  InHwloc() { pthread_mutex_lock(&in_hwloc); }
+  ~InHwloc() { pthread_mutex_unlock(&in_hwloc); }
+  InHwloc(const InHwloc&) = delete;
+};
+
+void before_fork() {
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += 1;
+  forks_alone = pthread_mutex_clocklock(&in_hwloc, CLOCK_MONOTONIC, &until) == 0;
+}
+void in_parent() {
+  if (forks_alone) pthread_mutex_unlock(&in_hwloc);
+}
+void in_child() { in_hwloc = PTHREAD_MUTEX_INITIALIZER; }
+
+__attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
+
 struct Destroy {
   void operator()(hwloc_topology_t t) const {
-    const os::ProcessLock lock;
+    const InHwloc lock;
     hwloc_topology_destroy(t);
   }
   void operator()(hwloc_bitmap_t b) const { hwloc_bitmap_free(b); }
@@ -35,7 +61,7 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, Destroy>;
 
 Tree new_tree() {
   hwloc_topology_t raw = nullptr;
-  const os::ProcessLock lock;
+  const InHwloc lock;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   return Tree(raw);
 }

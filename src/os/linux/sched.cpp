@@ -82,7 +82,6 @@ Status pin_thread(std::int32_t cpu) {
 std::atomic<std::uint32_t> fork_count{1};
 
 namespace {
-pthread_once_t hook = PTHREAD_ONCE_INIT;
 pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 void before_fork() { pthread_mutex_lock(&process_lock); }
 void in_parent() { pthread_mutex_unlock(&process_lock); }
@@ -90,17 +89,11 @@ void in_child() {
   fork_count.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
   pthread_mutex_unlock(&process_lock);
 }
+// Before the library's first use: what is done once in a process may be half done when another thread forks.
+__attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
 }  // namespace
 
-// Who comes second goes on when the hook is there: it may fork at once.
-void install_fork_hook() {
-  pthread_once(&hook, [] { pthread_atfork(before_fork, in_parent, in_child); });
-}
-
-ProcessLock::ProcessLock() {
-  install_fork_hook();
-  pthread_mutex_lock(&process_lock);
-}
+ProcessLock::ProcessLock() { pthread_mutex_lock(&process_lock); }
 ProcessLock::~ProcessLock() { pthread_mutex_unlock(&process_lock); }
 
 namespace {

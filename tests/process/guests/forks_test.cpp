@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <iterator>
 #include <thread>
 
 #include "../failures/crew.hpp"
@@ -41,6 +42,61 @@ TEST(Forks, WhileAnotherThreadSwitchesTheProgressThread) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(in_child(kMostNs, [] { return fermata_progress_thread(0); }), 0);
   stop.store(true);
   switcher.join();
+}
+
+// What its parent has begun is no child's: no call advances it there, whoever had its turn when the child was forked.
+int no_call_is_allowed(fermata_member* member, fermata_request* request) {
+  std::size_t index = 0;
+  const int said[] = {fermata_request_test(request),
+                      fermata_request_wait(request),
+                      fermata_request_start(request),
+                      fermata_request_test_any(&request, 1, &index),
+                      fermata_request_wait_any(&request, 1, &index),
+                      fermata_request_wait_all(&request, 1),
+                      fermata_progress(member, 0),
+                      fermata_progress(member, 1000),
+                      fermata_barrier(member),
+                      fermata_resume(member)};
+  for (int i = 0; i < static_cast<int>(std::size(said)); ++i)
+    if (said[i] != FERMATA_ERR_FORKED) return 10 + i;
+  return 0;
+}
+
+void forks_with_a_request(int engine) {
+  fermata_team* const team = test::make_team(2, engine);
+  fermata_member* members[2] = {};
+  for (int r = 0; r < 2; ++r) ASSERT_EQ(fermata_team_join(team, r, &members[r]), FERMATA_OK);
+  const std::int32_t in[2] = {1, 2};
+  std::int32_t out[2] = {};
+  fermata_request* requests[2] = {};
+  const auto begin = [&](int r) {
+    fermata_operation sum = FERMATA_OPERATION_INIT;
+    sum.collective = FERMATA_DO_ALLREDUCE;
+    sum.type = FERMATA_INT32;
+    sum.op = FERMATA_SUM;
+    sum.count = 1;
+    sum.in = &in[r];
+    sum.out = &out[r];
+    return fermata_begin(members[r], &sum, &requests[r]);
+  };
+  ASSERT_EQ(begin(0), FERMATA_OK);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(in_child(kMostNs, [&] { return no_call_is_allowed(members[0], requests[0]); }), 0);
+  EXPECT_EQ(fermata_request_test(requests[0]), FERMATA_PENDING);
+  ASSERT_EQ(begin(1), FERMATA_OK);
+  EXPECT_EQ(fermata_request_wait_all(requests, 2), FERMATA_OK);
+  for (const std::int32_t sum : out) EXPECT_EQ(sum, 3);
+  for (int r = 0; r < 2; ++r) {
+    fermata_request_free(requests[r]);
+    fermata_member_leave(members[r]);
+  }
+  fermata_team_destroy(team);
+}
+
+TEST(Forks, AChildHasNoRequestsOfItsParents) {
+  for (const int engine : {FERMATA_THREADS, FERMATA_PROCESSES}) forks_with_a_request(engine);
+  ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);
+  for (const int engine : {FERMATA_THREADS, FERMATA_PROCESSES}) forks_with_a_request(engine);
+  EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
 }
 
 }  // namespace
