@@ -45,7 +45,7 @@ class Shared {
   // 1.
   template <class Os>
   Arrival arrive(Os&& os) {
-    const Tickets taken = take_tickets(phase_, PlainCount(count_), 1);
+    const Tickets taken = take_tickets(phase_, PlainCount(count()), 1);
     if (taken.arrival.last && taken.parked) [[unlikely]]
       ring(phase_, true, os);
     return taken.arrival;
@@ -80,7 +80,11 @@ class Shared {
     }
   }
 
-  std::uint32_t count() const { return count_; }
+  // Whoever else has the memory may write there, and the count divides.
+  std::uint32_t count() const {
+    const std::uint32_t n = *const_cast<const volatile std::uint32_t*>(&count_);
+    return n != 0 ? n : 1;
+  }
   Phase<A>& phase() { return phase_; }
   auto& gone() { return gone_; }  // what whoever destroys sleeps on
 

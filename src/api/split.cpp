@@ -202,7 +202,7 @@ int conclude(fermata_member* member, const Gathering& g, int own, const fermata_
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
   if (const int rc = fermata_allgather(member, mine, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK) return rc;
   for (const Part& p : g.parts) {
-    const auto theirs = static_cast<Status>(-static_cast<std::int32_t>(all[2 * p.rank]));
+    const auto theirs = static_cast<Status>(-static_cast<std::int64_t>(static_cast<std::int32_t>(all[2 * p.rank])));
     if (own == FERMATA_OK && theirs != Status::kOk) return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
     if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1]) return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
   }

@@ -33,17 +33,6 @@ WaitKind wait_kind(int configured) { return wait_kind_or(static_cast<WaitKind>(c
 
 namespace {
 
-// Of each exec::PlanSlot.
-struct Wanted {
-  Kind kind;
-  std::int32_t payload;
-};
-
-constexpr Wanted kWanted[exec::kPlanSlots] = {
-    {Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
-    {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56},
-};
-
 Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
   PlanKey key = wanted_plan(slot, request);
   for (const Plan* plan : request.plans) {
@@ -83,7 +72,7 @@ std::vector<std::byte> block_knowledge(const TeamRequest& request) {
 }  // namespace
 
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
-  const Wanted& wanted = kWanted[static_cast<int>(slot)];
+  const exec::SlotUse& wanted = exec::kSlotUses[static_cast<int>(slot)];
   PlanKey key;
   key.kind = wanted.kind;
   key.members = request.members;

@@ -146,6 +146,7 @@ const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memor
 // The others have the request's call on a line.
 bool Member::ride(BlockRequest* r, const Call& call) {
   const bool one = call.bytes <= 8, folds = call.kind == Kind::kReduce;
+  if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;  // no line has these: who said it lies
   const PlanSlot slot = slot_on_line(call.kind, one);
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   TeamMemory line;

@@ -93,7 +93,7 @@ BlockOperation::Moved BlockOperation::move(const BlockStage& stage, std::uint32_
     spend(w.elements * call_.element);
     return Moved::kQuietly;
   }
-  return x.code == BlockCode::kSend ? send(x, w) : receive(x, w, limit(stage, t));
+  return x.code == BlockCode::kSend ? send(x, w) : receive(stage, t);
 }
 
 bool BlockOperation::goes_direct(const Work& w) const {
@@ -190,7 +190,9 @@ bool BlockOperation::was_refused(Work& w) const {
   return true;
 }
 
-BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, std::size_t limit) {
+BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint32_t t) {
+  const BlockTransfer& x = program_->transfers[t];
+  Work& w = work_[t];
   Channel::End& end = *w.end;
   const std::byte* line = this->line(w);
   if (!Pieces::has_come(header_of(line), end.next)) return Moved::kNothing;
@@ -202,6 +204,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockTransfer& x, Work& w, s
     status_ = Status::kMismatch;
     return Moved::kNothing;
   }
+  const std::size_t limit = this->limit(stage, t);  // by the length that has come
   if ((tag & kByAddress) != 0) return receive_direct(x, w, limit);
   const std::size_t elements = piece_elements(w);
   if (w.done + elements > limit) return Moved::kNothing;

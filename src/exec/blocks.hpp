@@ -220,7 +220,7 @@ class BlockOperation {
   void give_credit_away(const BlockTransfer& transfer, const Work& w, std::uint64_t piece) const;
   void put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const;
   std::byte* room_for(const Work& w, std::size_t bytes) const;
-  Moved receive(const BlockTransfer& transfer, Work& w, std::size_t limit);
+  Moved receive(const BlockStage& stage, std::uint32_t transfer);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
   bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
   static std::uint64_t length_in(std::uint64_t tag, std::uint64_t of_call);

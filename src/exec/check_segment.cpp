@@ -19,6 +19,25 @@ bool lies_within(std::uint64_t at, std::uint64_t length, std::uint64_t bytes) { 
 
 }  // namespace
 
+bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged) {
+  const SlotUse& wanted = kSlotUses[static_cast<std::uint32_t>(slot)];
+  const bool carries = program.payload >= static_cast<std::uint32_t>(slot == PlanSlot::kBarrier && tagged ? 8 : wanted.payload);
+  return program.kind == static_cast<std::uint32_t>(wanted.kind) && carries &&
+         (program.regions == program.members || (program.regions == 1 && !has_root(wanted.kind)));
+}
+
+// What was checked may have been written over since: a step that is sound by itself may be none that this team can work.
+std::uint32_t Team::copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
+  const std::uint32_t count = fermata::copy_steps(blob(slot), *program(slot), index, to, room);
+  const bool folds = program(slot)->kind != static_cast<std::uint32_t>(Kind::kBroadcast);
+  for (std::uint32_t i = 0; to != nullptr && i < count; ++i) {
+    const Step& s = to[i];
+    if (!is_over_hosts() && (s.code == Code::kSendAway || s.code == Code::kCreditGiveAway)) return 0;
+    if (!folds && (s.fold == Fold::kCombineLeft || s.fold == Fold::kCombineRight)) return 0;
+  }
+  return count;
+}
+
 Status Team::check_programs() {
   std::uint64_t hash = layout_.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
@@ -29,6 +48,7 @@ Status Team::check_programs() {
     ProgramHeader& program = programs_[i];
     const std::byte* const at = segment_.base + entry.program;
     if (!program_is_sound(at, segment_.bytes - entry.program, &program) || program.members != layout_.members) return Status::kMismatch;
+    if (!is_for(static_cast<PlanSlot>(i), program, layout_.tagged != 0)) return Status::kMismatch;
     if (layout_.hosts == 0 && leaves_host(at, program)) return Status::kMismatch;
     if (!lies_within(entry.regions, std::uint64_t{program.region_bytes} * program.regions, segment_.bytes)) return Status::kMismatch;
     hash = with_plan(hash, program_hash(at, program.bytes));

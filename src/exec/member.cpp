@@ -167,7 +167,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   }
   const Bound& word = m->bound_[static_cast<std::uint32_t>(PlanSlot::kAllreduce8)];
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
-  m->swaps_ = layout.members == 2 && word.steps != nullptr && is_exchange(*team);
+  m->swaps_ = m->rounds_ && layout.members == 2 && is_exchange(*team);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
   m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
   m->barrier_has_words_ =

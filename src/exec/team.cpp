@@ -138,9 +138,11 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
     *detail = "members must be 1..4096";
     return Status::kArgument;
   }
-  for (const void* program : options.programs) {
+  for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
+    const void* const program = options.programs[i];
     if (program == nullptr) continue;
     if (!program_is_sound(program, header_of(program).bytes) || header_of(program).members != options.members ||
+        !is_for(static_cast<PlanSlot>(i), header_of(program), options.tagged) ||
         (options.hosts == nullptr && leaves_host(program, header_of(program)))) {
       *detail = "a compiled plan is malformed, or for another number of members or of hosts";
       return Status::kArgument;
@@ -215,7 +217,10 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   team->shared_ = options.shared;
   team->layout_ = laid;
   team->hosts_ = hosts;
-  if (hosts != nullptr) memcpy(hosts, segment.base + laid.hosts, (options.members + 1) * sizeof *hosts);
+  if (hosts != nullptr) {
+    memcpy(hosts, options.hosts, options.members * sizeof *hosts);
+    hosts[options.members] = options.host;
+  }
   for (std::uint32_t i = 0; i < kPlanSlots; ++i)
     if (options.programs[i] != nullptr) team->programs_[i] = header_of(options.programs[i]);
   if (options.within != nullptr) {
@@ -245,7 +250,8 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     return status;
   }
   // Its file may have places behind it.
-  const std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
+  std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
+  asm volatile("" : "+r"(own));  // not read again: others write there
   if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);
   if (team == nullptr) {

@@ -45,6 +45,14 @@ struct OsCalls {
 // Which compiled plan a call uses: its kind, and for data whether 8 bytes do.
 enum class PlanSlot : std::uint8_t { kBarrier = 0, kBroadcast8, kBroadcast56, kReduce8, kReduce56, kAllreduce8, kAllreduce56 };
 inline constexpr std::uint32_t kPlanSlots = 7;
+struct SlotUse {
+  Kind kind;
+  std::int32_t payload;  // bytes; of a tagged team's barrier 8
+};
+inline constexpr SlotUse kSlotUses[kPlanSlots] = {{Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
+                                                  {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56}};
+// Can a call of that slot use it?
+bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged);
 
 inline constexpr std::uint32_t kCpuWords = 64;  // 4096 CPUs
 
@@ -214,9 +222,7 @@ class Team {
   // The whole of it in the segment, to be read within the header's bounds.
   const std::byte* blob(PlanSlot slot) const { return segment_.base + layout_.plans[static_cast<int>(slot)].program; }
   // As fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
-  std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
-    return fermata::copy_steps(blob(slot), *program(slot), index, to, room);
-  }
+  std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
 
   // team_split: the new team that this rank has made or fetched, for the other members in its process. Kept with a reference until all

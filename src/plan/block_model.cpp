@@ -135,13 +135,16 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   // Members choose by these, and others may have written over them.
   const auto is_cost = [](double value) { return std::abs(value) < 1e18; };
   for (const Costs& c : classes)
-    if (!is_cost(c.o) || !is_cost(c.l) || !is_cost(c.g) || !is_cost(c.direct)) return false;
+    for (const double value : {c.o, c.l, c.g, c.direct})
+      if (!is_cost(value) || value < 0) return false;  // clusters need distances
   const ByteCosts& b = h.bytes;
   for (const double value : {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
                              b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})
     if (!is_cost(value)) return false;
   out->choices.resize(h.choices);
   if (h.choices != 0) std::memcpy(out->choices.data(), at, h.choices * sizeof(KnownChoice));
+  for (const KnownChoice& choice : out->choices)
+    if (choice.log2_bytes >= 64) return false;
   at += h.choices * sizeof(KnownChoice);
   CostModel& m = out->model;
   m = {};

@@ -55,7 +55,7 @@ Cluster grow(const CostModel& model, Ranks ranks, double sparseness) {
   std::vector<double> distances = distances_of(model, node.ranks);
   node.diameter_ns = *std::max_element(distances.begin(), distances.end());
   const double s = sparseness > 0 ? sparseness : sparseness_from_gap(std::move(distances));
-  std::vector<Ranks> groups = split(model, node.ranks, s * node.diameter_ns);
+  std::vector<Ranks> groups = split(model, node.ranks, std::max(0.0, s * node.diameter_ns));
   if (groups.size() == 1 || groups.size() == node.ranks.size()) return node;
   for (Ranks& group : groups) node.children.push_back(grow(model, std::move(group), sparseness));
   return node;

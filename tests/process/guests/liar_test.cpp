@@ -264,6 +264,47 @@ TEST_P(Liar, CrashesNobodyElse) {
 INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"),
                          [](const auto& by) { return std::string(by.param[0] == '0' ? "ThroughRings" : "ByTheKernel"); });
 
+// The steps that a member runs for another root are copied at its first call with that root. Each of these is sound by itself, and none
+// that a team of one host, or a broadcast, can work.
+void send_away(Step& step) {
+  if (step.code == Code::kSend) step.code = Code::kSendAway;
+}
+void fold_what_comes(Step& step) {
+  if (step.fold == Fold::kCopy) step.fold = Fold::kCombineLeft;
+}
+void park_far_away(Step& step) {
+  if (step.code != Code::kAwait && step.code != Code::kCreditAwait) return;
+  step.rings = 0;
+  step.door = 0xfffffff8;
+}
+
+int broadcast_by_changed_steps(void (*change)(Step&)) {
+  fermata_team* const team = test::make_team(2, FERMATA_PROCESSES, FERMATA_WAIT_PARK);
+  fermata_member* members[2] = {};
+  for (int r = 0; r < 2; ++r)
+    if (team == nullptr || fermata_team_join(team, r, &members[r]) != FERMATA_OK) return 1;
+  const auto slot = exec::PlanSlot::kBroadcast56;
+  const ProgramHeader& program = *team->team->program(slot);
+  auto* const steps = reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->blob(slot)) + program.steps_offset);
+  for (std::uint32_t i = 0; i < program.steps; ++i) change(steps[i]);
+  std::vector<std::thread> crew;
+  for (fermata_member* member : members)
+    crew.emplace_back([member] {
+      char data[40] = {};
+      fermata_member_set_timeout(member, kPatience);
+      for (int i = 0; i < 3; ++i) fermata_broadcast(member, data, sizeof data, 1);
+    });
+  for (std::thread& t : crew) t.join();
+  for (fermata_member* member : members) fermata_member_leave(member);
+  fermata_team_destroy(team);
+  return 0;
+}
+
+TEST(ALiarsSteps, AreNotRun) {
+  for (const auto change : {send_away, fold_what_comes, park_far_away})
+    EXPECT_EQ(in_child(kHangNs, [change] { return broadcast_by_changed_steps(change); }), 0);
+}
+
 // A segment that somebody else made, with some of it changed: whoever takes it gets an error, or a team whose
 // calls end.
 TEST(ALiarsSegment, CrashesNobody) {

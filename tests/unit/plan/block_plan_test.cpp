@@ -90,6 +90,19 @@ TEST(BlockModel, WhatIsNoneIsRefused) {
   EXPECT_FALSE(unpack(bad, 4, &out));
 }
 
+// Clusters would be cut into themselves for ever.
+TEST(BlockModel, DistancesBelowZeroAreRefused) {
+  const Topology t = machine();
+  const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4));
+  BlockKnowledge out;
+  for (auto costs : {&CostModel::o, &CostModel::l, &CostModel::g, &CostModel::direct}) {
+    CostModel below = model;
+    for (double& cost : below.*costs) cost = -1e6;
+    EXPECT_FALSE(unpack(pack(below, {}), 4, &out));
+  }
+  EXPECT_FALSE(unpack(pack(model, {{1, 2, 64}}), 4, &out));
+}
+
 // Each member by itself, out of the same bytes.
 TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
   const Topology t = machine();
