@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,15 +36,20 @@ struct InHwloc {
 };
 
 void before_fork() {
-  timespec until{};
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += 1;
-  forks_alone = pthread_mutex_clocklock(&in_hwloc, CLOCK_MONOTONIC, &until) == 0;
+  constexpr int kMostMs = 1000;
+  forks_alone = pthread_mutex_trylock(&in_hwloc) == 0;
+  for (int ms = 0; ms < kMostMs && !forks_alone; ++ms) {
+    usleep(1000);
+    forks_alone = pthread_mutex_trylock(&in_hwloc) == 0;
+  }
 }
 void in_parent() {
   if (forks_alone) pthread_mutex_unlock(&in_hwloc);
 }
-void in_child() { in_hwloc = PTHREAD_MUTEX_INITIALIZER; }
+void in_child() {
+  in_parent();
+  if (!forks_alone) in_hwloc = PTHREAD_MUTEX_INITIALIZER;  // who has it is not here
+}
 
 __attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
 
