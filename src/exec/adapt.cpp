@@ -34,7 +34,6 @@ bool Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* 
     std::uint64_t said;
     if (r == rank_) continue;
     if (!recall<RealAtomics>(team_->status(r), number, said) || !Call::only_lengths_differ(call.packed(), said)) return false;
-    if (!Call::unpack(said).fits()) return false;
     if (any && said != *theirs) return false;
     *theirs = said;
     any = true;

@@ -61,7 +61,7 @@ struct Call {
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
-    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b);
+    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) && call.fits() && unpack(b).fits();
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);

@@ -27,7 +27,10 @@ struct Ride {
 };
 
 struct Differing {
-  std::uint64_t own = 0;                     // the last call that others may not wait for, packed
+  struct Own {
+    std::uint64_t number = 0, call = 0;  // packed
+  };
+  Own own;                                   // the last call that others may not wait for: kept where nobody else writes
   std::uint64_t bytes = 0;                   // of a block, as the others have the call that was retracted,
   bool on_line = false;                      // and they have it on a line
   bool departs = false;                      // from a split-phase call

@@ -202,7 +202,7 @@ class Member {
   }
   // A call that others may not wait for: what comes next compares it.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
-    differing_.own = call;
+    differing_.own = {sequence_, call};
     history_.add(bounded_ ? Call::without_length(call) : call);
     openings_->barrier.forget();
     forget_words();

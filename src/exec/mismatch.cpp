@@ -14,13 +14,14 @@ constexpr std::int64_t kSayNs = 40'000'000;
 
 }  // namespace
 
-// What this member has said of a call of its own, if it is still known. A member that lies may have written over it.
+// A call of this member's, if it is still known. What is not kept here was said in the status line, and a member that lies may have written
+// over it: the present call, if it is not kept, has no root.
 bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
-  std::uint64_t said = 0;
-  if (!recall<RealAtomics>(*status_, number, said)) return false;
-  if (number == sequence_ && has_root(Call::unpack(said).kind) && said != differing_.own) return false;
-  *packed = said;
-  return true;
+  if (number == differing_.own.number) {
+    *packed = differing_.own.call;
+    return true;
+  }
+  return recall<RealAtomics>(*status_, number, *packed) && (number != sequence_ || !has_root(Call::unpack(*packed).kind));
 }
 
 void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs) {
@@ -65,7 +66,6 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
       return Status::kOk;
     }
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
-    if (!Call::unpack(theirs).fits()) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
     if (agreed == theirs && (agreed == mine || retractable)) continue;
@@ -82,7 +82,7 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
 Status Member::settle_met_length(bool retractable) {
   for (const std::int64_t end = os::now_ns() + kSayNs;; os::yield()) {
     if (retractable && meets_first()) {  // that is to take it, and this call comes behind, as it is
-      differing_.bytes = Call::unpack(differing_.own).bytes;
+      differing_.bytes = Call::unpack(differing_.own.call).bytes;
       differing_.on_line = true;
       return Status::kRetracted;
     }
@@ -97,7 +97,7 @@ Status Member::settle_met_length(bool retractable) {
 bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
 
 Status Member::retract_line() {
-  const std::uint32_t root = Call::unpack(differing_.own).root;  // memory_.root is another where each root has programs of its own
+  const std::uint32_t root = Call::unpack(differing_.own.call).root;  // memory_.root is another where each root has programs of its own
   for (const Bound& plan : bound_)
     if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region) --plan.episodes[root];
   differing_.split.out = taken_.out;
@@ -109,7 +109,7 @@ Status Member::retract_line() {
 }
 
 Status Member::retract() {
-  const std::uint64_t mine = differing_.own;
+  const std::uint64_t mine = differing_.own.call;
   differing_.split.call = Call::unpack(mine);
   if (!differing_.splits) differing_.adapted = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);

@@ -63,7 +63,7 @@ Status Member::look_around(std::int64_t waited_ns) {
 }
 
 Status Member::look_at_others(std::int64_t waited_ns) {
-  if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && recall<RealAtomics>(*status_, sequence_, own))
+  if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && own_call(sequence_, &own))
     if (const Status seen = compare_abroad(sequence_, own); seen != Status::kOk) return seen;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;

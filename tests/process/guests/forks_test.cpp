@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "../../operation.hpp"
 #include "../failures/crew.hpp"
 #include "child.hpp"
 
@@ -70,13 +71,7 @@ void forks_with_a_request(int engine) {
   std::int32_t out[2] = {};
   fermata_request* requests[2] = {};
   const auto begin = [&](int r) {
-    fermata_operation sum = FERMATA_OPERATION_INIT;
-    sum.collective = FERMATA_DO_ALLREDUCE;
-    sum.type = FERMATA_INT32;
-    sum.op = FERMATA_SUM;
-    sum.count = 1;
-    sum.in = &in[r];
-    sum.out = &out[r];
+    const fermata_operation sum = test::operation(FERMATA_DO_ALLREDUCE, &in[r], &out[r], 1, FERMATA_INT32);
     return fermata_begin(members[r], &sum, &requests[r]);
   };
   ASSERT_EQ(begin(0), FERMATA_OK);
