@@ -25,27 +25,28 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 
 }  // namespace
 
-// What those from whom its data come have said of the call with that number, if that differs in nothing but the length.
-bool Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
+// What those from whom its data come have said of the call with that number, if that differs in nothing but the length: kRetracted.
+// kPending: somebody has not said it yet.
+Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.kind == Kind::kReduce;
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
   bool any = false;
   for (std::uint32_t r = first; r < end; ++r) {
     std::uint64_t said;
     if (r == rank_) continue;
-    if (!recall<RealAtomics>(team_->status(r), number, said) || !Call::only_lengths_differ(call.packed(), said)) return false;
-    if (any && said != *theirs) return false;
+    if (!recall<RealAtomics>(team_->status(r), number, said)) return Status::kPending;
+    if (!Call::only_lengths_differ(call.packed(), said) || (any && said != *theirs)) return Status::kOk;
     *theirs = said;
     any = true;
   }
-  return any;
+  return any ? Status::kRetracted : Status::kOk;
 }
 
 // A request that has met a piece of another length goes on with that. False: it hasn't, or can't.
 bool Member::adapts(BlockRequest* r) {
   if (r->operation.status() != Status::kMismatch) [[likely]]
     return false;
-  const bool is_retracted = r == call_ && !over_hosts_ && (ordered_.first == nullptr || is_only_call());  // and made again by its caller
+  const bool is_retracted = !over_hosts_ && may_settle(r);  // and made again by its caller
   const std::uint64_t bytes = r->operation.their_bytes();
   return !is_retracted && bytes != 0 && adapts_to(r, bytes);
 }
@@ -54,31 +55,33 @@ bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
   return bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
 }
 
-// The first request may wait in vain because of a length: others have it on a line, or in other rings. Their call.
-bool Member::find_firsts(Call* call) {
+// The first request may wait in vain because of a length: others have it on a line, or in other rings. Their call: kRetracted.
+Status Member::find_firsts(Call* call) {
   const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
-  if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return false;
-  Call come;
-  if (over_hosts_ ? find_come(r->call, r, &come) == rank_ : !find_theirs(r->call, r->number, &theirs)) return false;
-  *call = over_hosts_ ? come : Call::unpack(theirs);
-  return true;
+  if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
+  if (over_hosts_) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
+  const Status found = find_theirs(r->call, r->number, &theirs);
+  if (found == Status::kRetracted) *call = Call::unpack(theirs);
+  return found;
 }
 
 bool Member::adapt_first() {
   Call call;
-  if (!find_firsts(&call)) return false;
+  if (find_firsts(&call) != Status::kRetracted) return false;
   return call.order == Call::kLineOrder ? ride(ordered_.first, call) : adapts_to(ordered_.first, call.bytes);
 }
 
-// What the present call on lines has met is what the first request awaits: others have that on this line.
-bool Member::meets_first() {
+// What the present call on lines has met is what the first request awaits: others have that on this line. kRetracted, kOk: no, kPending.
+Status Member::meets_first() {
   Call call;
-  if (!outstanding() || differing_.ride != nullptr || !find_firsts(&call) || call.order != Call::kLineOrder) return false;
+  const Status found = outstanding() && differing_.ride == nullptr ? find_firsts(&call) : Status::kOk;
+  if (found != Status::kRetracted || call.order != Call::kLineOrder) return found == Status::kPending ? found : Status::kOk;
   const bool one = call.bytes <= 8;
   TeamMemory line;
   const Step* const steps = on_line(slot_on_line(call.kind, one), call.root, &line);
-  return steps != nullptr && line.region == memory_.region && ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+  const bool met = steps != nullptr && line.region == memory_.region && ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+  return met ? Status::kRetracted : Status::kOk;
 }
 
 // Over several hosts what others say of their calls can't be read. But something of theirs may have come, to this member: a piece, or a
@@ -195,21 +198,23 @@ bool Member::advance_ride() {
   return true;
 }
 
-// Of a call on lines that is tested for, as those look that wait. kRetracted: it is to be made again with their length.
+// Of a call on lines that is tested for, as those look that wait. kRetracted: it is to be made again with their length. kOk: depart() ends
+// it, or finds what is wrong. kPending: it is not over.
 Status Member::look_at_line() {
   const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
   if (cursor_.status() != Status::kOk) {
     const Status settled = settle_met_length(retractable);
-    return settled == Status::kRetracted ? retract_line() : Status::kOk;  // else depart() finds what is wrong
+    if (settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : Status::kOk;
   }
-  if (++differing_.tests % kTestsOfLook != 0) return Status::kOk;
+  if (++differing_.tests % kTestsOfLook != 0) return Status::kPending;
   const std::int64_t now = os::now_ns();
   if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
-  if (now - differing_.since_ns < kLongNs) return Status::kOk;
+  if (now - differing_.since_ns < kLongNs) return Status::kPending;
   differing_.since_ns = now;
   const Status settled = settle_length(retractable);
-  if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
-  return look_at_others(kLongNs);
+  if (settled != Status::kOk && settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : settled;
+  const Status seen = look_at_others(kLongNs);
+  return seen == Status::kOk ? Status::kPending : seen;
 }
 
 // split_ was retracted. kPending: it is on a line again; kRetracted: it is for its caller to make it again, by way of blocks.

@@ -240,6 +240,7 @@ Status Member::finish() {
   if (cursor_.status() != Status::kOk) {
     const Status settled = settle_met_length(may_retract());
     if (settled == Status::kRetracted) return retract_line();
+    if (settled == Status::kPending) return wait();
     return settled != Status::kOk ? give_up(settled) : met_another_call(memory_.swapped(cursor_.at().peer));
   }
   take(taken_);
@@ -357,10 +358,9 @@ Status Member::test() {
   if (waits && interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
   const bool over = waits && advance(0);
   if (over && (!differing_.splits || cursor_.status() == Status::kOk)) return Status::kOk;
-  if (waits)
-    if (const Status settled = look_at_line(); settled != Status::kOk)
-      return settled == Status::kRetracted ? make_again() : give_up(settled);
-  if (over) return Status::kOk;  // depart() finds what is wrong
+  const Status seen = waits ? look_at_line() : Status::kOk;
+  if (seen == Status::kOk && over) return seen;
+  if (seen != Status::kOk && seen != Status::kPending) return seen == Status::kRetracted ? make_again() : give_up(seen);
   // Whoever only tests would never see it otherwise.
   const Status broken = broken_status();
   if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;

@@ -320,12 +320,12 @@ class Member {
   bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank), differs_now(std::uint32_t rank),
       is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
   void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
-  bool is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
-  Status settle_length(bool retractable, bool* unsaid = nullptr), settle_met_length(bool retractable), retract_line(), retract();
+  bool is_only_call() const, may_settle(const BlockRequest* request) const, is_unsettled(const BlockRequest& request) const;
+  Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
-  bool find_firsts(Call* call), meets_first(), may_retract() const, ride(BlockRequest* request, const Call& call);
+  Status find_firsts(Call* call), meets_first(), find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
+  bool may_retract() const, ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
-  bool find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;
   Status look_at_line(), make_again(), end_again();

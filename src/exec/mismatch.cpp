@@ -34,9 +34,9 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
 }
 
 // The present call may have another length at those from whom this member gets its data: one has them, or all others give them. kRetracted:
-// it is to be made again with theirs. kOk: nothing speaks for that, or not yet: *unsaid, if somebody has not said which call it is in. May
-// it be taken back? Else that breaks the team.
-Status Member::settle_length(bool retractable, bool* unsaid) {
+// it is to be made again with theirs. kOk: nothing speaks for that. kPending: nor against it, and somebody has not said which call it is
+// in. May it be taken back? Else that breaks the team.
+Status Member::settle_length(bool retractable) {
   std::uint64_t mine;
   if (!bounded_ || !own_call(sequence_, &mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
@@ -61,10 +61,7 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
   for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
     std::uint64_t theirs;
     if (r == rank_) continue;
-    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) {
-      if (unsaid != nullptr) *unsaid = true;
-      return Status::kOk;
-    }
+    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) return Status::kPending;
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
@@ -78,19 +75,17 @@ Status Member::settle_length(bool retractable, bool* unsaid) {
   return Status::kRetracted;
 }
 
-// A signal goes out before its call is said: for those who have met a tag of another call.
+// For those who have met a tag of another call. kPending: they wait, as for a signal, since a signal goes out before its call is said, and
+// some may not have come to this call yet.
 Status Member::settle_met_length(bool retractable) {
-  for (const std::int64_t end = os::now_ns() + kSayNs;; os::yield()) {
-    if (retractable && meets_first()) {  // that is to take it, and this call comes behind, as it is
-      differing_.bytes = Call::unpack(differing_.own.call).bytes;
-      differing_.on_line = true;
-      return Status::kRetracted;
-    }
-    bool unsaid = false;
-    const Status settled = settle_length(retractable, &unsaid);
-    // Over several hosts nothing is said, and what shows the length has come.
-    if (settled != Status::kOk || (!unsaid && ordered_.first == nullptr) || !bounded_ || over_hosts_ || os::now_ns() >= end) return settled;
+  const Status first = retractable ? meets_first() : Status::kOk;
+  if (first == Status::kRetracted) {  // that is to take it, and this call comes behind, as it is
+    differing_.bytes = Call::unpack(differing_.own.call).bytes;
+    differing_.on_line = true;
+    return first;
   }
+  const Status settled = settle_length(retractable);
+  return settled == Status::kOk ? first : settled;
 }
 
 // Of the present call on lines nothing was sent nor taken, and whoever made it can make it again.

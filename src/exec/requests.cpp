@@ -67,18 +67,31 @@ bool Member::begin_now(BlockRequest* r) {
   return true;
 }
 
+bool Member::is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
+
+// Is it a call whose length may be settled, and whose caller makes it again?
+bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }
+
+// It has met a piece of another call, and may wait for what others say of theirs.
+bool Member::is_unsettled(const BlockRequest& request) const {
+  return request.operation.status() == Status::kMismatch && bounded_ && may_settle(&request);
+}
+
 // The turn of one request. True: it has left its queue, and is over.
 bool Member::advance_request(BlockRequest* r, std::size_t most) {
   if (differing_.ride != nullptr && r == ordered_.first) [[unlikely]]
     return advance_ride();
-  return r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
+  const bool over = r->operation.advance([this](std::uint32_t rank) { ring(rank); }, most);
+  if (over && is_unsettled(*r)) [[unlikely]]
+    return settle_met_length(r->operation.untouched()) != Status::kPending;
+  return over;
 }
 
 // How a request that is over has ended. What went wrong has broken the team, or does.
 Status Member::outcome(const BlockRequest& r) {
   const Status own = r.operation.status();
   if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
-  if (own == Status::kMismatch && &r == call_ && (ordered_.first == nullptr || is_only_call())) {
+  if (own == Status::kMismatch && may_settle(&r)) {
     const Status settled = settle_met_length(r.operation.untouched());
     if (settled == Status::kRetracted) return retract();
   }

@@ -11,6 +11,7 @@ constexpr std::int64_t kLookNs = 20'000'000;        // between looks at the othe
 constexpr std::int64_t kSayAbroadNs = 100'000'000;  // in a call, before other hosts are told which one it is
 constexpr std::int64_t kWithRequestsNs = 50'000;    // parks beside requests that don't ring the door of what is waited for
 constexpr std::int64_t kWithPortNs = 1'000'000;     // the longest park between two looks at what comes from other hosts
+constexpr std::int64_t kUnsaidNs = 1'000'000;       // the longest park until others say which call they are in: nobody rings for that
 constexpr std::int64_t kPortNs = 50'000;            // between two such looks by who awaits a member of its own host
 constexpr std::int64_t kSayAgainNs = 1'000'000'000;
 constexpr std::uint32_t kMostMoves = 256;            // between looks at the clock
@@ -56,7 +57,8 @@ std::uint32_t Member::awaited_member() const {
 Status Member::look_around(std::int64_t waited_ns) {
   if (waited_ns >= 2 * kLookNs) {
     const Status settled = settle_length(may_retract());
-    if (settled != Status::kOk) return settled == Status::kRetracted ? retract_line() : settled;
+    if (settled == Status::kRetracted) return retract_line();
+    if (settled != Status::kOk && settled != Status::kPending) return settled;
     adapt_first();
   }
   return look_at_others(waited_ns);
@@ -95,8 +97,10 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
   if (waited_ns >= 2 * kLookNs && is_only_call()) {
     const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
-    if (settled != Status::kOk) return settled;
+    if (settled != Status::kOk && settled != Status::kPending) return settled;
   }
+  for (std::uint32_t r = 0; r < team_->members() && call_ != nullptr && is_unsettled(*call_); ++r)
+    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);  // and will never say it
   if (waited_ns >= 2 * kLookNs) adapt_first();
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
     if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
@@ -167,13 +171,15 @@ struct Member::LineWait {
   Member& m;
   bool advance(std::uint32_t spins) const {
     if (m.has_requests()) m.progress(kFairShare);
-    return m.advance(spins);
+    return m.advance(spins) && (m.cursor_.status() == Status::kOk || m.settle_met_length(m.may_retract()) != Status::kPending);
   }
   void park(std::int64_t limit_ns) const {
     // What wakes this wait need not wake it for the requests.
     if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
+    const bool unsettled = m.cursor_.status() != Status::kOk;
+    if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
     fermata::park<RealAtomics>(m.memory_.door(m.cursor_.at()), m.memory_.full_fence(), m.memory_.calls, limit_ns,
-                               [this] { return m.cursor_.ready(m.memory_) || is_broken<RealAtomics>(m.team_->header()); });
+                               [&] { return (!unsettled && m.cursor_.ready(m.memory_)) || is_broken<RealAtomics>(m.team_->header()); });
   }
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
@@ -208,11 +214,12 @@ struct Member::BlockWait {
     }
   }
   void park(std::int64_t limit_ns) const {
+    if (m.call_ != nullptr && m.is_unsettled(*m.call_) && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
     fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [this] {
       const Hold hold(m);
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready()) return true;
+          if (r->operation.ready() && !m.is_unsettled(*r)) return true;
       return is_broken<RealAtomics>(m.team_->header());
     });
   }

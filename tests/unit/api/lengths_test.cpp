@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -142,6 +145,83 @@ TEST(Lengths, OfBlockingCallsMayDiffer) {
       gathers(m, rank, in_place);
     }
   });
+}
+
+// Of those who give one alone comes late, long behind the others' first signals: that is no difference. With a reduce of another length
+// before it that is outstanding, too.
+TEST(Lengths, AreSettledWhenTheLastHasCome) {
+  constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
+  int late = 0;
+  const auto comes_late = [&](auto&& body) {
+    late = 3 - std::max(late, 1);  // 2 and 1 in turn
+    fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+      ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+      lives_on(m);
+      if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      body(m, rank);
+      lives_on(m);
+    });
+  };
+  const auto reduce = [](int rank, const Numbers& in, Numbers& out) {
+    return operation(FERMATA_DO_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32, 0);
+  };
+  for (const auto& [sent, room] : kLengthsOf) {
+    const auto outcome = [sent = sent, room = room](int rank) { return rank == 0 && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK; };
+    const auto numbers = [sent = sent, room = room](int rank) { return Numbers(static_cast<std::size_t>(rank == 0 ? room : sent), 1); };
+    for (const Form form : {kSmallOnLines, kBlocks, kBlocking})
+      comes_late([&](fermata_member* m, int rank) {
+        const Numbers in = numbers(rank);
+        Numbers out(in.size(), kGuard);
+        ASSERT_EQ(done(m, reduce(rank, in, out), form), outcome(rank)) << "form " << form << ": " << fermata_error_detail();
+        for (std::size_t i = 0; rank == 0 && i < out.size(); ++i)
+          ASSERT_EQ(out[i], i < static_cast<std::size_t>(sent) ? kMembers : kGuard) << sent << " sent";
+      });
+    comes_late([&](fermata_member* m, int rank) {
+      const Numbers in = numbers(rank);
+      Numbers out(in.size() * kMembers, kGuard);
+      ASSERT_EQ(fermata_gather(m, in.data(), out.data(), in.size(), FERMATA_INT32, 0), outcome(rank)) << fermata_error_detail();
+    });
+    comes_late([&](fermata_member* m, int rank) {
+      const Numbers in = numbers(rank);
+      Numbers first(in.size(), kGuard), second(in.size(), kGuard);
+      fermata_request* request = nullptr;
+      const fermata_operation o = reduce(rank, in, first);
+      ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(done(m, reduce(rank, in, second), kBlocking), outcome(rank)) << fermata_error_detail();
+      ASSERT_EQ(fermata_request_wait(request), outcome(rank)) << fermata_error_detail();
+      fermata_request_free(request);
+    });
+  }
+}
+
+// The last one does not come: whoever has met another length waits for it as for any other, and no longer.
+TEST(Lengths, AreNotAwaitedForEver) {
+  for (const bool leaves : {false, true})
+    for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
+      for (const int sent : {10, 30000}) {
+        std::atomic<bool> told{false};
+        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+          ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+          lives_on(m);
+          if (rank == 2) {
+            while (!leaves && !told.load()) std::this_thread::yield();
+            return;
+          }
+          const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
+          Numbers out(in.size() * kMembers, kGuard);
+          const fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+          if (rank == 0 && !leaves) fermata_member_set_timeout(m, 0.3);
+          const int status = done(m, o, kBlocking);
+          if (rank == 0) {
+            EXPECT_EQ(status, leaves ? FERMATA_ERR_MEMBER_LOST : FERMATA_ERR_TIMEOUT)
+                << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
+            const char* const named = leaves ? "rank 2" : "";
+            EXPECT_NE(std::string(fermata_error_detail()).find(named), std::string::npos) << fermata_error_detail();
+            told = true;
+          }
+          while (!told.load()) std::this_thread::yield();  // who has left may be missed as well
+        });
+      }
 }
 
 // Whatever stands before it and behind it, among it others whose lengths differ.
