@@ -30,16 +30,21 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.kind == Kind::kReduce;
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
-  bool any = false;
+  bool any = false, unsaid = false;
   for (std::uint32_t r = first; r < end; ++r) {
-    std::uint64_t said;
+    std::uint64_t told;
     if (r == rank_) continue;
-    if (!recall<RealAtomics>(team_->status(r), number, said)) return Status::kPending;
-    if (!Call::only_lengths_differ(call.packed(), said) || (any && said != *theirs)) return Status::kOk;
-    *theirs = said;
+    const bool said = newest_call<RealAtomics>(team_->status(r)) / 2 >= number;
+    if (!recall<RealAtomics>(team_->status(r), number, told)) {
+      if (said) return Status::kOk;  // long ago
+      unsaid = true;
+      continue;
+    }
+    if (!Call::only_lengths_differ(call.packed(), told) || (any && told != *theirs)) return Status::kOk;
+    *theirs = told;
     any = true;
   }
-  return any ? Status::kRetracted : Status::kOk;
+  return unsaid ? Status::kPending : any ? Status::kRetracted : Status::kOk;
 }
 
 // A request that has met a piece of another length goes on with that. False: it hasn't, or can't.

@@ -57,11 +57,16 @@ Status Member::settle_length(bool retractable) {
   }
   const std::uint32_t end = inward ? team_->members() : call.root + 1;
   std::uint64_t agreed = mine;
-  bool any = false;
+  bool any = false, unsaid = false;
   for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
     std::uint64_t theirs;
     if (r == rank_) continue;
-    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) return Status::kPending;
+    const bool said = newest_call<RealAtomics>(team_->status(r)) / 2 >= sequence_;
+    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) {
+      if (said) return Status::kOk;  // long ago
+      unsaid = true;
+      continue;
+    }
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
@@ -69,6 +74,7 @@ Status Member::settle_length(bool retractable) {
     name_difference(sequence_, mine, r, theirs);
     return break_team(Status::kMismatch, r);
   }
+  if (unsaid) return Status::kPending;
   if (agreed == mine) return Status::kOk;
   differing_.bytes = Call::unpack(agreed).bytes;
   differing_.on_line = Call::unpack(agreed).order == Call::kLineOrder;
@@ -76,7 +82,7 @@ Status Member::settle_length(bool retractable) {
 }
 
 // For those who have met a tag of another call. kPending: they wait, as for a signal, since a signal goes out before its call is said, and
-// some may not have come to this call yet.
+// some may not have come to this call yet. A call that can't be taken back is wrong whatever they say.
 Status Member::settle_met_length(bool retractable) {
   const Status first = retractable ? meets_first() : Status::kOk;
   if (first == Status::kRetracted) {  // that is to take it, and this call comes behind, as it is
@@ -85,6 +91,7 @@ Status Member::settle_met_length(bool retractable) {
     return first;
   }
   const Status settled = settle_length(retractable);
+  if (settled == Status::kPending && !retractable) return Status::kOk;
   return settled == Status::kOk ? first : settled;
 }
 

@@ -72,9 +72,9 @@ bool Member::is_only_call() const { return call_ != nullptr && ordered_.first ==
 // Is it a call whose length may be settled, and whose caller makes it again?
 bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }
 
-// It has met a piece of another call, and may wait for what others say of theirs.
+// It has met a piece of another call, and may wait for what others say of theirs. Over several hosts nothing is said.
 bool Member::is_unsettled(const BlockRequest& request) const {
-  return request.operation.status() == Status::kMismatch && bounded_ && may_settle(&request);
+  return bounded_ && !over_hosts_ && may_settle(&request) && request.operation.status() == Status::kMismatch;
 }
 
 // The turn of one request. True: it has left its queue, and is over.

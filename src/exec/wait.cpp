@@ -214,12 +214,13 @@ struct Member::BlockWait {
     }
   }
   void park(std::int64_t limit_ns) const {
-    if (m.call_ != nullptr && m.is_unsettled(*m.call_) && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
-    fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [this] {
+    const bool unsettled = has_unsettled();
+    if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
+    fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
       const Hold hold(m);
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready() && !m.is_unsettled(*r)) return true;
+          if (r->operation.ready() && !(unsettled && r == m.call_)) return true;
       return is_broken<RealAtomics>(m.team_->header());
     });
   }
@@ -239,6 +240,10 @@ struct Member::BlockWait {
   }
 
  private:
+  bool has_unsettled() const {
+    const Hold hold(m);
+    return m.call_ != nullptr && m.is_unsettled(*m.call_);
+  }
   const BlockRequest* awaited() const {
     const BlockRequest* r = requests[0];
     if (r->operation.is_prepared()) return r;

@@ -224,6 +224,54 @@ TEST(Lengths, AreNotAwaitedForEver) {
       }
 }
 
+// One who gives makes another call, the other one does not come: that is wrong whoever comes.
+TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
+  for (const int sent : {10, 30000})
+    for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER}) {
+      std::atomic<bool> told{false};
+      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+        ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+        lives_on(m);
+        if (rank != 1) {
+          const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
+          Numbers out(in.size() * kMembers, kGuard);
+          fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+          if (rank == 2 && collective == FERMATA_DO_REDUCE) o.op = FERMATA_MAX;
+          if (rank == 2 && collective == FERMATA_DO_GATHER) o.type = FERMATA_FLOAT;
+          const int status = done(m, o, kBlocking);
+          if (rank == 0) {
+            EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
+            told = true;
+          }
+        }
+        while (!told.load()) std::this_thread::yield();
+      });
+    }
+}
+
+// Whoever comes so late that the others' calls are no longer known has an error, and does not wait for what nobody will say.
+TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
+  constexpr int kCalls = 40;
+  for (const bool folds : {false, true})
+    fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+      ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+      lives_on(m);
+      const bool late = rank == (folds ? 0 : 2);
+      if (late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      int status = FERMATA_OK;
+      for (int i = 0; i < kCalls && status == FERMATA_OK; ++i) {
+        Numbers data(late ? 3 : 10, rank), out(data.size());
+        status = folds ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
+                       : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
+        if (late && i == 0) {
+          EXPECT_TRUE(status == FERMATA_ERR_TRUNCATED || status == FERMATA_ERR_MISMATCH) << status << ": " << fermata_error_detail();
+        }
+        if (status == FERMATA_ERR_TRUNCATED) status = FERMATA_OK;
+      }
+      EXPECT_TRUE(status == FERMATA_OK || status == FERMATA_ERR_MISMATCH) << "rank " << rank << ": " << fermata_error_detail();
+    });
+}
+
 // Whatever stands before it and behind it, among it others whose lengths differ.
 TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
   fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
