@@ -34,12 +34,10 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
   for (std::uint32_t r = first; r < end; ++r) {
     std::uint64_t told;
     if (r == rank_) continue;
-    const bool said = newest_call<RealAtomics>(team_->status(r)) / 2 >= number;
-    if (!recall<RealAtomics>(team_->status(r), number, told)) {
-      if (said) return Status::kOk;  // long ago
-      unsaid = true;
-      continue;
-    }
+    const Recalled recalled = recall<RealAtomics>(team_->status(r), number, told);
+    if (recalled == Recalled::kForgotten) return Status::kOk;
+    unsaid = unsaid || recalled == Recalled::kYetToCome;
+    if (recalled == Recalled::kYetToCome) continue;
     if (!Call::only_lengths_differ(call.packed(), told) || (any && told != *theirs)) return Status::kOk;
     *theirs = told;
     any = true;

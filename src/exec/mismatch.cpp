@@ -21,7 +21,8 @@ bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
     *packed = differing_.own.call;
     return true;
   }
-  return recall<RealAtomics>(*status_, number, *packed) && (number != sequence_ || !has_root(Call::unpack(*packed).kind));
+  return recall<RealAtomics>(*status_, number, *packed) == Recalled::kKnown &&
+         (number != sequence_ || !has_root(Call::unpack(*packed).kind));
 }
 
 void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs) {
@@ -61,12 +62,10 @@ Status Member::settle_length(bool retractable) {
   for (std::uint32_t r = inward ? 0 : call.root; r < end; ++r) {
     std::uint64_t theirs;
     if (r == rank_) continue;
-    const bool said = newest_call<RealAtomics>(team_->status(r)) / 2 >= sequence_;
-    if (!recall<RealAtomics>(team_->status(r), sequence_, theirs)) {
-      if (said) return Status::kOk;  // long ago
-      unsaid = true;
-      continue;
-    }
+    const Recalled recalled = recall<RealAtomics>(team_->status(r), sequence_, theirs);
+    if (recalled == Recalled::kForgotten) return Status::kOk;
+    unsaid = unsaid || recalled == Recalled::kYetToCome;
+    if (recalled == Recalled::kYetToCome) continue;
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
@@ -148,7 +147,7 @@ bool Member::differs_from(std::uint32_t rank) {
   const std::uint64_t newest = newest_call<RealAtomics>(line) / 2;
   const std::uint64_t last = newest < sequence_ ? newest : sequence_;
   for (std::uint64_t n = last < kCallsKept<StatusLine> ? 1 : last - kCallsKept<StatusLine> + 1; n <= last; ++n)
-    if (std::uint64_t theirs = 0; recall<RealAtomics>(line, n, theirs) && is_another(n, rank, theirs)) return true;
+    if (std::uint64_t theirs = 0; recall<RealAtomics>(line, n, theirs) == Recalled::kKnown && is_another(n, rank, theirs)) return true;
   return false;
 }
 
@@ -156,7 +155,7 @@ bool Member::differs_from(std::uint32_t rank) {
 bool Member::differs_now(std::uint32_t rank) {
   std::uint64_t mine = 0, theirs = 0;
   if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
-  if (!recall<RealAtomics>(team_->status(rank), sequence_, theirs) || mine == theirs) return false;
+  if (recall<RealAtomics>(team_->status(rank), sequence_, theirs) != Recalled::kKnown || mine == theirs) return false;
   name_difference(sequence_, mine, rank, theirs);
   return true;
 }

@@ -39,7 +39,7 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   const std::uint64_t sequence = newest_call<RealAtomics>(s);
   char call[96] = "no longer known";
   std::uint64_t packed;
-  if (recall<RealAtomics>(s, sequence / 2, packed)) describe(Call::unpack(packed), call, sizeof call);
+  if (recall<RealAtomics>(s, sequence / 2, packed) == Recalled::kKnown) describe(Call::unpack(packed), call, sizeof call);
   // order: relaxed: text
   const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
   const bool inside = (sequence & 1) == 0;

@@ -67,7 +67,7 @@ bool Member::begin_now(BlockRequest* r) {
   return true;
 }
 
-bool Member::is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->next == nullptr; }
+bool Member::is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_; }
 
 // Is it a call whose length may be settled, and whose caller makes it again?
 bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }

@@ -51,15 +51,19 @@ inline std::uint64_t newest_call(const Line& line) {
   return A::template load_acquire<Site::kCallLook>(line.sequence);
 }
 
-// The descriptor of a call; false if it is yet to come, or no longer kept.
+// What is known of a call: its descriptor, that it is yet to come, or that it is no longer kept.
+enum class Recalled : std::uint8_t { kKnown, kYetToCome, kForgotten };
+
+// call: the descriptor, where it is known; else written over with anything.
 template <class A, class Line>
-inline bool recall(const Line& line, std::uint64_t number, std::uint64_t& call) {
-  if (number == 0 || newest_call<A>(line) / 2 < number) return false;
+inline Recalled recall(const Line& line, std::uint64_t number, std::uint64_t& call) {
+  if (number == 0) return Recalled::kForgotten;
+  if (newest_call<A>(line) / 2 < number) return Recalled::kYetToCome;
   // order: acquire: if it is a later call's, the number read next has moved on. Pairs with kCallText.
   call = A::template load_acquire<Site::kCallRead>(line.calls[number % kCallsKept<Line>]);
   // The call in whose place this one was comes kCallsKept later, and is written before its number is.
   // order: relaxed: the acquire above keeps it behind.
-  return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line>;
+  return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line> ? Recalled::kKnown : Recalled::kForgotten;
 }
 
 }  // namespace fermata
