@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "exec/member.hpp"
 
 namespace fermata::exec {
@@ -352,7 +354,8 @@ Status Member::wait(What what) {
     HostsWait policy;
     return wait_with(policy, what);
   }
-  const std::uint32_t joined = joined_so_far<RealAtomics>(team_->header().joined);
+  // Itself at least: the count is where a member that lies can write.
+  const std::uint32_t joined = std::clamp(joined_so_far<RealAtomics>(team_->header().joined), 1U, team_->members());
   if (joined != joined_seen_) {
     joined_seen_ = joined;
     const std::uint32_t cpus = team_->usable_cpus();

@@ -305,6 +305,23 @@ TEST(ALiarsSteps, AreNotRun) {
     EXPECT_EQ(in_child(kHangNs, [change] { return broadcast_by_changed_steps(change); }), 0);
 }
 
+// How many have joined, and where they may run, is read at a member's first long wait.
+TEST(ALiarsCounts, AreNotBelieved) {
+  for (const std::uint32_t joined : {0U, ~0U}) {
+    const auto work = [joined] {
+      fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
+      fermata_member* member = nullptr;
+      if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) return 1;
+      exec::TeamHeader& header = team->team->header();
+      header.joined.store(joined, std::memory_order_relaxed);
+      for (auto& word : header.cpus) word.store(0, std::memory_order_relaxed);
+      fermata_member_set_timeout(member, 0.01);
+      return fermata_barrier(member) == FERMATA_ERR_TIMEOUT ? 0 : 2;
+    };
+    EXPECT_EQ(in_child(kHangNs, work), 0) << joined;
+  }
+}
+
 // A segment that somebody else made, with some of it changed: whoever takes it gets an error, or a team whose
 // calls end.
 TEST(ALiarsSegment, CrashesNobody) {
