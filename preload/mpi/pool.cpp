@@ -173,8 +173,9 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   auto* made = static_cast<Pooled*>(calloc(1, sizeof(Pooled)));
   int* copy = static_cast<int*>(malloc(static_cast<std::size_t>(size) * sizeof *ranks));
   fermata_member* member = nullptr;
-  if (made == nullptr || copy == nullptr || fermata_team_join(team, rank, &member) != FERMATA_OK) {
-    say("a team cannot be joined: %s", fermata_error_detail());
+  const bool fits = fermata_team_size(team) == size;  // whoever made it may lie
+  if (made == nullptr || copy == nullptr || !fits || fermata_team_join(team, rank, &member) != FERMATA_OK) {
+    say("a team cannot be joined: %s", fits ? fermata_error_detail() : "it has another size");
     free(made);
     free(copy);
     return nullptr;
@@ -333,7 +334,7 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     mine = follow(offer, ranks, size, rank);
   }
   free(cpus);
-  const bool all = all_have(council, mine != nullptr);
+  const bool all = all_have(council, mine != nullptr) && mine != nullptr;  // which a member that lies may have written over
   pthread_mutex_lock(&lock);
   if (all) {
     mine->next = pool;

@@ -2,6 +2,7 @@
 #ifndef FERMATA_API_BLOCKS_HPP
 #define FERMATA_API_BLOCKS_HPP
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -83,11 +84,18 @@ struct Moved {
   std::unique_ptr<fermata_request> request = std::make_unique<fermata_request>();
 };
 
+// Where the length is another member's word alone: what nothing is written to takes no memory. Throws std::bad_alloc.
+struct FreeBytes {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+using ZeroedBytes = std::unique_ptr<std::byte[], FreeBytes>;
+ZeroedBytes zeroed_bytes(std::size_t bytes);
+
 // An operation that is done with the length that others gave: what is instead of the request's own.
 struct Theirs {
   std::size_t bytes = 0;  // of a block
   std::shared_ptr<const CompiledBlocks> program;
-  std::vector<std::byte> in, out;
+  ZeroedBytes in, out;
 };
 
 // What a member keeps for its operations on blocks.

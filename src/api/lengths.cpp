@@ -1,10 +1,19 @@
 // Lengths that differ: a call that was retracted, since those from whom its data come gave another length, is made with theirs.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "api/blocks.hpp"
 
 namespace fermata::api {
+
+ZeroedBytes zeroed_bytes(std::size_t bytes) {
+  ZeroedBytes made(static_cast<std::byte*>(std::calloc(bytes != 0 ? bytes : 1, 1)));
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+
 namespace {
 
 int make_call(fermata_member* member, const fermata_operation& o) {
@@ -30,20 +39,20 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o) {
       m.team().break_with(Status::kMismatch, m.rank());
       return fail(Status::kMismatch, "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(), theirs);
     }
-    std::vector<std::byte> in(theirs), out(theirs * blocks);
+    const ZeroedBytes in = zeroed_bytes(theirs), out = zeroed_bytes(theirs * blocks);
     auto* const to = static_cast<std::byte*>(o.out);
     const bool in_place = o.in == FERMATA_IN_PLACE;
     fermata_operation other = o;
     other.count = theirs / element;
-    other.out = out.data();
+    other.out = out.get();
     if (gathers || o.collective == FERMATA_DO_REDUCE) {
-      other.in = in.data();
-      std::memcpy(in.data(), !in_place ? o.in : gathers ? to + m.rank() * own : to, both);
+      other.in = in.get();
+      std::memcpy(in.get(), !in_place ? o.in : gathers ? to + m.rank() * own : to, both);
     }
     const int status = make_call(member, other);
     if (status != FERMATA_OK) return status;
     for (std::size_t b = 0; b < blocks; ++b)
-      if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.data() + b * theirs, both);
+      if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
     return theirs > own ? member_status(member, Status::kTruncated) : static_cast<int>(FERMATA_OK);
   });
 }
@@ -61,21 +70,22 @@ bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
     auto theirs = std::make_unique<Theirs>();
     theirs->bytes = bytes;
     theirs->program = std::move(*program);
-    theirs->out.resize(bytes);
+    theirs->out = zeroed_bytes(bytes);
     exec::BlockCall call = core->operation.call();
-    call.output = {theirs->out.data(), c.largest};
+    call.output = {theirs->out.get(), c.largest};
     if (folds(c.kind)) {
-      theirs->in.resize(bytes);
+      theirs->in = zeroed_bytes(bytes);
       if (const std::size_t both = std::min<std::size_t>(bytes, r.checked.mean); both != 0)
-        std::memcpy(theirs->in.data(), call.input.base, both);
-      call.input = {theirs->in.data(), c.largest};
+        std::memcpy(theirs->in.get(), call.input.base, both);
+      call.input = {theirs->in.get(), c.largest};
     } else {
       call.input = call.output;
     }
     call.bytes = bytes;
     const CompiledBlocks& compiled = *theirs->program;
-    r.work.resize(std::max<std::size_t>(r.work.size(), compiled.transfers.size()));
-    std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);
+    decltype(r.work) work(std::max<std::size_t>(r.work.size(), compiled.transfers.size()));
+    std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);  // the last that may fail
+    r.work.swap(work);
     core->operation.prepare(compiled.program, call, r.member->member->shared_channel(), r.work.data(), space, c.largest);
     r.theirs = std::move(theirs);
     r.filled = false;
@@ -88,7 +98,7 @@ void end_with_theirs(fermata_request& r) {
   const std::unique_ptr<Theirs> theirs = std::move(r.theirs);
   const std::size_t own = r.checked.mean, both = std::min(own, theirs->bytes);
   if (r.core.status != Status::kOk) return;
-  if (both != 0) std::memcpy(r.given.out, theirs->out.data(), both);
+  if (both != 0) std::memcpy(r.given.out, theirs->out.get(), both);
   if (theirs->bytes > own) r.core.status = Status::kTruncated;
 }
 

@@ -57,7 +57,14 @@ struct Decision {
 RefreshStart start_of(const exec::Team& made) {
   RefreshStart start{};
   if (made.layout().refresh_bytes >= sizeof start) std::memcpy(&start, made.base() + made.layout().refresh, sizeof start);
+  if (!(start.seconds >= 0)) start.seconds = 0;
   return start;
+}
+
+// Are its CPUs on these hosts? Another member may have written over it.
+bool is_of(const Profile& profile, std::uint32_t hosts) {
+  const auto fits = [hosts](const Cpu& cpu) { return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts; };
+  return profile.o.n == std::ssize(profile.topology.cpus) && std::all_of(profile.topology.cpus.begin(), profile.topology.cpus.end(), fits);
 }
 
 }  // namespace
@@ -67,7 +74,7 @@ class Refresher {
  public:
   explicit Refresher(const fermata_member* member) : start_(start_of(*member->origin->team)), began_ns_(os::now_ns()) {}
 
-  Status prepare(const fermata_member* member);
+  Status prepare(const fermata_member* member, std::uint32_t hosts);
   Decision decide(const fermata_member* member, Words& words, std::int64_t began);
   const std::vector<std::byte>& programs() const { return programs_; }
   void changed(const fermata_member* member, std::int64_t began);
@@ -96,14 +103,14 @@ class Refresher {
 };
 
 // The plans that the team runs, made once more: what was compiled otherwise was given, and stays.
-Status Refresher::prepare(const fermata_member* member) {
+Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   if (refresh_) return Status::kOk;
   const exec::Team& made = *member->origin->team;
   if (made.layout().refresh_bytes < sizeof(RefreshStart)) return Status::kParse;
   const auto* const bytes = reinterpret_cast<const char*>(made.base() + made.layout().refresh);
   const std::string text(bytes + sizeof(RefreshStart), made.layout().refresh_bytes - sizeof(RefreshStart));
   auto profile = profile_from_json(text);
-  if (!profile) return Status::kParse;
+  if (!profile || !is_of(*profile, hosts)) return Status::kParse;
   const std::int64_t began = os::now_ns();
   const Gathering all = everybody(member);
   const HostPlans plans(all.request, *profile);
@@ -129,7 +136,7 @@ void Refresher::observe(Words& words) {
     for (std::uint32_t b = 0; b < words.hosts(); ++b) {
       if (a == b || words.late(a, b) == exec::Arrivals::kUnknown || words.late(b, a) == exec::Arrivals::kUnknown) continue;
       one_way.at(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) =
-          0.5 * static_cast<double>(words.late(a, b) + words.late(b, a));
+          0.5 * (static_cast<double>(words.late(a, b)) + static_cast<double>(words.late(b, a)));
     }
   const std::vector<LinkChange> changes = refresh_->observe(one_way);
   for (const LinkChange& link : changes) {
@@ -172,7 +179,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
   const exec::Member& m = *member->member;
   Decision out;
   bool again = false;
-  if (prepare(member) == Status::kOk) {
+  if (prepare(member, words.hosts()) == Status::kOk) {
     observe(words);
     const std::int64_t judging = os::now_ns();
     Judgement judged = refresh_->judge(count_uses(member), {static_cast<double>(judging - began_ns_), planning_ns_, change_ns_});
@@ -187,7 +194,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
       if (programs) {
         programs_ = std::move(*programs);
         next_ = std::move(judged.plans);
-        out.branch = static_cast<std::uint64_t>(-words.branch());
+        out.branch = 0 - static_cast<std::uint64_t>(words.branch());
         out.bytes = programs_.size();
       } else {
         say("kept: " + programs.error().message);
@@ -301,7 +308,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
   const int rc = fermata_allreduce(member, all, all, 3, FERMATA_INT64, FERMATA_MIN);
   team.hand_off(member->member->rank(), nullptr);  // all have it
-  *done = rc == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
+  *done = rc == FERMATA_OK && own == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
   if (*done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);
     member->blocks.reset();

@@ -22,7 +22,9 @@ std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& 
 void ask_for_refreshes(double configured, TeamRequest& request);
 
 // A team as it was made, and a member of it wherever it has moved to.
-inline bool refreshes(const exec::Team& made) { return made.layout().refresh_bytes != 0 && made.layout().rings != 0; }
+inline bool refreshes(const exec::Team& made) {
+  return made.layout().refresh_bytes != 0 && made.layout().rings != 0 && made.arrivals() != nullptr;
+}
 inline bool refreshes(const fermata_member* member) { return refreshes(*member->origin->team); }
 
 inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before it

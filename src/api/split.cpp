@@ -110,6 +110,7 @@ int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   int rc = FERMATA_OK;
   if (mine == first) {
     rc = make_or_fetch(member, g, mine, &got);
+    if (rc == FERMATA_OK && got->team->members() != g.parts.size()) rc = overwritten();
     if (rc == FERMATA_OK) rc = graft(m.team(), g, got);
     const Status handed = m.team().hand_off(maker, rc == FERMATA_OK ? got->team : nullptr);
     if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");

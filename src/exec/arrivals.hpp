@@ -51,6 +51,7 @@ class Arrivals {
 
   // Of the last few lines from that host the least late, by both clocks; none that is old, since clocks drift.
   std::int64_t least_late_ns(std::uint32_t host, std::int64_t now) const {
+    if (host >= hosts_) return kUnknown;
     const From& f = from()[host];
     const std::uint64_t seen = f.seen.load(std::memory_order_relaxed);  // order: see note()
     std::int64_t least = kUnknown;
@@ -61,7 +62,9 @@ class Arrivals {
     }
     return least;
   }
-  std::uint64_t probes(std::uint32_t host) const { return from()[host].probes.load(std::memory_order_relaxed); }  // order: see note()
+  std::uint64_t probes(std::uint32_t host) const {
+    return host < hosts_ ? from()[host].probes.load(std::memory_order_relaxed) : 0;  // order: see note()
+  }
 
  private:
   static constexpr std::uint32_t kKept = 8;

@@ -86,15 +86,16 @@ Status Team::check_segment(const char** detail) {
   if (!lies_within(h.model, h.model_bytes, segment_.bytes) || !lies_within(h.refresh, h.refresh_bytes, segment_.bytes))
     return Status::kMismatch;
   if (!(h.usable_cpus > 0)) return Status::kMismatch;
-  if (h.places != 0 &&
-      (h.places % 4096 != 0 || h.places > segment_.bytes || segment_.bytes - h.places != round_up(sizeof(PlaceTable), 4096)))
+  const bool has_places = h.places != 0;
+  if (has_places != (ground_ == nullptr)) return Status::kMismatch;
+  if (has_places && (h.places % 4096 != 0 || h.places > segment_.bytes || segment_.bytes - h.places != round_up(sizeof(PlaceTable), 4096)))
     return Status::kMismatch;
   if (h.rings != 0) {
     TeamLayout blocks;
     blocks.members = h.members;
     if (h.members > kMostBlockMembers || h.rings > segment_.bytes || h.rings % 4096 != 0) return Status::kMismatch;
     if (h.ring_lines > kMostCrowdedLines || !std::has_single_bit(h.ring_lines)) return Status::kMismatch;
-    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != (h.places != 0 ? h.places : segment_.bytes) || blocks.ring_lines != h.ring_lines ||
+    if (lay_out_blocks(h.rings, h.ring_lines, blocks) != (has_places ? h.places : segment_.bytes) || blocks.ring_lines != h.ring_lines ||
         blocks.in_quarter != h.in_quarter || blocks.heap != h.heap || blocks.heap_bytes != h.heap_bytes)
       return Status::kMismatch;
   }

@@ -40,6 +40,7 @@ struct Differing {
   Split split;
   Ride* ride = nullptr;       // of the first ordered request, if it has one
   std::uint64_t adapted = 0;  // the last call that was retracted and is made again, blocking, with their length
+  std::uint64_t settled = 0;  // the last call that is made as the others have it: once, whatever they say then
   std::uint64_t said = 0;     // and that other hosts' members were told of
   std::uint32_t tests = 0;    // of calls on lines, that found them not over
   std::uint64_t tested = 0;   // the last of these calls,

@@ -44,11 +44,12 @@ Status Member::settle_length(bool retractable) {
   const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
   const bool gets_alone = inward == (call.root == rank_);
   if (!has_root(call.kind) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
+  retractable = retractable && sequence_ != differing_.settled;
   if (over_hosts_) {
     Call theirs;
     const std::uint32_t r = find_come(call, nullptr, &theirs);
     if (r == rank_) return Status::kOk;
-    if (!gets_alone || !retractable || sequence_ == differing_.adapted) {
+    if (!gets_alone || !retractable) {
       name_difference(sequence_, mine, r, theirs.packed());
       return break_team(Status::kMismatch, r);
     }
@@ -113,6 +114,8 @@ Status Member::retract() {
   const std::uint64_t mine = differing_.own.call;
   differing_.split.call = Call::unpack(mine);
   if (!differing_.splits) differing_.adapted = sequence_;
+  const bool on_line = differing_.split.call.order == Call::kLineOrder;
+  if (differing_.bytes != differing_.split.call.bytes || differing_.on_line != on_line) differing_.settled = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);
   --sequence_;
   gate_ = generation_;

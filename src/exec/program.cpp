@@ -59,7 +59,7 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   const bool has_word = s.code == Code::kAdd || s.code == Code::kPoll || s.code == Code::kFlip;
   if (!has_word && s.code != Code::kEnd && s.code != Code::kJump && s.peer >= p.members) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;
-  if ((s.mask & (s.mask + 1)) != 0 || s.offset % 8 != 0 || s.stride % 8 != 0) return false;
+  if (s.mask >= kMostSlots || (s.mask & (s.mask + 1)) != 0 || s.offset % 8 != 0 || s.stride % 8 != 0) return false;
   const std::uint64_t slot_bytes = 8 + round_up(p.payload, 8);
   return s.offset + std::uint64_t{s.mask} * s.stride + slot_bytes <= p.region_bytes;
 }

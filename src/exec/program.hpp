@@ -37,6 +37,7 @@ enum class Fold : std::uint8_t { kNone = 0, kCombineLeft, kCombineRight, kCopy }
 
 inline constexpr std::uint32_t kNoDoor = 0xffffffffu;
 inline constexpr std::uint32_t kMostPauses = 64;
+inline constexpr std::uint32_t kMostSlots = 1024;
 
 // 32 bytes, so that two share a line and none straddles one.
 struct Step {

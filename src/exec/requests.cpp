@@ -95,7 +95,7 @@ Status Member::outcome(const BlockRequest& r) {
     const Status settled = settle_met_length(r.operation.untouched());
     if (settled == Status::kRetracted) return retract();
   }
-  const Status status = own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = broken_status();
+  const Status status = own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = status_of_broken();
   gate_ = 0;
   take_back();
   return status;

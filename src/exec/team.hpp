@@ -242,11 +242,14 @@ class Team {
   // member says nothing about the others), or less if the control group's quota is less. At least 1.
   std::uint32_t usable_cpus() const;
 
+  // Of what is behind those that leave a team as it was.
+  static bool breaks(Status status) { return status == Status::kMemberLost || status == Status::kMismatch || status == Status::kBroken; }
   static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
   // A word that no member writes is an abort.
   Breach breach() const {
     const Breach what = breach_of<RealAtomics>(header());
-    if (what.cause <= static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kNotFound)) && what.culprit <= members_) return what;
+    const bool whole = what.cause == 0 && what.culprit == 0;
+    if (whole || (breaks(cause_of(what)) && what.culprit <= members_)) return what;
     return {static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
   }
   // First cause wins; everybody who waits, or parks, is told. True: it was this one. Async-signal-safe.

@@ -132,7 +132,13 @@ Status Member::look_now_and_then() {
 Status Member::break_team(Status status, std::uint32_t rank) {
   const bool first = team_->break_with(status, rank);
   const bool both_differ = status == Status::kMismatch && Team::cause_of(team_->breach()) == status;
-  return first || both_differ ? status : broken_status();
+  return first || both_differ ? status : status_of_broken();
+}
+
+// Of a team that was seen broken, whatever a member that lies has written there since.
+Status Member::status_of_broken() {
+  const Status status = broken_status();
+  return status != Status::kOk ? status : Status::kBroken;
 }
 
 Status Member::lost(std::uint32_t rank) {

@@ -11,8 +11,8 @@ namespace fermata {
 
 // What broke a team, and who: in one word, so that nobody sees the cause of one and the culprit of another.
 struct Breach {
-  std::uint32_t cause;    // 1..255; 0: the team is whole
-  std::uint32_t culprit;  // below 2^24
+  std::uint32_t cause;    // 1..255
+  std::uint32_t culprit;  // below 2^24; both 0: the team is whole
 };
 
 // True: it is the first, which stays.
@@ -30,7 +30,7 @@ inline Breach breach_of(const Header& header) {
 
 template <class A, class Header>
 inline bool is_broken(const Header& header) {
-  return breach_of<A>(header).cause != 0;
+  return A::load_relaxed(header.breach) != 0;  // order: relaxed: as above
 }
 
 // True for the last one, who may free what the references were to.

@@ -100,7 +100,9 @@ int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places
   char name[96];
   std::snprintf(name, sizeof name, "mpi.%016llx%016llx", static_cast<unsigned long long>(meets.meeting[0]),
                 static_cast<unsigned long long>(meets.meeting[1]));
-  return leads ? fermata_team_serve(*out, name, others, kSeconds) : fermata_team_attach(name, kSeconds, out);
+  if (leads) return fermata_team_serve(*out, name, others, kSeconds);
+  const int attached = fermata_team_attach(name, kSeconds, out);
+  return attached == FERMATA_OK && fermata_team_size(*out) != config.members ? FERMATA_ERR_MISMATCH : attached;
 }
 
 int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int members, fermata_team* team) {

@@ -218,11 +218,12 @@ TEST_F(Foreign, MoreMembersThanThereIsRoomForAreRefused) {
   exec::TeamLayout layout = header().layout;
   layout.members = kMaxMembers;
   layout.hash = layout.members;
-  layout.rings = layout.places = layout.model = layout.model_bytes = layout.refresh = layout.refresh_bytes = 0;
+  layout.rings = layout.model = layout.model_bytes = layout.refresh = layout.refresh_bytes = 0;
   for (exec::PlanEntry& entry : layout.plans) entry.program = 0;
-  const std::size_t enough = exec::plans_offset(kMaxMembers);
-  for (const std::size_t bytes : {enough, enough - 1}) {
+  const std::size_t enough = round_up(exec::plans_offset(kMaxMembers), std::size_t{4096});
+  for (const std::size_t bytes : {enough, enough - 4096}) {
     layout.bytes = bytes;
+    layout.places = bytes - round_up(sizeof(exec::PlaceTable), std::size_t{4096});
     std::string changed = image_.substr(0, sizeof(exec::TeamHeader));
     memcpy(changed.data(), &layout, sizeof layout);
     EXPECT_EQ(try_out(changed, bytes), bytes == enough ? Status::kOk : Status::kMismatch) << bytes;

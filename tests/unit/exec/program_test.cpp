@@ -124,6 +124,8 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   };
   EXPECT_TRUE(slots(3, 128, 112));
   EXPECT_FALSE(slots(3, 128, 120) || slots(3, 136, 112) || slots(0xffffffffu, 0xfffffff8u, 0));
+  EXPECT_TRUE(slots(kMostSlots - 1, 0, 0));
+  EXPECT_FALSE(slots(2 * kMostSlots - 1, 0, 0));  // a proof goes through as many episodes
   const auto lies_at = [](std::size_t offset) {
     return is_taken([=](Program& p) {
       std::memcpy(reinterpret_cast<std::byte*>(&p) + offset, p.members, sizeof p.members);
