@@ -1,6 +1,6 @@
 /* Ranks that give lengths which differ, in calls where data go from everybody to everybody: whoever has too little room for what comes gets
  * MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's memory, nobody waits for ever, and MPI goes on.
- *   unequal [begun] [KIND...] */
+ *   unequal [begun] [KIND...]      "in place": those in place; nothing: the others. All are more communicators than get teams. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "guarded.h"
@@ -20,6 +20,37 @@ static int all_gather(int n) {
 static int all_gather_in_place(int n) {
   int rc;
   CALL(rc, Allgather, allgather, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), n, MPI_INT, comm);
+  return rc;
+}
+static int all_reduce_in_place(int n) {
+  int rc;
+  CALL(rc, Allreduce, allreduce, MPI_IN_PLACE, input(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int all_to_all_in_place(int n) {
+  int rc;
+  CALL(rc, Alltoall, alltoall, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), n, MPI_INT, comm);
+  return rc;
+}
+static int reduce_scatter_block_in_place(int n) {
+  int rc;
+  CALL(rc, Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, input((long)n * size), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int scan_in_place(int n) {
+  int rc;
+  CALL(rc, Scan, scan, MPI_IN_PLACE, input(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int exscan_in_place(int n) {
+  int rc;
+  CALL(rc, Exscan, exscan, MPI_IN_PLACE, input(n), n, MPI_INT, MPI_MAX, comm);
+  return rc;
+}
+static int all_gather_counted_in_place(int n) {
+  int rc, counts[64], places[64];
+  for (int r = 0; r < size; ++r) counts[r] = n, places[r] = r * n;
+  CALL(rc, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), counts, places, MPI_INT, comm);
   return rc;
 }
 static int all_to_all(int n) {
@@ -74,7 +105,13 @@ static const struct {
              {"reduce_scatter_block", reduce_scatter_block},
              {"reduce_scatter", reduce_scatter},
              {"scan", scan},
-             {"exscan", exscan}};
+             {"exscan", exscan},
+             {"allreduce in place", all_reduce_in_place},
+             {"alltoall in place", all_to_all_in_place},
+             {"allgatherv in place", all_gather_counted_in_place},
+             {"reduce_scatter_block in place", reduce_scatter_block_in_place},
+             {"scan in place", scan_in_place},
+             {"exscan in place", exscan_in_place}};
 
 /* A scan's first rank waits for nobody, so it has done its part when the others find the difference. */
 static int waits_for_all(const char* kind) { return strstr(kind, "scan") == NULL; }
@@ -92,9 +129,9 @@ static int is_wanted(int argc, char** argv, const char* kind) {
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "begun") == 0) continue;
     any = 1;
-    named = named || strcmp(argv[i], kind) == 0;
+    named = named || strcmp(argv[i], kind) == 0 || (strcmp(argv[i], "in place") == 0 && strstr(kind, "in place") != NULL);
   }
-  return named || !any;
+  return named || (!any && strstr(kind, "in place") == NULL);
 }
 
 int main(int argc, char** argv) {
