@@ -392,7 +392,9 @@ Pooled* take_team(const Council& council, const int* ranks, int size, int rank, 
   tell(council, &id, sizeof id);
   if (id != 0) {
     if (rank != 0 && !council.refuses) mine = take_unused(ranks, size, id);
-    if (all_have(council, mine != nullptr)) return mine;
+    const bool all = all_have(council, mine != nullptr);
+    if (all && mine == nullptr) *why = "what the ranks agreed on was written over";
+    if (all) return mine;
     if (mine != nullptr) give_back(mine, false);
   }
   return new_team(council, ranks, size, rank, over_hosts, why);

@@ -152,8 +152,8 @@ void end_with_theirs(fermata_request& request);
 int move_split(fermata_member* member);
 int test_moved(fermata_member* member);
 int depart_moved(fermata_member* member);
-// A call that has returned kRetracted, once more.
-int call_with_their_length(fermata_member* member, const fermata_operation& operation);
+// A call that has returned kRetracted, once more. executes: it was fermata_execute, which the others call, too.
+int call_with_their_length(fermata_member* member, const fermata_operation& operation, bool executes);
 // The last call again, with the same arguments, needs no preparation. (Compared before anything of it is stored: a wide load of
 // what was just stored in parts would wait.)
 inline int call(fermata_member* member, const Plain& plain) {

@@ -41,11 +41,11 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 // More than rides on a line, or arguments that make no sense: operations on blocks find out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) {
   const int status = api::call(member, plain);
-  return status == static_cast<int>(Status::kRetracted) ? api::call_with_their_length(member, api::operation_of(plain)) : status;
+  return status == static_cast<int>(Status::kRetracted) ? api::call_with_their_length(member, api::operation_of(plain), false) : status;
 }
 // A call on lines that has not come to its end.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
-  return status == Status::kRetracted ? api::call_with_their_length(member, api::operation_of(plain)) : failed(member, status);
+  return status == Status::kRetracted ? api::call_with_their_length(member, api::operation_of(plain), false) : failed(member, status);
 }
 
 // Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.

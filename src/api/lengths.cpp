@@ -16,8 +16,8 @@ ZeroedBytes zeroed_bytes(std::size_t bytes) {
 
 namespace {
 
-int make_call(fermata_member* member, const fermata_operation& o) {
-  if (o.fold != nullptr || o.element != 0) return fermata_execute(member, &o);
+int make_call(fermata_member* member, const fermata_operation& o, bool executes) {
+  if (executes) return fermata_execute(member, &o);
   switch (o.collective) {
     case FERMATA_DO_BROADCAST: return fermata_broadcast(member, o.out, o.count * size_of(static_cast<Type>(o.type)), o.root);
     case FERMATA_DO_GATHER: return fermata_gather(member, o.in, o.out, o.count, o.type, o.root);
@@ -28,7 +28,7 @@ int make_call(fermata_member* member, const fermata_operation& o) {
 
 }  // namespace
 
-int call_with_their_length(fermata_member* member, const fermata_operation& o) {
+int call_with_their_length(fermata_member* member, const fermata_operation& o, bool executes) {
   return guarded([&] {
     exec::Member& m = *member->member;
     const std::size_t element = o.element != 0 ? o.element : size_of(static_cast<Type>(o.type));
@@ -39,17 +39,18 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o) {
       m.team().break_with(Status::kMismatch, m.rank());
       return fail(Status::kMismatch, "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(), theirs);
     }
-    const ZeroedBytes in = zeroed_bytes(theirs), out = zeroed_bytes(theirs * blocks);
+    const ZeroedBytes out = zeroed_bytes(theirs * blocks);
     auto* const to = static_cast<std::byte*>(o.out);
     const bool in_place = o.in == FERMATA_IN_PLACE;
     fermata_operation other = o;
     other.count = theirs / element;
     other.out = out.get();
     if (gathers || o.collective == FERMATA_DO_REDUCE) {
-      other.in = in.get();
-      std::memcpy(in.get(), !in_place ? o.in : gathers ? to + m.rank() * own : to, both);
+      other.in = FERMATA_IN_PLACE;  // or all of it would be copied
+      const std::size_t block = gathers ? m.rank() : 0;
+      std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
-    const int status = make_call(member, other);
+    const int status = make_call(member, other, executes);
     if (status != FERMATA_OK) return status;
     for (std::size_t b = 0; b < blocks; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);

@@ -122,8 +122,10 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: nobody reads it
   }
   if (status != Status::kOk) {
-    timing.failed.store(-static_cast<std::int32_t>(status), std::memory_order_relaxed);  // order: read after the end
-    if (member != nullptr) team->break_with(status, rank);
+    std::int32_t none = 0;
+    // order: relaxed: read after the end; the first says why
+    timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status), std::memory_order_relaxed);
+    if (member != nullptr) team->break_with(Status::kBroken, rank);
   }
   if (member != nullptr) member->leave();
 }

@@ -97,8 +97,10 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
     return joined == FERMATA_OK ? work_as(member, rank, subject, timing) : joined;
   });
   if (status != FERMATA_OK) {
-    timing.failed.store(-status, std::memory_order_relaxed);  // order: read after the end
-    subject.team->team->break_with(static_cast<Status>(status), rank);
+    std::int32_t none = 0;
+    // order: relaxed: read after the end; the first says why
+    timing.failed.compare_exchange_strong(none, -status, std::memory_order_relaxed);
+    subject.team->team->break_with(Status::kBroken, rank);
   }
   if (member != nullptr) fermata_member_leave(member);
 }

@@ -209,7 +209,7 @@ int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(ferma
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
   if (!on_line(member, plain, &status)) status = call(member, plain);
-  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, operation_of(plain)) : status;
+  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, operation_of(plain), false) : status;
 }
 
 // Not inlined: the shortest path makes no frame for it.

@@ -38,7 +38,8 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
     if (recalled == Recalled::kForgotten) return Status::kOk;
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
-    if (!Call::only_lengths_differ(call.packed(), told) || (any && told != *theirs)) return Status::kOk;
+    if (!Call::only_lengths_differ(call.packed(), told) || Call::as_long(call.packed(), told)) return Status::kOk;
+    if (any && !Call::as_long(told, *theirs)) return Status::kOk;
     *theirs = told;
     any = true;
   }

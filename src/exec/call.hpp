@@ -63,6 +63,10 @@ struct Call {
     const Call call = unpack(a);
     return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) && call.fits() && unpack(b).fits();
   }
+  // Of those: as long, and both on lines or neither? (Of what type is no difference where it is no part of the call.)
+  static constexpr bool as_long(std::uint64_t a, std::uint64_t b) {
+    return a >> kBytesAt == b >> kBytesAt && ((a >> 28 & 3) == kLineOrder) == ((b >> 28 & 3) == kLineOrder);
+  }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
 

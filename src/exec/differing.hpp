@@ -33,6 +33,7 @@ struct Differing {
   Own own;                                   // the last call that others may not wait for: kept where nobody else writes
   std::uint64_t bytes = 0;                   // of a block, as the others have the call that was retracted,
   bool on_line = false;                      // and they have it on a line
+  bool behind = false;                       // or it is made again as it was, behind a request that is what they have there
   bool departs = false;                      // from a split-phase call
   bool splits = false;                       // what is outstanding on lines is split, and has data
   bool again = false;                        // `split` is made again on a line, and

@@ -53,6 +53,7 @@ Status Member::settle_length(bool retractable) {
       name_difference(sequence_, mine, r, theirs.packed());
       return break_team(Status::kMismatch, r);
     }
+    differing_.behind = false;
     differing_.bytes = theirs.bytes;
     differing_.on_line = theirs.order == Call::kLineOrder;
     return Status::kRetracted;
@@ -70,12 +71,13 @@ Status Member::settle_length(bool retractable) {
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
     if (!any) agreed = theirs;
     any = true;
-    if (agreed == theirs && (agreed == mine || retractable)) continue;
+    if (Call::as_long(agreed, theirs) && (Call::as_long(agreed, mine) || retractable)) continue;
     name_difference(sequence_, mine, r, theirs);
     return break_team(Status::kMismatch, r);
   }
   if (unsaid) return Status::kPending;
-  if (agreed == mine) return Status::kOk;
+  if (Call::as_long(agreed, mine)) return Status::kOk;
+  differing_.behind = false;
   differing_.bytes = Call::unpack(agreed).bytes;
   differing_.on_line = Call::unpack(agreed).order == Call::kLineOrder;
   return Status::kRetracted;
@@ -86,6 +88,7 @@ Status Member::settle_length(bool retractable) {
 Status Member::settle_met_length(bool retractable) {
   const Status first = retractable ? meets_first() : Status::kOk;
   if (first == Status::kRetracted) {  // that is to take it, and this call comes behind, as it is
+    differing_.behind = true;
     differing_.bytes = Call::unpack(differing_.own.call).bytes;
     differing_.on_line = true;
     return first;
@@ -114,8 +117,7 @@ Status Member::retract() {
   const std::uint64_t mine = differing_.own.call;
   differing_.split.call = Call::unpack(mine);
   if (!differing_.splits) differing_.adapted = sequence_;
-  const bool on_line = differing_.split.call.order == Call::kLineOrder;
-  if (differing_.bytes != differing_.split.call.bytes || differing_.on_line != on_line) differing_.settled = sequence_;
+  if (!differing_.behind) differing_.settled = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);
   --sequence_;
   gate_ = generation_;

@@ -242,7 +242,7 @@ class Team {
   // member says nothing about the others), or less if the control group's quota is less. At least 1.
   std::uint32_t usable_cpus() const;
 
-  // Of what is behind those that leave a team as it was.
+  // What a team is broken with.
   static bool breaks(Status status) { return status == Status::kMemberLost || status == Status::kMismatch || status == Status::kBroken; }
   static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
   // A word that no member writes is an abort.

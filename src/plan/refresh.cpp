@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kDiffers = 1.25;        // times: a link's cost is another one
 constexpr double kMostShare = 0.8;       // of the time that the plans that run take: others that take more are not worth a change
+constexpr double kMostLinkNs = 1e12;     // that a signal takes; a profile says no more either
 constexpr double kPlanningShare = 0.05;  // of the time so far that planning may take
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)].host; }
@@ -54,7 +55,7 @@ std::vector<LinkChange> Refresh::observe(const Matrix& one_way) {
   for (std::int32_t a = 0; a < hosts_; ++a)
     for (std::int32_t b = a + 1; b < hosts_; ++b) {
       const double now = one_way.at(a, b), before = link_.at(a, b);
-      if (now <= 0 || (now < kDiffers * before && kDiffers * now > before)) continue;
+      if (now <= 0 || now > kMostLinkNs || (now < kDiffers * before && kDiffers * now > before)) continue;
       link_.at(a, b) = link_.at(b, a) = changed.at(a, b) = changed.at(b, a) = now;
       changes.push_back({a, b, before, now});
     }

@@ -81,26 +81,27 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
 // differs from what is done then in more than the length, so it would be done again and again.
 TEST(ALiarsLength, TakesNoMemory) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
-  const auto work = [] {
+  const auto work = [](bool gathers) {
     fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
     fermata_member* member = nullptr;
     if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) return 1;
     fermata_member_set_bounded(member, 1);
     fermata_member_set_timeout(member, 2 * kPatience);
     exec::Call call;
-    call.kind = Kind::kBroadcast;
-    call.root = 1;
+    call.kind = gathers ? Kind::kGather : Kind::kBroadcast;
+    call.root = gathers ? 0 : 1;
+    call.type = gathers ? FERMATA_INT32 : FERMATA_INT8;
     call.bytes = kBytes;
     exec::StatusLine& line = team->team->status(1);
     say_call<RealAtomics>(line, 1, call.packed());
-    char data[8] = {};
-    const int rc = fermata_broadcast(member, data, sizeof data, 1);
+    std::int32_t data[200] = {}, all[400] = {};
+    const int rc = gathers ? fermata_gather(member, data, all, 200, FERMATA_INT32, 0) : fermata_broadcast(member, data, 8, 1);
     struct rusage used = {};
     getrusage(RUSAGE_SELF, &used);
     if (rc == FERMATA_OK) return 2;
     return static_cast<std::uint64_t>(used.ru_maxrss) * 1024 < kBytes / 2 ? 0 : 3;
   };
-  EXPECT_EQ(in_child(kHangNs, work), 0);
+  for (const bool gathers : {false, true}) EXPECT_EQ(in_child(kHangNs, [&] { return work(gathers); }), 0) << gathers;
 }
 
 // How many have joined, and where they may run, is read at a member's first long wait.

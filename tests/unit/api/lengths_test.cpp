@@ -21,10 +21,11 @@ constexpr int kGuard = -77;
 using fermata::test::operation;
 using Numbers = std::vector<std::int32_t>;
 
-// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, or blocking.
-enum Form { kSmallOnLines, kBlocks, kBlocking };
+// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, blocking, or blocking by way of blocks.
+enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
 
 int done(fermata_member* m, const fermata_operation& o, Form form) {
+  if (form == kExecuted) return fermata_execute(m, &o);
   if (form == kBlocking) {
     if (o.collective == FERMATA_DO_BROADCAST) return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
     if (o.collective == FERMATA_DO_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
@@ -100,7 +101,7 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
 }
 
 // The root has room for `room` of each, the others give `sent`.
-void gathers(fermata_member* m, int rank, bool in_place) {
+void gathers(fermata_member* m, int rank, Form form, bool in_place) {
   for (const auto& [sent, room] : kLengths)
     for (int root = 0; root < kMembers; ++root) {
       const int count = rank == root ? room : sent;
@@ -110,7 +111,7 @@ void gathers(fermata_member* m, int rank, bool in_place) {
       if (in_place) std::copy(in.begin(), in.end(), out.begin() + static_cast<std::ptrdiff_t>(block) * rank);
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
       const fermata_operation o = operation(FERMATA_DO_GATHER, given, out.data(), block, FERMATA_INT32, root);
-      ASSERT_EQ(done(m, o, kBlocking), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+      ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
           << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
       for (int r = 0; r < kMembers && rank == root; ++r)
         for (int i = 0; i < std::min(sent, room); ++i)
@@ -142,13 +143,25 @@ TEST(Lengths, OfBlockingCallsMayDiffer) {
     broadcasts(m, rank, kBlocking);
     for (const bool in_place : {false, true}) {
       reduces(m, rank, kBlocking, in_place);
-      gathers(m, rank, in_place);
+      gathers(m, rank, kBlocking, in_place);
     }
   });
 }
 
 // Of those who give one alone comes late, long behind the others' first signals: that is no difference. With a reduce of another length
 // before it that is outstanding, too.
+// Small ones, too, are made again by way of blocks; who waits long for a late root has settled it once.
+TEST(Lengths, OfExecutedCallsMayDiffer) {
+  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    broadcasts(m, rank, kExecuted);
+    for (const bool in_place : {false, true}) {
+      reduces(m, rank, kExecuted, in_place);
+      gathers(m, rank, kExecuted, in_place);
+    }
+  });
+}
+
 TEST(Lengths, AreSettledWhenTheLastHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
   int late = 0;
