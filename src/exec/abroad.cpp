@@ -167,8 +167,7 @@ void Team::tell_abroad() {
   // order: relaxed: who comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach now = breach();
-  const Breach aborted{static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
-  const Breach what = now.cause != 0 ? now : aborted;  // whatever has been written there since
+  const Breach what = now.cause != 0 ? now : kAborted;  // whatever has been written there since
   for (std::uint32_t r = 0; r < members_; ++r) tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
 }
 

@@ -245,12 +245,13 @@ class Team {
   // What a team is broken with.
   static bool breaks(Status status) { return status == Status::kMemberLost || status == Status::kMismatch || status == Status::kBroken; }
   static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
+  static constexpr Breach kAborted{static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
   // A word that no member writes is an abort.
   Breach breach() const {
     const Breach what = breach_of<RealAtomics>(header());
     const bool whole = what.cause == 0 && what.culprit == 0;
     if (whole || (breaks(cause_of(what)) && what.culprit <= members_)) return what;
-    return {static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
+    return kAborted;
   }
   // First cause wins; everybody who waits, or parks, is told. True: it was this one. Async-signal-safe.
   bool break_with(Status status, std::uint32_t culprit);
