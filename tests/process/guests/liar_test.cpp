@@ -265,23 +265,36 @@ TEST_P(Liar, CrashesNobodyElse) {
 INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"),
                          [](const auto& by) { return std::string(by.param[0] == '0' ? "ThroughRings" : "ByTheKernel"); });
 
+// A file as somebody else may hand it over; -1: there is none to be had.
+int copy_of(const Target& original, const std::vector<std::size_t>& pages) {
+  const int file = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(original.bytes)) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return -1;
+  for (const std::size_t page : pages)
+    if (pwrite(file, original.memory + page, 4096, static_cast<off_t>(page)) != 4096) return -1;
+  return file;
+}
+
+// Null: what lies there is refused.
+fermata_team* taken(int file) {
+  exec::Team* team = nullptr;
+  const char* detail = "";
+  if (exec::Team::attach(file, WaitKind::kAuto, 0, &team, &detail) != Status::kOk) return nullptr;
+  auto* const handle = new fermata_team;
+  handle->team = team;
+  return handle;
+}
+
 // A copy of a team's segment with a changed layout: what its members' calls come to. -1: nobody can attach to it.
 int attach_changed(void (*change)(exec::TeamLayout&)) {
   fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
   const auto found = segments();
   if (team == nullptr || found.size() != 1) return 1;
-  const int file = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(found[0].bytes)) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return 2;
-  for (const std::size_t page : used_pages(found[0]))
-    if (pwrite(file, found[0].memory + page, 4096, static_cast<off_t>(page)) != 4096) return 3;
+  const int file = copy_of(found[0], used_pages(found[0]));
   exec::TeamLayout layout = team->team->layout();
   change(layout);
-  if (pwrite(file, &layout, sizeof layout, 0) != sizeof layout) return 4;
-  exec::Team* taken = nullptr;
-  const char* detail = "";
-  if (exec::Team::attach(file, WaitKind::kAuto, 0, &taken, &detail) != Status::kOk) return -1;
-  auto* const handle = new fermata_team;
-  handle->team = taken;
+  if (file < 0 || pwrite(file, &layout, sizeof layout, 0) != sizeof layout) return 2;
+  fermata_team* const handle = taken(file);
+  if (handle == nullptr) return -1;
   std::atomic<int> failed{0};
   const auto work = [&](int rank) {
     fermata_member* member = nullptr;
@@ -309,25 +322,20 @@ TEST(ALiarsSegment, CrashesNobody) {
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   const auto found = segments();
   ASSERT_EQ(found.size(), 1u);
-  char* const memory = found[0].memory;
   const std::size_t bytes = found[0].bytes;
   const auto pages = used_pages(found[0]);
   const int status = in_child(2 * kHangNs, [&] {
     int joined = 0;
     for (int seed = 0; seed < 1000 / FERMATA_TEST_SCALE; ++seed) {
       Random random(static_cast<std::uint64_t>(seed));
-      const int file = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-      if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return 1;
+      const int file = copy_of(found[0], pages);
+      if (file < 0) return 1;
       auto* const copy = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-      for (const std::size_t page : pages) memcpy(copy + page, memory + page, 4096);
       const int writes = static_cast<int>(random() % 4);  // none, too: then it is as good as the original
       for (int i = 0; i < writes; ++i) scribble(random, seed % 3, pages, copy, bytes);
       munmap(copy, bytes);
-      exec::Team* taken = nullptr;
-      const char* detail = "";
-      if (exec::Team::attach(file, WaitKind::kAuto, 0, &taken, &detail) != Status::kOk) continue;
-      auto* const handle = new fermata_team;
-      handle->team = taken;
+      fermata_team* const handle = taken(file);
+      if (handle == nullptr) continue;
       fermata_member* member = nullptr;
       if (fermata_team_join(handle, 0, &member) == FERMATA_OK) {
         ++joined;

@@ -1,6 +1,7 @@
 // A member that writes some word over its team's memory where another one reads it for the first time: an error, and no crash.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -64,6 +65,16 @@ TEST(ALiarsSteps, AreNotRun) {
     EXPECT_EQ(in_child(kHangNs, [change] { return broadcast_by_changed_steps(change); }), 0);
 }
 
+// The first of two members, in a child; the other one says what a test says.
+struct Victim {
+  explicit Victim(double patience) : team(test::make_team(2, FERMATA_PROCESSES)) {
+    if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) _exit(1);
+    fermata_member_set_timeout(member, patience);
+  }
+  fermata_team* team;
+  fermata_member* member = nullptr;
+};
+
 // Whatever the word says that breaks a team: it is broken.
 constexpr std::uint32_t kNoCause = 1u << 8;  // and yet who
 
@@ -71,12 +82,9 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
   EXPECT_EQ(in_child(kHangNs, [] { return broadcast_by_changed_steps(send_away, kNoCause); }), 0);
   for (const std::uint32_t word : {kNoCause, 4u, 11u, 12u, 15u, ~0u}) {
     const auto work = [word] {
-      fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
-      fermata_member* member = nullptr;
-      if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) return 1;
-      team->team->header().breach.store(word, std::memory_order_relaxed);
-      fermata_member_set_timeout(member, kPatience);
-      return fermata_barrier(member) == FERMATA_ERR_BROKEN ? 0 : 2;
+      const Victim victim(kPatience);
+      victim.team->team->header().breach.store(word, std::memory_order_relaxed);
+      return fermata_barrier(victim.member) == FERMATA_ERR_BROKEN ? 0 : 2;
     };
     EXPECT_EQ(in_child(kHangNs, work), 0) << word;
   }
@@ -87,17 +95,15 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
 TEST(ALiarsLength, TakesNoMemory) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
   const auto work = [](bool gathers) {
-    fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
-    fermata_member* member = nullptr;
-    if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) return 1;
+    const Victim victim(2 * kPatience);
+    fermata_member* const member = victim.member;
     fermata_member_set_bounded(member, 1);
-    fermata_member_set_timeout(member, 2 * kPatience);
     exec::Call call;
     call.kind = gathers ? Kind::kGather : Kind::kBroadcast;
     call.root = gathers ? 0 : 1;
     call.type = gathers ? FERMATA_INT32 : FERMATA_INT8;
     call.bytes = kBytes;
-    exec::StatusLine& line = team->team->status(1);
+    exec::StatusLine& line = victim.team->team->status(1);
     say_call<RealAtomics>(line, 1, call.packed());
     std::int32_t data[200] = {}, all[400] = {};
     const int rc = gathers ? fermata_gather(member, data, all, 200, FERMATA_INT32, 0) : fermata_broadcast(member, data, 8, 1);
@@ -113,14 +119,11 @@ TEST(ALiarsLength, TakesNoMemory) {
 TEST(ALiarsCounts, AreNotBelieved) {
   for (const std::uint32_t joined : {0U, ~0U}) {
     const auto work = [joined] {
-      fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
-      fermata_member* member = nullptr;
-      if (team == nullptr || fermata_team_join(team, 0, &member) != FERMATA_OK) return 1;
-      exec::TeamHeader& header = team->team->header();
+      const Victim victim(0.01);
+      exec::TeamHeader& header = victim.team->team->header();
       header.joined.store(joined, std::memory_order_relaxed);
       for (auto& word : header.cpus) word.store(0, std::memory_order_relaxed);
-      fermata_member_set_timeout(member, 0.01);
-      return fermata_barrier(member) == FERMATA_ERR_TIMEOUT ? 0 : 2;
+      return fermata_barrier(victim.member) == FERMATA_ERR_TIMEOUT ? 0 : 2;
     };
     EXPECT_EQ(in_child(kHangNs, work), 0) << joined;
   }

@@ -137,31 +137,24 @@ TEST(Lengths, OfBegunBlocksMayDiffer) {
   });
 }
 
-TEST(Lengths, OfBlockingCallsMayDiffer) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+void blocking_calls_may_differ(Form form) {
+  fermata::test::with_members(kMembers, [form](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
-    broadcasts(m, rank, kBlocking);
+    broadcasts(m, rank, form);
     for (const bool in_place : {false, true}) {
-      reduces(m, rank, kBlocking, in_place);
-      gathers(m, rank, kBlocking, in_place);
+      reduces(m, rank, form, in_place);
+      gathers(m, rank, form, in_place);
     }
   });
 }
+
+TEST(Lengths, OfBlockingCallsMayDiffer) { blocking_calls_may_differ(kBlocking); }
+
+// Small ones, too, are made again by way of blocks.
+TEST(Lengths, OfExecutedCallsMayDiffer) { blocking_calls_may_differ(kExecuted); }
 
 // Of those who give one alone comes late, long behind the others' first signals: that is no difference. With a reduce of another length
 // before it that is outstanding, too.
-// Small ones, too, are made again by way of blocks; who waits long for a late root has settled it once.
-TEST(Lengths, OfExecutedCallsMayDiffer) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
-    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
-    broadcasts(m, rank, kExecuted);
-    for (const bool in_place : {false, true}) {
-      reduces(m, rank, kExecuted, in_place);
-      gathers(m, rank, kExecuted, in_place);
-    }
-  });
-}
-
 TEST(Lengths, AreSettledWhenTheLastHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
   int late = 0;
