@@ -98,6 +98,9 @@ int guarded(F&& f) noexcept {
 // The plan for a request: the cache's, else an estimated one. Never measures.
 Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
                       const std::string& layout);
+// Likewise, compiled. profile: null: this machine's. algorithm: empty: the best.
+Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
+                                           const std::string& algorithm);
 // This machine's topology, discovered once per process.
 Result<const Topology*> this_machine();
 // What the cache has that was measured for that engine or, failing that, for threads, else estimates.
@@ -135,15 +138,16 @@ class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   HostPlans(const TeamRequest& request, Profile profile);
-  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload
+  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload; searched for, whatever was made before
+  Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
-  const Profile& profile() const { return profile_; }
+  const Profile& profile() const { return *profile_; }
 
  private:
   std::vector<std::int32_t> hosts_;
   bool reproducible_;
   Topology topology_;
-  Profile profile_;
+  std::shared_ptr<const Profile> profile_;
 };
 // Of which plan a slot is: kind, members, payload and engine.
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);

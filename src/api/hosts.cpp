@@ -54,16 +54,21 @@ PlanKey placed(PlanKey key, const Topology& topology, const std::vector<std::int
 HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts), reproducible_(request.reproducible) {
   const Allocation team = {request.hosts, request.names, request.pinned};
   topology_ = topology_of(team);
-  profile_ = profile_of(team, topology_);
-  if (request.refresh_seconds <= 0) return;
-  // As refreshes will find it in the segment (api/refresh.hpp), so that they come to the same plans.
-  profile_.hosts = request.names;
-  profile_.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
-  if (auto again = profile_from_json(to_json(profile_))) profile_ = std::move(*again);
+  Profile profile = profile_of(team, topology_);
+  if (request.refresh_seconds > 0) {
+    // As refreshes will find it in the segment (api/refresh.hpp), so that they come to the same plans.
+    profile.hosts = request.names;
+    profile.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
+    if (auto again = profile_from_json(to_json(profile))) profile = std::move(*again);
+  }
+  profile_ = std::make_shared<const Profile>(std::move(profile));
 }
 
 HostPlans::HostPlans(const TeamRequest& request, Profile profile)
-    : hosts_(request.hosts), reproducible_(request.reproducible), topology_(profile.topology), profile_(std::move(profile)) {}
+    : hosts_(request.hosts),
+      reproducible_(request.reproducible),
+      topology_(profile.topology),
+      profile_(std::make_shared<const Profile>(std::move(profile))) {}
 
 Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   PlanOptions options;
@@ -71,7 +76,11 @@ Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
   if (reproducible_) options.algorithm = fixed_algorithm(wanted);
   if (options.algorithm.empty())
     if (auto cached = load_plan(options.key)) return cached;
-  return make_plan(topology_, profile_, options, nullptr);
+  return make_plan(topology_, *profile_, options, nullptr);
+}
+
+Result<std::vector<std::byte>> HostPlans::program(const PlanKey& wanted) const {
+  return program_for(placed(wanted, topology_, hosts_), topology_, profile_, reproducible_ ? fixed_algorithm(wanted) : "");
 }
 
 std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) const {
@@ -79,7 +88,7 @@ std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) co
   wanted.members = request.members;
   wanted.engine = request.engine;
   const PlanKey key = placed(wanted, topology_, hosts_);
-  return pack(block_costs(profile_, topology_, key), known_choices(key));
+  return pack(block_costs(*profile_, topology_, key), known_choices(key));
 }
 
 namespace {

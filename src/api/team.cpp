@@ -33,7 +33,7 @@ WaitKind wait_kind(int configured) { return wait_kind_or(static_cast<WaitKind>(c
 
 namespace {
 
-Result<std::vector<std::byte>> program_for(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
+Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
   PlanKey key = wanted_plan(slot, request);
   for (const Plan* plan : request.plans) {
     if (plan->key.kind == key.kind && plan->key.payload == key.payload) {
@@ -43,18 +43,12 @@ Result<std::vector<std::byte>> program_for(const TeamRequest& request, const Hos
                                           std::to_string(request.members)};
     }
   }
-  if (over_hosts != nullptr) {
-    const auto plan = over_hosts->plan(key);
-    if (!plan) return plan.error();
-    return compile(*plan);
-  }
+  if (over_hosts != nullptr) return over_hosts->program(key);
   const auto machine = this_machine();
   if (!machine) return machine.error();
   key.fingerprint = fingerprint(**machine);
   key.cpus = request.cpus;
-  const auto plan = plan_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "", "");
-  if (!plan) return plan.error();
-  return compile(*plan);
+  return program_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "");
 }
 
 // By this machine's profile for these CPUs, and what was measured of such a team.
@@ -93,7 +87,7 @@ Result<TeamPlans> plans_for(const TeamRequest& request) {
   TeamPlans plans;
   plans.reproducible = request.reproducible;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
-    auto program = program_for(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
+    auto program = program_of_slot(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
     if (!program) return program.error();
     plans.programs.push_back(std::move(*program));
   }

@@ -101,14 +101,16 @@ class Simulation {
   std::vector<PathStep> path_;
 };
 
-double smallest_l(const CostModel& model) {
+// What a further awaited slot costs, as a share of its L: of the nearest pair's.
+double further_share(const CostModel& model) {
+  if (model.awaited <= 0) return 1;
   double least = std::numeric_limits<double>::infinity();
   for (std::int32_t i = 0; i < model.members; ++i) {
     for (std::int32_t j = 0; j < model.members; ++j) {
       if (i != j && model.l_at(i, j) > 0) least = std::min(least, model.l_at(i, j));
     }
   }
-  return std::isfinite(least) ? least : 0;
+  return std::isfinite(least) ? model.awaited / least : 1;
 }
 
 Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path)
@@ -118,7 +120,7 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       keep_path_(keep_path),
       chunk_bytes_(chunk_bytes),
       one_way_factor_(std::max(1.0, model.packed_sharers / 2)),
-      further_(model.awaited > 0 && smallest_l(model) > 0 ? model.awaited / smallest_l(model) : 1),
+      further_(further_share(model)),
       time_(s.vertices(), 0),
       next_(s.vertices(), 0),
       step_(s.vertices(), -1),
