@@ -98,7 +98,7 @@ int guarded(F&& f) noexcept {
 // The plan for a request: the cache's, else an estimated one. Never measures.
 Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
                       const std::string& layout);
-// Likewise, compiled. profile: null: this machine's. algorithm: empty: the best.
+// Likewise, compiled: the cache's, else what a search has found in this process. profile: null: this machine's. algorithm: empty: the best.
 Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm);
 // This machine's topology, discovered once per process.
@@ -138,7 +138,7 @@ class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   HostPlans(const TeamRequest& request, Profile profile);
-  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload; searched for, whatever was made before
+  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload: the cache's, else a new search's
   Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
   const Profile& profile() const { return *profile_; }

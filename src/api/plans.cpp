@@ -1,9 +1,7 @@
 // Topologies, profiles and plans behind the C ABI.
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -55,91 +53,11 @@ const Profile& this_profile(Engine engine) {
   });
 }
 
-namespace {
-
-// What was planned, as it is known while the process lives: who makes teams by the hundred searches once.
-struct MadePlan {
-  std::string algorithm;                   // asked for; empty: any
-  std::shared_ptr<const Profile> profile;  // null: this machine's
-  Plan plan;
-  Result<std::vector<std::byte>> program;
-
-  bool is_for(const PlanKey& key, const std::string& asked, const Profile* by) const {
-    return plan.key == key && algorithm == asked && (by == nullptr) == (profile == nullptr) && (by == profile.get() || *by == *profile);
-  }
-  std::size_t size() const { return 32 + static_cast<std::size_t>(plan.key.members); }
-};
-
-class MadePlans {
- public:
-  static std::shared_ptr<const MadePlan> find(const PlanKey& key, const std::string& algorithm, const Profile* profile) {
-    const os::ProcessLock lock;
-    return find_locked(key, algorithm, profile);
-  }
-
-  // The latest stay: plans of all kinds for a thousand members, or some hundred small ones.
-  static void keep(const std::shared_ptr<const MadePlan>& made) {
-    constexpr std::size_t kMost = 8192;
-    const os::ProcessLock lock;
-    if (find_locked(made->plan.key, made->algorithm, made->profile.get()) != nullptr) return;  // another thread's
-    if (kept_ == nullptr) kept_ = new std::deque<std::shared_ptr<const MadePlan>>;
-    kept_->push_back(made);
-    size_ += made->size();
-    while (size_ > kMost) {
-      size_ -= kept_->front()->size();
-      kept_->pop_front();
-    }
-  }
-
- private:
-  static std::shared_ptr<const MadePlan> find_locked(const PlanKey& key, const std::string& algorithm, const Profile* profile) {
-    if (kept_ == nullptr) return nullptr;
-    const auto found = std::find_if(kept_->begin(), kept_->end(), [&](const auto& made) { return made->is_for(key, algorithm, profile); });
-    return found != kept_->end() ? *found : nullptr;
-  }
-
-  static constinit inline std::deque<std::shared_ptr<const MadePlan>>* kept_ = nullptr;
-  static constinit inline std::size_t size_ = 0;
-};
-
-std::shared_ptr<const MadePlan> made_of(Plan plan, const std::string& algorithm, const std::shared_ptr<const Profile>& profile) {
-  auto program = compile(plan);
-  return std::make_shared<const MadePlan>(MadePlan{algorithm, profile, std::move(plan), std::move(program)});
-}
-
-// profile: null: this machine's.
-Result<std::shared_ptr<const MadePlan>> made_plan(const PlanKey& key, const Topology& topology,
-                                                  const std::shared_ptr<const Profile>& profile, const std::string& algorithm) {
-  if (algorithm.empty()) {
-    if (auto cached = load_plan(key)) return made_of(std::move(*cached), algorithm, profile);
-  }
-  if (auto made = MadePlans::find(key, algorithm, profile.get())) return made;
-  PlanOptions options;
-  options.key = key;
-  options.algorithm = algorithm;
-  auto plan = make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
-  if (!plan) return plan.error();
-  auto made = made_of(std::move(*plan), algorithm, profile);
-  constexpr std::int32_t kFew = 128;  // a profile of more takes much memory
-  if (profile == nullptr || key.members <= kFew) MadePlans::keep(made);
-  return made;
-}
-
-}  // namespace
-
-Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
-                                           const std::string& algorithm) {
-  const auto made = made_plan(key, topology, profile, algorithm);
-  if (!made) return made.error();
-  return (*made)->program;
-}
-
 Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
                       const std::string& layout) {
-  if (profile == nullptr && layout.empty()) {
-    const auto made = made_plan(key, topology, nullptr, algorithm);
-    if (!made) return made.error();
-    return (*made)->plan;
+  if (profile == nullptr && algorithm.empty() && layout.empty()) {
+    auto cached = load_plan(key);
+    if (cached) return cached;
   }
   PlanOptions options;
   options.key = key;

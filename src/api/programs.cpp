@@ -1,0 +1,93 @@
+// Programs of teams: the cache's plan compiled, else a search's, which is made once.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "api/handles.hpp"
+
+namespace fermata::api {
+namespace {
+
+struct Made {
+  PlanKey key;
+  std::string algorithm;                   // asked for; empty: any
+  std::shared_ptr<const Profile> profile;  // null: this machine's, which stays
+  std::vector<std::byte> program;
+
+  bool is_for(const PlanKey& wanted, const std::string& asked, const Profile* by) const {
+    if (key != wanted || algorithm != asked) return false;
+    return by == profile.get() || (by != nullptr && profile != nullptr && *by == *profile);
+  }
+  std::size_t bytes() const {
+    constexpr std::size_t kRest = 4096;  // so that they are a thousand at most
+    std::size_t sum = kRest + program.size() + (key.cpus.size() + key.hosts.size()) * sizeof(std::int32_t);
+    if (profile != nullptr)
+      for (const Matrix* m : {&profile->o, &profile->l, &profile->g, &profile->g_direct}) sum += m->v.size() * sizeof(double);
+    return sum;
+  }
+};
+
+// What searches of this process have found, the latest of them: who makes teams by the hundred searches once. Never changed where it lies,
+// but replaced: nothing is allocated, freed or compared while the lock is held. Never destroyed, since threads may outlive main().
+using MadeOnes = std::vector<std::shared_ptr<const Made>>;
+union Kept {
+  std::shared_ptr<const MadeOnes> now;
+  constexpr Kept() : now() {}
+  ~Kept() {}
+};
+constinit Kept kept;
+
+std::shared_ptr<const MadeOnes> made_so_far() {
+  const os::ProcessLock lock;
+  return kept.now;
+}
+
+const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& algorithm, const Profile* profile) {
+  if (ones == nullptr) return nullptr;
+  const auto found = std::find_if(ones->begin(), ones->end(), [&](const auto& made) { return made->is_for(key, algorithm, profile); });
+  return found != ones->end() ? found->get() : nullptr;
+}
+
+// Throws std::bad_alloc. Where another thread keeps something at the same time, its search may be made again.
+void keep(Made made) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  if (made.bytes() > kMostBytes) return;
+  const std::shared_ptr<const MadeOnes> before = made_so_far();
+  if (find(before.get(), made.key, made.algorithm, made.profile.get()) != nullptr) return;
+  auto after = std::make_shared<MadeOnes>();
+  if (before != nullptr) *after = *before;
+  after->push_back(std::make_shared<const Made>(std::move(made)));
+  std::size_t bytes = 0;
+  const auto first = std::find_if(after->rbegin(), after->rend(), [&](const auto& one) { return (bytes += one->bytes()) > kMostBytes; });
+  after->erase(after->begin(), first.base());
+  std::shared_ptr<const MadeOnes> in = std::move(after);
+  const os::ProcessLock lock;
+  if (kept.now == before) kept.now.swap(in);  // what goes is freed behind the lock
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
+                                           const std::string& algorithm) {
+  if (algorithm.empty()) {
+    if (const auto saved = load_plan(key)) return compile(*saved);
+  }
+  const std::shared_ptr<const MadeOnes> ones = made_so_far();
+  if (const Made* const made = find(ones.get(), key, algorithm, profile.get())) return made->program;
+  PlanOptions options;
+  options.key = key;
+  options.algorithm = algorithm;
+  const auto plan = make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
+  if (!plan) return plan.error();
+  auto program = compile(*plan);
+  if (!program) return program;
+  try {
+    keep({key, algorithm, profile, *program});
+  } catch (const std::bad_alloc&) {
+    // It will be searched for again.
+  }
+  return program;
+}
+
+}  // namespace fermata::api
