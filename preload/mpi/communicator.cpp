@@ -223,6 +223,7 @@ void equip(State& s, const Council& council) {
     s.begun_reason = why_none_begins(ranks, s.size, over_hosts);
     s.folds_begun = all_are_multiple(ranks, s.size);
     if (s.begun_reason == nullptr) s.begun_kinds = s.kinds;
+    if (s.size > kMostAlltoall) s.begun_kinds &= ~(1u << kAllgather);  // which goes as an all-to-all
   }
   static std::atomic<int> said{0};
   // order: relaxed: a count

@@ -145,15 +145,9 @@ int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype
   return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
 }
 
-// A begun gather, scatter or all-to-all is one of blocks that may differ: then their lengths are no part of what the ranks agree on, and
-// one that its receiver has no room for is that rank's error alone. So is an allgather of a few ranks: of many it would take a ring of
-// memory for each pair. (Of blocking ones those that differ are made again. Ranks tell each other their lengths when they make a persistent
-// one.)
-inline bool goes_pairwise(MPI_Comm comm, const Target& target) {
-  constexpr int kFewRanks = 16;
-  const State* const s = find(comm);
-  return s != nullptr && s->size <= kFewRanks && !target.persistent;
-}
+// A begun gather, scatter, allgather or all-to-all is one of blocks that may differ: then their lengths are no part of what the ranks agree
+// on, and one that its receiver has no room for is that rank's error alone. (Of blocking ones those that differ are made again. Ranks tell
+// each other their lengths when they make a persistent one.)
 
 template <class Count, class Library>
 int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
@@ -174,7 +168,7 @@ int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
 template <class Count, class Library>
 int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
                const Target& target, Library library) {
-  const bool pairwise = goes_pairwise(comm, target);
+  const bool pairwise = !target.persistent;
   const Side to = pairwise ? side_by_side(out, out_count, out_type) : Side{out, out_count, out_type};
   return begin_collective(comm, kAllgather, target, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
                           [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
@@ -220,7 +214,7 @@ int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out,
                            MPI_OP_NULL,
                            0,
                            true,
-                           goes_pairwise(comm, target)},
+                           !target.persistent},
                           [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
 }
 
