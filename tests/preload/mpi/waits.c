@@ -31,6 +31,24 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return next(thread, attributes, start, argument);
 }
 
+/* A ready send needs its receive first: the last rank posts it before the collective begins. Rank 0 then sends while that rank is outside
+ * the library, and waits until that rank comes to the collective. */
+enum { kReady = 12, kReadyTag = 99 };
+static MPI_Request posted = MPI_REQUEST_NULL;
+static void post_receive(void) {
+  memset(buffer, 0, kBytes);
+  memset(message, 'r', rank == 0 ? kBytes : 0);
+  if (rank == size - 1) MPI_Irecv(buffer, kBytes, MPI_CHAR, 0, kReadyTag, comm, &posted);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void complete_receive(void) {
+  MPI_Wait(&posted, MPI_STATUS_IGNORE);
+  long wrong = 0;
+  for (int i = 0; i < kBytes; ++i) wrong += buffer[i] != 'r';
+  expect(wrong == 0, "Rsend");
+}
+
 /* Messages: rank 0 waits for what its peer, the last rank, sends or receives. */
 static void by_message(int way, int waits) {
   const int peer = waits ? size - 1 : 0;
@@ -87,6 +105,10 @@ static void by_message(int way, int waits) {
       if (waits && way == 10) MPI_Waitany(1, &r, &index, MPI_STATUS_IGNORE);
       if (waits && way == 11) MPI_Waitsome(1, &r, &count, &index, MPI_STATUSES_IGNORE);
       break;
+    case kReady:
+      if (!waits) complete_receive();
+      if (waits) MPI_Rsend(message, kBytes, MPI_CHAR, peer, kReadyTag, comm);
+      break;
     default:
       if (!waits) MPI_Send(&word, 1, MPI_INT, peer, tag, comm);
       if (waits) MPI_Irecv(&word, 1, MPI_INT, peer, tag, comm, &r);
@@ -95,7 +117,7 @@ static void by_message(int way, int waits) {
       break;
   }
 }
-enum { kMessages = 13 };
+enum { kMessages = 14 };
 
 /* Windows and files, and what all ranks call together. */
 static void by_window(int way, int waits) {
@@ -216,8 +238,10 @@ static void by_wide_message(int way, int waits) {
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     MPI_Request_free(&r);
   }
+  if (way == 8 && !waits) complete_receive();
+  if (way == 8 && waits) MPI_Rsend_c(message, kBytes, MPI_CHAR, peer, kReadyTag, comm);
 }
-enum { kWide = 8 };
+enum { kWide = 9 };
 #else
 enum { kWide = 0 };
 static void by_wide_message(int way, int waits) { (void)way, (void)waits; }
@@ -248,6 +272,7 @@ static void round_of(int way, int threads) {
   pthread_t thread;
   const int waits = rank == 0;
   for (int i = 0; i < kLength; ++i) out[i] = 0;
+  if (way == kReady || (kWide != 0 && way == kWays - 1)) post_receive();
   if (waits && threads) {
     pthread_create(&thread, NULL, wait_in_thread, &way);
     usleep(20000);
