@@ -239,9 +239,10 @@ FERMATA_API int fermata_broadcast(fermata_member* member, void* data, size_t byt
 
 /* ---- Collectives on blocks of any size ---------------------------------------------------------------------------
  * A block is `count` elements of a type. All of these, and allreduce, reduce and broadcast beyond 56 bytes, take any count, 0 too. Buffers
- * don't overlap, but for FERMATA_IN_PLACE. A call returns when this member's part is done: its input may be changed, its output
- * is there. Memory: a ring of at most 264 KiB for each pair of members that exchange blocks, taken when first used, and for some
- * schedules space of this member's blocks again. Long blocks are read where they lie, between processes where the system permits it.
+ * don't overlap, but for FERMATA_IN_PLACE; one without elements may be NULL. A call returns when this member's part is done: its input
+ * may be changed, its output is there. Memory: a ring of at most 264 KiB for each pair of members that exchange blocks, taken when first
+ * used, and for some schedules space of this member's blocks again. Long blocks are read where they lie, between processes where the
+ * system permits it.
  * Results are bitwise the same on every run of a plan. Teams of at most 1024 members (alltoall: 256), else UNSUPPORTED. Where all blocks of
  * scatter, allgather, alltoall or reduce_scatter have at most 56 bytes together, they ride on the lines of a broadcast or an allreduce. */
 

@@ -21,6 +21,7 @@ bool several_threads = false, guarded = false;
 namespace {
 
 constexpr int kMostMembers = 1024, kMostAlltoall = 256;  // docs/collectives.md, limits
+constexpr int kMostPairsOverHosts = 16;                  // beyond, each block would cross to a host too often
 constexpr std::uint32_t kEager = 32;                     // communicators that get a team when they are made
 constexpr std::uint32_t kUntilTeam = 32;                 // blocking collectives of the others before that
 constexpr int kSaid = 16;                                // communicators that get a line with FERMATA_VERBOSE
@@ -223,7 +224,7 @@ void equip(State& s, const Council& council) {
     s.begun_reason = why_none_begins(ranks, s.size, over_hosts);
     s.folds_begun = all_are_multiple(ranks, s.size);
     if (s.begun_reason == nullptr) s.begun_kinds = s.kinds;
-    if (s.size > kMostAlltoall) s.begun_kinds &= ~(1u << kAllgather);  // which goes as an all-to-all
+    s.pairs = s.size <= (over_hosts ? kMostPairsOverHosts : kMostAlltoall);
   }
   static std::atomic<int> said{0};
   // order: relaxed: a count

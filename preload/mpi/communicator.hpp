@@ -25,6 +25,7 @@ struct alignas(64) State {
   bool crowded = false;                // its ranks share CPUs
   std::uint64_t ours = 0, left = 0;    // collectives
   const char* reason = nullptr;        // why it has no member
+  bool pairs = false;                  // begun allgathers, too, go between each two ranks: their lengths may differ
   const char* begun_reason = nullptr;  // why it has one for blocking collectives alone
   bool folds_begun = false;            // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
   Pooled* pooled = nullptr;

@@ -22,7 +22,8 @@ auto with(Function function, Last... last) {
 
 template <class Library>
 int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
-  const char* const why = why_left_begun(s, kind);
+  const bool too_many = kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
+  const char* const why = too_many ? "more than 256 ranks, or 16 on several hosts" : why_left_begun(s, kind);
   if (!target.persistent) return leave(s, kind, target.site, why, library);
   testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
   return by_library(s, kind, target.site, why, library);
@@ -65,7 +66,7 @@ inline bool leaves_begun(const State& s, const Operation& operation, bool prepar
 template <class Library>
 int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
   State* const s = state_of(comm, target);
-  if (s != nullptr && s->begins(kind) && target.request != nullptr) {
+  if (s != nullptr && s->begins(kind) && (s->pairs || !arguments.pairwise) && target.request != nullptr) {
     Begun* b = new_begun();
     bool left = false;
     if (b != nullptr) [[likely]] {

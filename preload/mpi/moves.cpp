@@ -167,7 +167,8 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
   const bool counts_out =
       a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
-  if (a.irregular && ((counts_in && !is_in_place(a.in) && !a.in.counts.given()) || (counts_out && !a.out.counts.given()))) return false;
+  const auto lacks = [](const Side& side) { return !side.counts.given() || !side.displacements.given(); };
+  if (a.irregular && ((counts_in && !is_in_place(a.in) && lacks(a.in)) || (counts_out && lacks(a.out)))) return false;
   if (finds_uncommitted(a, root)) return false;
   switch (a.collective) {
     case FERMATA_DO_BROADCAST: return prepare_broadcast(s, a);

@@ -41,23 +41,16 @@ void Watched::cancel() {
   counts_ = false;
 }
 
-namespace {
-
-constexpr char kTooMany[] = "more than 256 ranks";
-
-}  // namespace
-
 const char* why_left(const State* s, Kind kind) {
   if (s == nullptr) return "a communicator that was made in a way that is not watched";
   if (s->reason != nullptr) return s->reason;
   if (s->serves(kind)) return "a type or operator of this call, or a mistake";
-  return s->size > 256 && kind == kAlltoall ? kTooMany : "FERMATA_MPI_COLLECTIVES leaves it out";
+  return s->size > 256 && kind == kAlltoall ? "more than 256 ranks" : "FERMATA_MPI_COLLECTIVES leaves it out";
 }
 
 const char* why_left_begun(const State* s, Kind kind) {
   const bool blocking_only = s != nullptr && s->serves(kind) && !s->begins(kind);
-  if (!blocking_only) return why_left(s, kind);
-  return s->begun_reason != nullptr ? s->begun_reason : kTooMany;
+  return blocking_only ? s->begun_reason : why_left(s, kind);
 }
 
 }  // namespace fermata::preload

@@ -124,6 +124,8 @@ void go_on(Chain& chain, Status status);
 int start_chain(fermata_request& request);
 int reset_chain(fermata_request& request, const void* in, void* out);
 int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
+// Elements of this member's own block: where all members know all counts, those say it.
+std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
 // Checks the operation and finds its program.
 int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
 // What members compare of it; of arguments that have been checked.

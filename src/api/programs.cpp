@@ -19,10 +19,11 @@ struct Made {
     if (key != wanted || algorithm != asked) return false;
     return by == profile.get() || (by != nullptr && profile != nullptr && *by == *profile);
   }
-  std::size_t bytes() const {
-    constexpr std::size_t kRest = 4096;  // so that they are a thousand at most
+  // next: what was kept behind it, by the same profile if it is of the same team
+  std::size_t bytes(const Made* next) const {
+    constexpr std::size_t kRest = 16'384;  // so that they are a thousand at most
     std::size_t sum = kRest + program.size() + (key.cpus.size() + key.hosts.size()) * sizeof(std::int32_t);
-    if (profile != nullptr)
+    if (profile != nullptr && (next == nullptr || next->profile != profile))
       for (const Matrix* m : {&profile->o, &profile->l, &profile->g, &profile->g_direct}) sum += m->v.size() * sizeof(double);
     return sum;
   }
@@ -51,15 +52,20 @@ const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& al
 
 // Throws std::bad_alloc. Where another thread keeps something at the same time, its search may be made again.
 void keep(Made made) {
-  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
-  if (made.bytes() > kMostBytes) return;
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  if (made.bytes(nullptr) > kMostBytes) return;
   const std::shared_ptr<const MadeOnes> before = made_so_far();
   if (find(before.get(), made.key, made.algorithm, made.profile.get()) != nullptr) return;
   auto after = std::make_shared<MadeOnes>();
   if (before != nullptr) *after = *before;
   after->push_back(std::make_shared<const Made>(std::move(made)));
   std::size_t bytes = 0;
-  const auto first = std::find_if(after->rbegin(), after->rend(), [&](const auto& one) { return (bytes += one->bytes()) > kMostBytes; });
+  const Made* next = nullptr;
+  const auto first = std::find_if(after->rbegin(), after->rend(), [&](const auto& one) {
+    bytes += one->bytes(next);
+    next = one.get();
+    return bytes > kMostBytes;
+  });
   after->erase(after->begin(), first.base());
   std::shared_ptr<const MadeOnes> in = std::move(after);
   const os::ProcessLock lock;

@@ -195,6 +195,32 @@ static void between(void) {
   check_all((size_t)size * 4, "allgatherv backwards", 3);
 }
 
+/* Who has nothing to give or to get needs no buffer for it. Rank 0 gives 3 ints, and the last rank gets them. */
+static void without_buffers(void) {
+  number in_counts[64] = {0}, out_counts[64] = {0};
+  place places[64] = {0};
+  const int gets = rank == size - 1, gives = rank == 0;
+  const int32_t* const from = gives ? in : NULL;
+  blank();
+  put(in, 0, &views[0], 3, 0, 0);
+  put(expected, 0, &views[0], 3, 0, 0);
+  out_counts[0] = 3;
+  DO(Allgatherv, allgatherv, from, gives ? 3 : 0, MPI_INT, out, out_counts, places, MPI_INT, MPI_COMM_WORLD);
+  check_all(8, "allgatherv without some inputs", 3);
+  for (int i = 0; i < 3; ++i) out[i] = -1;
+  DO(Gatherv, gatherv, from, gives ? 3 : 0, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT, size - 1, MPI_COMM_WORLD);
+  if (gets) check_all(8, "gatherv without some buffers", 3);
+  for (int i = 0; i < 3; ++i) out[i] = -1;
+  in_counts[size - 1] = 3;
+  DO(Scatterv, scatterv, from, in_counts, places, MPI_INT, gets ? out : NULL, gets ? 3 : 0, MPI_INT, 0, MPI_COMM_WORLD);
+  if (gets) check_all(8, "scatterv without some buffers", 3);
+  for (int i = 0; i < 3; ++i) out[i] = -1;
+  if (!gives) in_counts[size - 1] = 0;
+  if (!gets) out_counts[0] = 0;
+  DO(Alltoallv, alltoallv, from, in_counts, places, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT, MPI_COMM_WORLD);
+  if (gets) check_all(8, "alltoallv without some buffers", 3);
+}
+
 /* The same arguments again and again with other data, and every few rounds other counts and displacements in the same arrays. */
 enum { kRepeated = 7, kEach = 20, kMostRanks = 64 };
 static void repeat(int kind, int round) {
@@ -259,6 +285,7 @@ int main(int argc, char** argv) {
     for (int turn = 0; turn < (s < 4 ? 10 : 3); ++turn) irregular(sizes[s], turn, turn % size);
   report("irregular");
   between();
+  without_buffers();
   report("between");
   if (size > 1) again(); /* alone a rank has the library's, and MPICH 4.0's own results are wrong then */
   report("again");

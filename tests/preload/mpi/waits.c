@@ -32,7 +32,8 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 }
 
 /* A ready send needs its receive first: the last rank posts it before the collective begins. Rank 0 then sends while that rank is outside
- * the library, and waits until that rank comes to the collective. */
+ * the library, and waits until that rank comes to the collective. That ends its wait, whatever the collective does: this way shows what
+ * is sent, not that the collective goes on meanwhile. */
 enum { kReady = 12, kReadyTag = 99 };
 static MPI_Request posted = MPI_REQUEST_NULL;
 static void post_receive(void) {

@@ -89,7 +89,7 @@ TEST(MadePlans, GiveWayToASavedOne) {
   EXPECT_EQ(asked_for(key), made);
 }
 
-// Eight ranks on two hosts, or the same ranks where memory is what takes long.
+// Ranks on two hosts, by two profiles: in the other one memory is what takes long.
 struct TwoHosts {
   PlanKey key;
   Topology topology;

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -119,7 +120,10 @@ struct Call {
   void* out_address() { return address_of(out); }
 
  private:
-  static void* address_of(const Side& side) {
+  // What has no elements may have no address either, as an empty std::vector has none.
+  void* address_of(const Side& side) const {
+    const auto is_empty = [](const Block& block) { return block.count == 0; };
+    if (number % 2 == 0 && !side.in_place && std::all_of(side.blocks.begin(), side.blocks.end(), is_empty)) return nullptr;
     return side.in_place ? MPI_IN_PLACE : !side.absolute.empty() ? MPI_BOTTOM : side.given ? side.at : nullptr;
   }
 };
