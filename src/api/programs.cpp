@@ -37,11 +37,11 @@ union Kept {
   constexpr Kept() : now() {}
   ~Kept() {}
 };
-constinit Kept kept;
+constinit Kept all_made;
 
 std::shared_ptr<const MadeOnes> made_so_far() {
   const os::ProcessLock lock;
-  return kept.now;
+  return all_made.now;
 }
 
 const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& algorithm, const Profile* profile) {
@@ -69,7 +69,7 @@ void keep(Made made) {
   after->erase(after->begin(), first.base());
   std::shared_ptr<const MadeOnes> in = std::move(after);
   const os::ProcessLock lock;
-  if (kept.now == before) kept.now.swap(in);  // what goes is freed behind the lock
+  if (all_made.now == before) all_made.now.swap(in);  // what goes is freed behind the lock
 }
 
 }  // namespace
