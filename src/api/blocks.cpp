@@ -91,7 +91,8 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copi
   std::size_t elements = (several ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
-    for (std::uint32_t m = 0; m < members; ++m) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
+    for (std::uint32_t m = 0; m < members; ++m)  // where an empty one would lie says nothing
+      if (call.input.counts[m] != 0) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
   }
   std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
   if (copies && elements != 0) std::memcpy(copy, call.input.base, elements * c.element);

@@ -152,12 +152,15 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   }
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
-  // A member's own block may be counted on either side.
+  // A member's own block may be counted on either side, and by count where the others don't know it.
+  const std::size_t own = c.irregular && c.kind == Kind::kAlltoall ? 0 : own_count(o, c, rank);
   const auto is_empty = [&](bool counted, const size_t* counts, bool others_counted, const size_t* others) {
-    return (counted ? are_all_empty(counts, members) : own_count(o, c, rank) == 0) && (!others_counted || others[rank] == 0);
+    return own == 0 && (!counted || are_all_empty(counts, members)) && (!others_counted || others[rank] == 0);
   };
   const bool needs_in = reads && !is_empty(c.counts_in, o.in_counts, c.counts_out, o.out_counts);
-  const bool needs_out = writes && !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts);
+  // In place the output holds the input.
+  const bool holds_in = needs_in && o.in == FERMATA_IN_PLACE;
+  const bool needs_out = writes && (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts));
   if ((needs_in && o.in == nullptr) || (needs_out && o.out == nullptr)) return null_handle();
   // Others have no output, or none that they must give.
   const bool scatters = c.kind == Kind::kScatter;

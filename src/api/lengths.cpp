@@ -48,11 +48,11 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     if (gathers || o.collective == FERMATA_DO_REDUCE) {
       other.in = FERMATA_IN_PLACE;  // or all of it would be copied
       const std::size_t block = gathers ? m.rank() : 0;
-      std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
+      if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
     const int status = make_call(member, other, executes);
     if (status != FERMATA_OK) return status;
-    for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t b = 0; b < blocks && both != 0; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
     return theirs > own ? member_status(member, Status::kTruncated) : static_cast<int>(FERMATA_OK);
   });

@@ -167,6 +167,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
     REFUSED(fermata_gatherv(w.member[0], x + 2, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));  // its place is x + 1
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));    // both blocks at 1
+    const size_t none[kMembers] = {};
+    REFUSED(fermata_gatherv(w.member[0], x, 1, nullptr, none, nullptr, FERMATA_DOUBLE, 0));
   };
   all["fermata_scatterv"] = [](World& w) {
     double* const x = w.x.data();
@@ -179,6 +181,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_scatterv(w.member[0], x, w.counts, nullptr, nullptr, 1, FERMATA_DOUBLE, 0));
     REFUSED(fermata_scatterv(w.member[0], x, w.counts, nullptr, y, 1, FERMATA_DOUBLE, kMembers));
     REFUSED(fermata_scatterv(w.member[0], x, w.counts, nullptr, x + 1, 1, FERMATA_DOUBLE, 0));
+    const size_t none[kMembers] = {};
+    REFUSED(fermata_scatterv(w.member[0], nullptr, none, nullptr, y, 1, FERMATA_DOUBLE, 0));
   };
   all["fermata_allgatherv"] = [](World& w) {
     double* const x = w.x.data();
@@ -205,6 +209,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, y, 99, FERMATA_SUM));
     REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, y, FERMATA_DOUBLE, FERMATA_XOR));
     REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, x + 1, FERMATA_DOUBLE, FERMATA_SUM));
+    const size_t others[kMembers] = {0, 2};
+    REFUSED(fermata_reduce_scatterv(w.member[0], FERMATA_IN_PLACE, others, nullptr, nullptr, FERMATA_DOUBLE, FERMATA_SUM));
   };
   all["fermata_alltoallv"] = [](World& w) {
     double* const x = w.x.data();

@@ -62,6 +62,19 @@ TEST(EmptyBlocks, NeedNoBuffers) {
       with_members(kMembers, [&](fermata_member* m, int rank) { calls(m, rank, length, begun); });
 }
 
+// Where an empty block would lie says nothing, in place either.
+TEST(EmptyBlocks, MayLieAnywhere) {
+  with_members(2, [&](fermata_member* m, int rank) {
+    const std::size_t none[2] = {0, 0}, of_each[2] = {2, 0}, far[2] = {0, std::size_t{1} << 40};
+    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, far, nullptr, none, far, FERMATA_INT32), FERMATA_OK) << fermata_error_detail();
+    std::int32_t numbers[2] = {rank, 5};
+    const std::size_t* const counts = rank == 0 ? of_each : none;
+    EXPECT_EQ(fermata_alltoallv(m, FERMATA_IN_PLACE, counts, far, numbers, counts, far, FERMATA_INT32), FERMATA_OK)
+        << fermata_error_detail();
+    EXPECT_EQ(numbers[1], 5);
+  });
+}
+
 // What isn't empty needs one.
 TEST(EmptyBlocks, OthersAreRefusedWithoutABuffer) {
   with_members(1, [&](fermata_member* m, int) {
