@@ -123,7 +123,8 @@ struct Call {
   // What has no elements may have no address either, as an empty std::vector has none. Not in wrong calls: who alone is right there waits.
   void* address_of(const Side& side) const {
     const auto is_empty = [](const Block& block) { return block.count == 0; };
-    if (number % 2 == 0 && wrong == kNothing && !side.in_place && std::all_of(side.blocks.begin(), side.blocks.end(), is_empty)) return nullptr;
+    if (number % 2 == 0 && wrong == kNothing && !side.in_place && std::all_of(side.blocks.begin(), side.blocks.end(), is_empty))
+      return nullptr;
     return side.in_place ? MPI_IN_PLACE : !side.absolute.empty() ? MPI_BOTTOM : side.given ? side.at : nullptr;
   }
 };
