@@ -157,11 +157,12 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   const auto is_empty = [&](bool counted, const size_t* counts, bool others_counted, const size_t* others) {
     return own == 0 && (!counted || are_all_empty(counts, members)) && (!others_counted || others[rank] == 0);
   };
-  const bool needs_in = reads && !is_empty(c.counts_in, o.in_counts, c.counts_out, o.out_counts);
-  // In place the output holds the input.
-  const bool holds_in = needs_in && o.in == FERMATA_IN_PLACE;
-  const bool needs_out = writes && (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts));
-  if ((needs_in && o.in == nullptr) || (needs_out && o.out == nullptr)) return null_handle();
+  const auto in_is_empty = [&] { return !reads || is_empty(c.counts_in, o.in_counts, c.counts_out, o.out_counts); };
+  if (o.in == nullptr && !in_is_empty()) return null_handle();
+  if (writes && o.out == nullptr) {
+    const bool holds_in = o.in == FERMATA_IN_PLACE && !in_is_empty();
+    if (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts)) return null_handle();
+  }
   // Others have no output, or none that they must give.
   const bool scatters = c.kind == Kind::kScatter;
   const bool bare = scatters || (c.kind == Kind::kGather && !root) || (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));

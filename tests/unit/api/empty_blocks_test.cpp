@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "../../operation.hpp"
 #include "../../with_members.hpp"
 #include "fermata/fermata.h"
 
@@ -32,18 +33,14 @@ void calls(fermata_member* m, int rank, std::size_t length, bool begun) {
     return any ? got.data() : nullptr;
   };
   const auto call = [&](int collective, const void* from, void* to, const std::size_t* in_counts, const std::size_t* out_counts) {
-    fermata_operation operation = FERMATA_OPERATION_INIT;
-    operation.collective = collective;
-    operation.in = from;
-    operation.out = to;
-    operation.count = mine;
-    operation.type = FERMATA_INT32;
-    operation.irregular = 1;
-    operation.in_counts = in_counts;
-    operation.out_counts = out_counts;
-    if (collective == FERMATA_DO_SCATTER) operation.root = 1, operation.count = to != nullptr ? length : 0;
-    if (begun) return begin_and_wait(m, operation);
-    EXPECT_EQ(fermata_execute(m, &operation), FERMATA_OK) << fermata_error_detail();
+    const bool scatters = collective == FERMATA_DO_SCATTER;
+    const std::size_t count = !scatters ? mine : to != nullptr ? length : 0;
+    fermata_operation o = operation(collective, from, to, count, FERMATA_INT32, scatters ? 1 : 0);
+    o.irregular = 1;
+    o.in_counts = in_counts;
+    o.out_counts = out_counts;
+    if (begun) return begin_and_wait(m, o);
+    EXPECT_EQ(fermata_execute(m, &o), FERMATA_OK) << fermata_error_detail();
   };
   const auto expect_got = [&](bool any) { EXPECT_TRUE(!any || got == full); };
   call(FERMATA_DO_ALLGATHER, in(gives), out(true), nullptr, of_one);
