@@ -83,7 +83,7 @@ void Loop::write(void* self, const Line* line, const Block* block) {
     packet.block = {block->offset, block->bytes, nullptr};
     packet.bytes.assign(from, from + block->bytes);
   }
-  end.pending[packet.number] = {packet, now, now + loop.options_.repeat_ns + 2 * loop.options_.delay_ns};
+  end.pending[packet.number] = {packet, now + loop.options_.repeat_ns + 2 * loop.options_.delay_ns};
   loop.send(packet, now);
 }
 
@@ -122,9 +122,9 @@ void Loop::advance(End& end, std::int64_t now) {
   for (auto& [number, waiting] : end.pending) {
     if (now < waiting.repeat_at_ns) continue;
     waiting.repeat_at_ns = now + options_.repeat_ns + 2 * options_.delay_ns;
+    if (waiting.repeats++ == options_.patience) end.given_up.insert(waiting.packet.to);
     ++counts_.repeats;
     send(waiting.packet, now);
-    if (now - waiting.written_ns > options_.patience_ns) end.given_up.insert(waiting.packet.to);
   }
   std::erase_if(end.pending, [&](const auto& entry) {
     const std::uint32_t to = entry.second.packet.to;

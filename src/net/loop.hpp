@@ -20,8 +20,8 @@ struct LoopOptions {
   double held = 0;             // share of the packets that take four times as long: later ones overtake them
   double lost = 0;             // share of the packets, acknowledgements too, that never come
   std::uint64_t seed = 1;
-  std::int64_t repeat_ns = 1'000'000;      // what is not acknowledged is sent again after so long (and twice the delay),
-  std::int64_t patience_ns = 500'000'000;  // and given up after so long
+  std::int64_t repeat_ns = 1'000'000;  // what is not acknowledged is sent again after so long (and twice the delay),
+  std::uint32_t patience = 10'000;     // and given up after so many times: a process that was stopped for long has repeated once
 };
 
 // Pretended processes 0, 1, ..., each with a port.
@@ -57,8 +57,8 @@ class Loop {
   };
   struct Pending {  // not acknowledged yet
     Packet packet;
-    std::int64_t written_ns = 0;
     std::int64_t repeat_at_ns = 0;
+    std::uint32_t repeats = 0;
   };
   struct End {
     Loop* loop = nullptr;

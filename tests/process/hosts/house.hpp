@@ -8,7 +8,7 @@ namespace fermata::test {
 
 inline constexpr int kMembers = 6;
 inline constexpr std::int64_t kMilli = 1'000'000;
-inline const net::LoopOptions kLinks{.delay_ns = 20'000, .repeat_ns = 2 * kMilli, .patience_ns = 100 * kMilli};
+inline const net::LoopOptions kLinks{.delay_ns = 20'000, .repeat_ns = 2 * kMilli, .patience = 30};
 
 class House : public Houses {
  public:

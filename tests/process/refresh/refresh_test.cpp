@@ -38,9 +38,9 @@ using Clock = std::chrono::steady_clock;
 
 class House : public Houses {
  public:
-  House(std::vector<int> hosts_of_ranks, double refresh_seconds, std::int64_t patience_ns = 30'000'000 * kMicro)
+  House(std::vector<int> hosts_of_ranks, double refresh_seconds, std::uint32_t patience = 3000)
       : Houses(std::move(hosts_of_ranks),
-               {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience_ns = patience_ns}) {
+               {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience = patience}) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = static_cast<int>(hosts.size());
     config.refresh_seconds = refresh_seconds;
@@ -325,7 +325,7 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
 // Wherever in a refresh, or in a change of plans, a host dies: it is named, or the members are told by time; nobody hangs.
 TEST(Refresh, WhoDiesInItIsNamed) {
   for (int when = 0; when < 4; ++when) {
-    House house({0, 0, 1, 2, 2, 3}, 0.001, 100'000 * kMicro);
+    House house({0, 0, 1, 2, 2, 3}, 0.001, 10);
     std::atomic<bool> go{false};
     std::thread killer([&] {
       while (!go) std::this_thread::yield();
