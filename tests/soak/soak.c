@@ -136,12 +136,13 @@ static unsigned draw(unsigned below) {
 }
 
 enum { kKill, kDelay, kStall };
-static const double kPatience[] = {2, 20, 0.1}; /* seconds that a call may wait */
+enum { kMostPatient = 20 };
+static const double kPatience[] = {2, kMostPatient, 0.1}; /* seconds that a call may wait, once all have met */
 
-static void member_of(unsigned rank, int action) {
+static void member_of(unsigned rank, int action, int met_while_joining) {
   fermata_member* member = NULL;
   const int joined = fermata_team_join(team, (int)rank, &member);
-  if (joined == FERMATA_OK) fermata_member_set_timeout(member, kPatience[action]);
+  if (joined == FERMATA_OK) fermata_member_set_timeout(member, met_while_joining ? kPatience[action] : kMostPatient);
   for (unsigned long long e = 1;; ++e) {
     int64_t one = 1, all = 0;
     const int status = joined != FERMATA_OK ? joined
@@ -154,6 +155,7 @@ static void member_of(unsigned rank, int action) {
     }
     if (e % 3 == 0 && all != members) _exit(3);
     atomic_store_explicit(&seats[rank].at, e, memory_order_relaxed);
+    if (e == 1) fermata_member_set_timeout(member, kPatience[action]);
   }
 }
 
@@ -183,7 +185,7 @@ static void trial(unsigned long long number) {
   memset(seats, 0, MOST * sizeof *seats);
   pid_t processes[MOST];
   for (unsigned r = 0; r < members; ++r)
-    if ((processes[r] = fork()) == 0) member_of(r, action);
+    if ((processes[r] = fork()) == 0) member_of(r, action, number % 10 == 0);
   /* One in ten is met while it joins: of a member that never came the others learn by their time limit alone. */
   for (unsigned r = 0; number % 10 != 0 && r < members; ++r)
     for (const double until = now() + 20; atomic_load_explicit(&seats[r].at, memory_order_relaxed) == 0 && now() < until;) nap_us(100);

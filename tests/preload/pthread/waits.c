@@ -1,5 +1,7 @@
 /* Does a thread that waits at a barrier sleep? Counted in the times that it gave its CPU up since it had nothing to do; a yield is none. */
 #define _GNU_SOURCE
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -7,6 +9,7 @@
 
 static pthread_barrier_t barrier;
 static long slept;
+static atomic_int comes;
 
 static long sleeps(void) {
   struct rusage usage;
@@ -18,6 +21,7 @@ static void* waiter(void* argument) {
   (void)argument;
   pthread_barrier_wait(&barrier); /* whatever the first one looks up is no wait */
   const long before = sleeps();
+  comes = 1;
   pthread_barrier_wait(&barrier);
   slept = sleeps() - before;
   return NULL;
@@ -29,6 +33,7 @@ int main(void) {
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
   crew_start(&crew, 1, waiter);
   pthread_barrier_wait(&barrier);
+  while (!comes) sched_yield();
   nanosleep(&while_ago, NULL);
   pthread_barrier_wait(&barrier);
   crew_join(&crew);

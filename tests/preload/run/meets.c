@@ -1,6 +1,6 @@
 /* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The second one comes so many microseconds late. A fifth argument: shared, the
- * barrier is PTHREAD_PROCESS_SHARED; fork, a child does the same beside us. */
+ * The second one comes so many microseconds late. A fifth argument: shared, the barrier is PTHREAD_PROCESS_SHARED; fork, a child does the
+ * same beside us; told, the second one waits for a byte of the input. Where it comes late they meet at one call site: it never waits. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,17 +14,19 @@
 static pthread_barrier_t barrier;
 static int episodes;
 static useconds_t late;
+static int told, once; /* once: there is no second call site */
 
 /* Out of line: the loop keeps its two call sites. */
 static __attribute__((noinline)) void come_late(const void* who) {
   if (who == &late && late > 0) come_later_than_first(late);
+  if (who == &late && told) getchar();
 }
 
 static void* meet(void* who) {
   for (int i = 0; i < episodes; ++i) {
     come_late(who);
     pthread_barrier_wait(&barrier);
-    if (i % 2 == 0) pthread_barrier_wait(&barrier);
+    if (i % 2 == 0 && !once) pthread_barrier_wait(&barrier);
   }
   return NULL;
 }
@@ -38,6 +40,8 @@ int main(int argc, char** argv) {
   pthread_barrierattr_t attributes;
   pthread_barrierattr_init(&attributes);
   const char* const how = argc > 5 ? argv[5] : "";
+  told = strcmp(how, "told") == 0;
+  once = told || late > 0;
   if (strcmp(how, "shared") == 0) pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   const pid_t child = strcmp(how, "fork") == 0 ? fork() : -1;
   if (n < 1 || n > 64 || pthread_barrier_init(&barrier, &attributes, (unsigned)n) != 0) return 99;

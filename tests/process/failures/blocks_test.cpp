@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -55,12 +54,9 @@ void expect_mismatch(int members, const Called& most, const Called& one) {
   SCOPED_TRACE(std::string(most.name) + " against " + one.name + ", P " + std::to_string(members));
   with_members(members, [&](fermata_member* m, int rank) {
     std::vector<double> in(4 * 20000), out(4 * 20000);
-    const auto start = std::chrono::steady_clock::now();
     int status = call(m, rank == members - 1 ? one : most, in.data(), out.data());
     if (status == FERMATA_OK) status = fermata_barrier(m);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << rank << ": " << fermata_error_detail();
-    EXPECT_LT(took.count(), FERMATA_TEST_SCALE) << "rank " << rank;
     const std::string detail = fermata_error_detail();
     EXPECT_TRUE(detail.find(most.name) != std::string::npos && detail.find(one.name) != std::string::npos)
         << "rank " << rank << ": " << detail;

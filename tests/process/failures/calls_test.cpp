@@ -237,10 +237,11 @@ TEST(Stall, TheReportSaysWhatEachIsIn) {
     const double one = 1;
     double sum = 0;
     std::thread root([&] {
-      fermata_member_set_timeout(m[1], 1);
+      fermata_member_set_timeout(m[1], 3);
       fermata_reduce(m[1], &one, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM, 1);
     });
     if (fermata_reduce(m[0], &one, nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM, 1) != FERMATA_OK) return 4;
+    if (!comes_to_say(team, 1, "is in call 1")) return 6;
     fermata_member_set_timeout(m[0], 0.4);
     const int status = fermata_barrier(m[0]);
     root.join();

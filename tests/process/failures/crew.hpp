@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "fermata/fermata.h"
@@ -58,6 +60,21 @@ inline fermata_team* make_team(int members, int engine, int wait = FERMATA_WAIT_
   config.tagged = tagged ? 1 : 0;
   fermata_team* team = nullptr;
   return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
+}
+
+// The team's report comes to say this of a rank, within 30 s or so.
+inline bool comes_to_say(fermata_team* team, int rank, const std::string& what) {
+  const std::string name = "rank " + std::to_string(rank) + " (";
+  for (int look = 0; look < 300'000; ++look) {
+    char text[4096] = "";
+    std::size_t length = sizeof text;
+    if (fermata_team_report(team, text, &length) != FERMATA_OK) return false;
+    const std::string report = text;
+    const std::size_t line = report.find(name);
+    if (line != std::string::npos && report.substr(line, report.find('\n', line) - line).find(what) != std::string::npos) return true;
+    usleep(100);
+  }
+  return false;
 }
 
 }  // namespace fermata::test

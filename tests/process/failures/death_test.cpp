@@ -127,29 +127,26 @@ TEST(Death, ExitWhileThreadsWait) {
 TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
   fermata_team* team = make_team(2, FERMATA_PROCESSES, FERMATA_WAIT_PARK);
   ASSERT_NE(team, nullptr);
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
+  int over[2];
+  ASSERT_EQ(pipe(over), 0);
   Crew crew(2, [&](int rank) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
     if (fermata_barrier(m) != FERMATA_OK) return 97;
-    if (rank == 0) {
-      if (write(ready[1], "r", 1) != 1) return 96;
-      return code_of(fermata_barrier(m));  // Ctrl-C comes here: the default action ends the process
-    }
-    usleep(300'000);
+    if (rank == 0) return code_of(fermata_barrier(m));  // Ctrl-C comes here: the default action ends the process
+    char byte = 0;
+    if (read(over[0], &byte, 1) != 1) return 96;
     // Its arrival may have been made before it died, and then this barrier is complete; the next cannot be.
     const int status = fermata_barrier(m);
     return code_of(status != FERMATA_OK ? status : fermata_barrier(m));
   });
-  char byte = 0;
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  usleep(20'000);
+  EXPECT_TRUE(comes_to_say(team, 0, "is in call 2"));
   kill(crew.pid(0), SIGINT);
   EXPECT_EQ(crew.wait_for(0), 1000 + SIGINT);
+  EXPECT_EQ(write(over[1], "o", 1), 1);
   EXPECT_EQ(crew.wait_for(1), code_of(FERMATA_ERR_MEMBER_LOST));
-  close(ready[0]);
-  close(ready[1]);
+  close(over[0]);
+  close(over[1]);
   fermata_team_destroy(team);
 }
 

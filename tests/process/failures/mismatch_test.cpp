@@ -2,7 +2,7 @@
 // synchronizes, and is told who called what.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,15 +86,12 @@ int next_allgather(fermata_member* m) {
 void run_member(fermata_member* m, bool last, const Differing& d, Next next) {
   std::vector<double> in(kSpace), out(kSpace);
   const std::vector<Call>& calls = last ? d.last : d.most;
-  const auto start = std::chrono::steady_clock::now();
   int status = FERMATA_OK;
   if (d.begun) status = begin_and_wait(m, calls, in.data(), out.data());
   for (std::size_t i = 0; !d.begun && i < calls.size() && status == FERMATA_OK; ++i) status = call(m, calls[i], in.data(), out.data());
   if (status == FERMATA_OK) status = next(m);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const std::string detail = fermata_error_detail();
   EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << detail;
-  EXPECT_LT(took.count(), 2 * FERMATA_TEST_SCALE);
   for (const std::string& name : d.names) EXPECT_NE(detail.find(name), std::string::npos) << name << " in: " << detail;
   EXPECT_NE(detail.find("rank " + std::to_string(fermata_member_count(m) - 1)), std::string::npos) << detail;
   EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_MISMATCH) << "the team stays broken";
@@ -311,6 +308,7 @@ TEST(Mismatch, OfABlockWhoseEndsDiffer) {
 
 TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
   fermata_team* team = make_team(2, FERMATA_THREADS);
+  std::atomic<bool> timed_out{false};
   std::vector<std::thread> crew;
   for (int r = 0; r < 2; ++r)
     crew.emplace_back([&, r] {
@@ -320,9 +318,10 @@ TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
       if (r == 0) {
         fermata_member_set_timeout(m, 0.01);
         EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_TIMEOUT);
+        timed_out = true;
         fermata_member_set_timeout(m, 20);
       } else {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        while (!timed_out) std::this_thread::yield();
       }
       EXPECT_EQ(r == 0 ? fermata_resume(m) : fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_ERR_MISMATCH);
       const std::string detail = fermata_error_detail();

@@ -105,7 +105,8 @@ TEST(Lending, ADeadLenderIsReported) {
       if (status != FERMATA_OK) return code_of(status);
     }
   });
-  usleep(100'000);
+  EXPECT_TRUE(comes_to_say(team, 1, " call "));  // in its first one, or behind: before, nobody could know that it will not come
+  usleep(50'000);
   kill(crew.pid(1), SIGKILL);
   EXPECT_EQ(crew.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));
   EXPECT_EQ(crew.wait_for(1), 1000 + SIGKILL);

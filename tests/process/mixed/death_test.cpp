@@ -92,15 +92,14 @@ TEST(Death, WhoHadLeftBeforeIsNotNamed) {
     if (p == 1)
       return live_in_house(team, {3}, [](fermata_member* m, int) {
         if (fermata_barrier(m) != FERMATA_OK) return 90;
-        usleep(150'000);
         const int status = fermata_barrier(m);
         const std::string detail = fermata_error_detail();
         return status == FERMATA_ERR_MEMBER_LOST && names(detail, {0, 2}) && !names(detail, {1}) ? 0 : 91;
       });
-    return live_in_house(team, {0, 1, 2}, [](fermata_member* m, int rank) {
+    return live_in_house(team, {0, 1, 2}, [team](fermata_member* m, int rank) {
       if (fermata_barrier(m) != FERMATA_OK) return 90;
       if (rank == 1) return 0;
-      usleep(50'000);
+      if (!comes_to_say(team, 1, "has left") || !comes_to_say(team, 3, "is in call 2")) return 93;
       kill(getpid(), SIGKILL);
       return 0;
     });

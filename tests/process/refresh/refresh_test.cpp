@@ -30,7 +30,7 @@ constexpr int kLateMs = 4;
 constexpr auto kLimit = std::chrono::seconds(80);
 constexpr std::size_t kOutlastsAnEpisode = 100'000;  // doubles
 #else
-constexpr auto kLimit = std::chrono::seconds(20);
+constexpr auto kLimit = std::chrono::seconds(35);
 constexpr std::size_t kOutlastsAnEpisode = 600'000;
 #endif
 
@@ -322,11 +322,12 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   EXPECT_EQ(house.changes(), 1u) << house.text();
 }
 
-// Wherever in a refresh, or in a change of plans, a host dies: it is named, or the members are told by time; nobody hangs.
+// Wherever in a refresh, or in a change of plans, a host dies: it is named, and nobody hangs.
 TEST(Refresh, WhoDiesInItIsNamed) {
   for (int when = 0; when < 4; ++when) {
     House house({0, 0, 1, 2, 2, 3}, 0.001, 10);
     std::atomic<bool> go{false};
+    std::atomic<int> told{0};
     std::thread killer([&] {
       while (!go) std::this_thread::yield();
       const std::uint64_t seen = house.refreshes();
@@ -336,15 +337,16 @@ TEST(Refresh, WhoDiesInItIsNamed) {
       house.loop.kill(2);
     });
     const auto ends = house.run([&](fermata_member* m, int rank) -> int {
-      fermata_member_set_timeout(m, 1);
       int e = 0;
       if (rank == 0) house.loop.set_delay(1, 3, kFar);
       if (rank == 0 && when % 2 == 0) go = true;
       const auto late = Clock::now() + std::chrono::seconds(2);  // where refreshes are slow they are rare
-      return run_until(m, rank, &e, [&] {
+      const int status = run_until(m, rank, &e, [&] {
         if (house.refreshes() >= 5 || Clock::now() > late) go = true;
         return false;
       });
+      if (house.hosts[rank] != 2 && ++told == 4) fermata_team_abort(house.teams[2]);  // which hears of nothing any more
+      return status;
     });
     go = true;
     killer.join();

@@ -13,7 +13,7 @@ void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board&
   const int joined = fermata_team_join(team, rank, &member);
   Seat seat(team, member, rank, test.members, board);
   if (seat.holds(joined, "join")) {
-    fermata_member_set_timeout(member, 10 * FERMATA_TEST_SCALE);
+    fermata_member_set_timeout(member, 60 * FERMATA_TEST_SCALE);
     body(seat);
   }
   if (board.failures.load() != 0) fermata_team_abort(team);

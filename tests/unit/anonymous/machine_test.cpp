@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -125,11 +126,14 @@ void set_affinity_of_all(const cpu_set_t& cpus) {
 // How often a thread looks before it waits long, as it has learned in a meeting where it waited long.
 std::uint32_t looks_learned(Barrier& barrier) {
   std::uint32_t looks = 0;
+  std::atomic<bool> comes{false};
   std::thread waiter([&] {
+    comes = true;
     meet(barrier);
     EXPECT_EQ(t_spins.barrier, &barrier);
     looks = t_spins.looks;
   });
+  while (!comes) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   meet(barrier);
   waiter.join();

@@ -90,7 +90,7 @@ class Sum final : public Subject {
 };
 
 template <class Make>
-Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, Kind kind = Kind::kBarrier) {
+Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, Kind kind = Kind::kBarrier, double limit_s = 60) {
   Options options;
   options.collective = kind;
   options.members = {members};
@@ -99,7 +99,7 @@ Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, 
   options.rivals = {};
   options.own = options.floors = false;
   options.seconds = 0.1;
-  options.limit_s = 1.5;
+  options.limit_s = limit_s;
   Contestant c;
   c.name = "subject";
   c.launch.make = make;
@@ -108,7 +108,7 @@ Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, 
 }
 
 Outcome run_barrier(Fault fault, Engine engine = Engine::kThreads) {
-  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine);
+  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine, Kind::kBarrier, fault == Fault::kHang ? 1.5 : 60);
 }
 
 void expect_left_out(const Outcome& outcome, const std::string& reason) {
