@@ -1,8 +1,11 @@
 // Operations that are outstanding when their team is given up: each is over at once, with an error, its callback is called once, and it
 // can be freed.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,14 +142,15 @@ TEST(Cancel, ATimeoutLeavesAllAsTheyWere) {
 }
 
 // Rank 1 ends it: by an abort, by leaving, by exiting. The others' requests are over, each with an error, while they wait or only ask.
-int gives_up(fermata_team* team, int rank, int how) {
+int gives_up(fermata_team* team, int members, std::atomic<int>& started, int rank, int how) {
   fermata_member* m = nullptr;
   if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 90;
   fermata_member_set_timeout(m, 20);
   std::vector<Ending> all(kMany);
   start_many(m, all, rank != 1);
+  ++started;
   if (rank == 1) {
-    usleep(10'000);
+    for (int look = 0; look < 300'000 && started < members; ++look) usleep(100);
     if (how == 0) fermata_team_abort(team);
     if (how == 1) fermata_member_leave(m);
     return 0;
@@ -167,8 +171,11 @@ TEST(Cancel, ByAnotherProcess) {
     for (const int members : {2, 3}) {
       fermata_team* team = make_team(members, FERMATA_PROCESSES);
       ASSERT_NE(team, nullptr) << fermata_error_detail();
-      Crew crew(members, [&](int rank) { return gives_up(team, rank, how); });
+      void* const page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      auto& started = *new (page) std::atomic<int>{0};
+      Crew crew(members, [&](int rank) { return gives_up(team, members, started, rank, how); });
       for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
+      munmap(page, sizeof started);
       fermata_team_destroy(team);
     }
 }
