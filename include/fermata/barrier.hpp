@@ -1,8 +1,11 @@
-// fermata::barrier: std::barrier's interface and meaning ([thread.barrier] of C++20) over the anonymous barrier, and
-// fermata::ranked_barrier for threads that know their number. Link libfermata-rt (CMake: fermata::rt).
+// fermata::barrier has the interface and the meaning of std::barrier ([thread.barrier] of C++20).
+// fermata::ranked_barrier is for threads that know their rank. Link libfermata-rt (CMake: fermata::rt).
 //
-// In place of std::barrier: no other line changes. Differences that one can see: max() is 2^30; construction throws
-// std::system_error where there is no memory, or where `expected` is not in [0, max()]; fork: see docs/usage.md.
+// A program that replaces std::barrier by fermata::barrier needs no other change. It can see three
+// differences:
+// - max() is 2^30.
+// - The constructor throws std::system_error if there is no memory, or if `expected` is not in [0, max()].
+// - After a fork, the child may use its copy of a barrier within limits (docs/usage.md).
 #ifndef FERMATA_BARRIER_HPP
 #define FERMATA_BARRIER_HPP
 
@@ -18,7 +21,7 @@ namespace fermata::inline v0 {
 
 namespace detail {
 
-// The completion step of a barrier that has none: the last arrival itself is then the release.
+// Stands for "no completion step": the arrival that fills a phase releases it.
 struct NoCompletion {
   void operator()() noexcept {}
 };
@@ -36,7 +39,7 @@ class barrier {
   static constexpr bool kCompletes = !std::is_same_v<CompletionFunction, detail::NoCompletion>;
 
  public:
-  // The phase that an arrival belongs to: movable, and given to wait() once.
+  // The phase to which an arrival belongs. It can be moved, and is passed to wait() once.
   class arrival_token {
    public:
     arrival_token(arrival_token&&) noexcept = default;
@@ -59,7 +62,8 @@ class barrier {
       status = fermata_anonymous_create(static_cast<std::uint32_t>(expected), kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
-  // A thread may destroy it as soon as its own wait has returned, as long as all others have arrived and wait or have waited.
+  // A thread may destroy the barrier as soon as its own wait has returned. All other threads must have
+  // arrived, and must wait or have waited.
   ~barrier() { fermata_anonymous_destroy(handle_); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
@@ -105,8 +109,9 @@ class barrier {
   [[no_unique_address]] CompletionFunction completion_;
 };
 
-// For threads that know their number, 0 to members - 1: each rank meets once per phase. Faster where members are many: a plan of
-// flags that each member alone writes, in place of words that all add to.
+// A barrier for threads that know their rank, 0 to members - 1. Each rank arrives once per phase. With many
+// members it is faster than fermata::barrier: each member writes flags of its own, instead of adding to a
+// word that all share.
 class ranked_barrier {
  public:
   explicit ranked_barrier(std::uint32_t members) {

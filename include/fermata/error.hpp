@@ -1,4 +1,4 @@
-// What the C++ headers share: errors as exceptions, and handles that clean up after themselves.
+// Shared by the C++ headers: errors as exceptions, and handles that free what they hold.
 #ifndef FERMATA_ERROR_HPP
 #define FERMATA_ERROR_HPP
 
@@ -8,10 +8,10 @@
 
 #include "fermata/fermata.h"
 
-// The version is part of every name's linkage: two versions can meet in one process.
+// The version is part of every name's linkage, so one process can use two versions.
 namespace fermata::inline v0 {
 
-// What every function throws: the status of the C ABI and the sentence that came with it.
+// The exception that every function throws: the status of the C ABI, and fermata_error_detail().
 class Error : public std::runtime_error {
  public:
   explicit Error(int status)

@@ -1,4 +1,4 @@
-// C++20 over the C ABI: RAII handles, typed collectives, errors as exceptions. Header only.
+// C++20 over the C ABI (fermata.h): RAII handles, typed collectives, errors as exceptions. It is header only.
 #ifndef FERMATA_FERMATA_HPP
 #define FERMATA_FERMATA_HPP
 
@@ -49,7 +49,7 @@ class Topology {
 
 class Profile {
  public:
-  // path empty: this machine's from the cache.
+  // path empty: this machine's profile, from the cache.
   static Profile load(const std::string& path = {}) {
     fermata_profile* raw = nullptr;
     detail::check(fermata_profile_load(path.empty() ? nullptr : path.c_str(), &raw));
@@ -89,7 +89,7 @@ class Plan {
   detail::Handle<fermata_plan, fermata_plan_destroy> handle_;
 };
 
-// One rank's handle; used by one thread at a time. Leaves the team when it goes.
+// One rank's handle. One thread at a time uses it. The destructor leaves the team.
 class Member {
  public:
   explicit Member(fermata_member* raw) noexcept : handle_(raw) {}
@@ -113,13 +113,13 @@ class Member {
     detail::check(fermata_allreduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how)));
     return value;
   }
-  // In place.
+  // In place: the result replaces the values.
   template <class T>
   void allreduce(std::span<T> values, Op how) {
     detail::check(
         fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(), detail::type_of<T>(), static_cast<int>(how)));
   }
-  // The result at root; nothing elsewhere.
+  // Returns the result at the root, and nothing elsewhere.
   template <class T>
   std::optional<T> reduce(T value, Op how, int root) {
     detail::check(fermata_reduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how), root));
@@ -132,7 +132,7 @@ class Member {
     detail::check(fermata_broadcast(handle_.get(), &value, sizeof value, root));
   }
 
-  // Blocks of any size: as the functions of operation.hpp with the same names say. Each waits.
+  // Blocks of any size. Each function waits; operation.hpp describes it under the same name.
   template <detail::Range Data>
   void broadcast(Data&& data, int root) {
     execute(fermata::broadcast(data, root));
@@ -174,22 +174,23 @@ class Member {
     execute(fermata::exscan(in, out, how));
   }
 
-  // Any operation of operation.hpp: done here and now; begun; or made to be started any number of times.
+  // For any operation of operation.hpp: execute does it and waits. begin returns at once. prepare makes a
+  // persistent one, which may be started any number of times.
   void execute(const Operation& operation) {
     const fermata_operation o = detail::finish(operation, size(), rank());
     detail::check(fermata_execute(handle_.get(), &o));
   }
   [[nodiscard]] Request begin(const Operation& operation) { return request(operation, fermata_begin, false); }
   [[nodiscard]] Request prepare(const Operation& operation) { return request(operation, fermata_prepare, true); }
-  // A little of what this thread's members have outstanding, and of the coroutines that wait for it. False: this member has nothing
-  // outstanding.
+  // Advances the requests of this thread's members, and resumes the coroutines that wait for them. Returns
+  // false if this member has no active request.
   bool progress(std::chrono::duration<double, std::micro> most = {}) {
     const int status = detail::drive(handle_.get(), most.count());
     detail::check(status);
     return status == FERMATA_PENDING;
   }
 
-  // Members of equal colour form a new team, ordered by key; colour < 0: none.
+  // Members with equal colour form a new team, ordered by key. colour < 0: the member joins none.
   std::optional<Member> split(int colour, int key) {
     fermata_member* raw = nullptr;
     detail::check(fermata_team_split(handle_.get(), colour, key, &raw));
@@ -212,11 +213,12 @@ class Member {
   detail::Handle<fermata_member, fermata_member_leave> handle_;
 };
 
-// The progress thread of this process: fermata_progress_thread.
+// Switches this process's progress thread (fermata_progress_thread).
 inline void progress_thread(bool on) { detail::check(fermata_progress_thread(on ? 1 : 0)); }
 
-// Runs coroutines side by side until all are over, and makes the progress that they wait for: of the member's requests, and of those of
-// this thread's other members. Throws what the first of them in the list threw; a team that breaks ends their requests.
+// Runs coroutines side by side until all are over. It advances the member's requests, and the requests of
+// this thread's other members. It throws the exception of the first coroutine in the list that threw one. A
+// team that breaks ends the coroutines' requests.
 inline void run(Member& member, std::span<Task<>> tasks) {
   for (Task<>& task : tasks) task.start();
   for (Task<>& task : tasks)
@@ -234,8 +236,8 @@ struct TeamOptions {
   Engine engine = Engine::kThreads;
   Wait wait = Wait::kAuto;
   bool tagged = false;
-  std::vector<int> cpus;                   // where each rank will run; empty: unpinned
-  std::vector<const fermata_plan*> plans;  // instead of the cache's
+  std::vector<int> cpus;                   // the CPU on which each rank will run; empty: unpinned
+  std::vector<const fermata_plan*> plans;  // plans that replace the cached ones
   double stall_seconds = 0;
 };
 
@@ -266,7 +268,7 @@ class Team {
     detail::check(fermata_team_serve(handle_.get(), name.c_str(), count, seconds));
   }
   int size() const { return fermata_team_size(handle_.get()); }
-  // From the thread or process that will call the collectives.
+  // Call it in the thread or process that will call the collectives.
   Member join(int rank = FERMATA_ANY_RANK) {
     fermata_member* raw = nullptr;
     detail::check(fermata_team_join(handle_.get(), rank, &raw));

@@ -1,4 +1,5 @@
-/* The MPI job that a program is part of, for one that is linked to no MPI library (fermata profile --mpi). */
+/* The MPI job to which a process belongs, for a program that is linked to no MPI library (fermata profile
+ * --mpi). */
 #ifndef FERMATA_JOB_H
 #define FERMATA_JOB_H
 
@@ -8,28 +9,34 @@
 extern "C" {
 #endif
 
-/* ---- An MPI job -------------------------------------------------------------------------------------------------
- * A program that may be started by any MPI library's launcher opens libfermata-net-openmpi.so or libfermata-net-mpich.so,
- * whichever is the launcher's, takes fermata_mpi_job from it by dlsym, and needs no mpi.h. */
+/* ---- An MPI job -------------------------------------------------------------------------------------------
+ * For a program that any MPI library's launcher may start, and that is built without mpi.h. The program opens
+ * libfermata-net-openmpi.so or libfermata-net-mpich.so, whichever fits the launcher. It gets fermata_mpi_job
+ * by dlsym. */
 
-/* All calls are collective over the job but `time`, and to be made by the thread that made the job. What it points to is valid until
- * end. */
+/* All functions are collective over the job, except `time`. The thread that made the job calls them. The
+ * pointers are valid until end. */
 typedef struct fermata_job {
   size_t size; /* sizeof(fermata_job) */
   int rank, processes;
-  const int* hosts;         /* of each process, numbered in the order of their first ones (FERMATA_FAKE_HOSTS=k: pretended ones) */
-  const int* pinned;        /* the CPU to which each process is pinned there, or the first of a core; -1: to none */
-  const char* const* names; /* of the hosts */
-  int (*gather)(const void* mine, size_t bytes, void* all); /* everybody's bytes, in the order of processes */
-  /* Called by a and b alone, a < b, which both get the time, in ns, the median of so many repeats (at most 1024; < 0: it failed).
-   *   signals 0: half the round trip of a message of so many bytes. signals > 0: how long so many empty synchronous messages at once take
-   *   from a to b. a == b: how long starting so many that go nowhere takes. */
-  double (*time)(int a, int b, size_t bytes, int signals, int repeats);
-  void (*rest)(void); /* until all are here; who waits leaves its CPU to others */
-  void (*end)(void);  /* of MPI */
+  const int* hosts;         /* each process's host, numbered in the order of the hosts' first processes. */
+                            /* With FERMATA_FAKE_HOSTS=k, the hosts are k pretended ones. */
+  const int* pinned;        /* the CPU to which each process is pinned there; of a core, its first CPU. */
+                            /* -1: it is not pinned. */
+  const char* const* names; /* the hosts' names */
+  int (*gather)(const void* mine, size_t bytes, void* all); /* each gets the bytes of all, by rank */
+  double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* measures messages, in ns */
+  /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
+  /* repeats is 1..1024, signals 0..1024. */
+  /* signals 0: half the round trip of a message of `bytes` bytes. */
+  /* signals > 0: the time that so many empty synchronous messages at once take from a to b. */
+  /* a == b: the time to start so many messages that go nowhere. */
+  void (*rest)(void); /* waits until all processes have called it, and leaves the CPU to others */
+  void (*end)(void);  /* ends the job, and MPI if fermata_mpi_job has started it */
 } fermata_job;
 
-/* Starts MPI. Errors: ARGUMENT, MEMORY, SYSTEM. */
+/* Makes the job, and starts MPI if that is not running. A process has one job at a time. Errors: ARGUMENT,
+ * MEMORY, SYSTEM. */
 FERMATA_API int fermata_mpi_job(fermata_job* out);
 
 #ifdef __cplusplus

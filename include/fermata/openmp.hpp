@@ -1,4 +1,4 @@
-// Barriers and small reductions inside OpenMP's parallel regions, without set-up:
+// Barriers and small allreduces inside OpenMP's parallel regions, without set-up:
 //
 //   #pragma omp parallel
 //   {
@@ -6,18 +6,22 @@
 //     fermata::omp::barrier();
 //   }
 //
-// Each call binds to the innermost parallel region and is made by all threads of its team, in the same order, as OpenMP demands of
-// barriers; not within work-sharing constructs, tasks, critical, ordered or master.
+// Each call binds to the innermost parallel region. All threads of its team make the call, in the same order,
+// as OpenMP demands of barriers. Do not call these functions within work-sharing constructs, tasks, critical,
+// ordered or master.
 //
-// Which region a thread is in, only a hook in the OpenMP run-time can say: neither the thread's number, nor the team's size, nor the
-// nesting level tells two regions apart, and a team remembered from an earlier region may be another one's by now (workers change
-// teams). So there are two ways, and all threads of a region take the same one:
-//  - where libfermata-openmp is in the process (linked: -lfermata-openmp before the OpenMP run-time library, or preloaded) and plans
-//    this region's barriers, its team is used;
-//  - else the same is built from `omp barrier` and `omp single copyprivate`: right everywhere (nested regions, several initial
-//    threads, tasks, offloading, other run-time libraries), and as fast as these are.
-// A region's way is decided once, by whoever of its threads comes first, and stored in the region. Both fold
-// in rank order, from the left: the result is the same, bit for bit, at every thread and on both ways.
+// There are two ways to do a call. All threads of a region take the same way: the first of them to come
+// decides, once, and stores the decision in the region. Both ways fold in rank order, from the left. So the
+// result is the same, bit for bit, at every thread and on both ways.
+// - First way: libfermata-openmp is in the process and plans this region's barriers. The call uses its team.
+//   The library is preloaded, or linked by -lfermata-openmp before the OpenMP run-time.
+// - Second way: the call is built from `omp barrier` and `omp single copyprivate`, and costs what these cost.
+//   It is right everywhere: nested regions, several initial threads, tasks, offloading, other OpenMP
+//   run-times.
+//
+// Only a hook in the OpenMP run-time can say in which region a thread is. The thread's number, the team's
+// size and the nesting level do not tell two regions apart. A team remembered from an earlier region may
+// belong to another region, since worker threads change teams.
 #ifndef FERMATA_OPENMP_HPP
 #define FERMATA_OPENMP_HPP
 
@@ -36,8 +40,9 @@
 
 #include "fermata/fermata.h"
 
-// 1: done; 0: this region has no planned barriers, and nothing has been done. libomp: the caller is compiled for libomp's own entry
-// points. Weak: null where libfermata-openmp is not in the process.
+// Return 1: the call is done. 0: this region has no planned barriers, and nothing has been done. libomp is 1
+// if the caller is compiled for libomp's own entry points. The symbols are weak: null if libfermata-openmp is
+// not in the process.
 extern "C" {
 __attribute__((weak, visibility("default"))) int fermata_openmp_barrier(int libomp);
 __attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold,
@@ -58,7 +63,7 @@ inline constexpr bool is_array = false;
 template <class T, std::size_t N>
 inline constexpr bool is_array<std::array<T, N>> = true;
 
-// left op right; element by element where the operator is for the array's elements.
+// Returns left op right. An operator for the array's elements is applied element by element.
 template <class T, class Op>
 T apply(Op& op, const T& left, const T& right) {
   if constexpr (std::is_invocable_r_v<T, Op&, const T&, const T&>) {
@@ -81,8 +86,8 @@ void fold(void* acc, const void* other, void* context) {
   std::memcpy(acc, &left, sizeof left);
 }
 
-// The run-time's own: one thread makes room for all, everybody writes, meets, and folds for itself; nobody frees what another still
-// reads.
+// The second way: one thread allocates memory for all. Each thread writes its value, waits at a barrier, and
+// folds for itself. A second barrier keeps the memory until all threads have read it.
 template <class T, class Op>
 T fold_by_hand(const T& value, Op& op) {
   const int members = omp_get_num_threads();
@@ -102,16 +107,18 @@ T fold_by_hand(const T& value, Op& op) {
 
 }  // namespace detail
 
-// As `#pragma omp barrier`. Waiting threads run no tasks on the first way; regions with tasks take the second.
+// As `#pragma omp barrier`. On the first way, waiting threads run no tasks; regions with tasks take the
+// second way.
 inline void barrier() {
   if (fermata_openmp_barrier != nullptr && fermata_openmp_barrier(detail::kLibomp) != 0) return;
 #pragma omp barrier
 }
 
-// Every thread gets value(0) op value(1) op ... op value(last), in rank order. T: trivially copyable, 1 to 56 bytes: a scalar, a
-// struct, a std::array (op then takes arrays, or elements). op is called concurrently by several threads, each with its own copy; it
-// must be the same everywhere, and must not throw. It need neither commute nor associate. What a thread wrote before is seen by all
-// behind.
+// Returns value(0) op value(1) op ... op value(last), in rank order, to every thread. T is trivially copyable
+// and has 1 to 56 bytes: a scalar, a struct or a std::array. For an array, op takes arrays or elements.
+// Several threads call op at the same time, each its own copy. op must be the same at all threads and must
+// not throw. It need neither commute nor associate. What a thread wrote before the call is visible to all
+// threads after it.
 template <class T, class Op = std::plus<>>
 T allreduce(const T& value, Op op = {}) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "only plain data rides on a line");

@@ -1,10 +1,12 @@
-// Collectives on blocks as values: what is to be done, typed, for Member::execute, begin and prepare (fermata.hpp).
+// Collectives on blocks as typed values, for Member::execute, begin and prepare (fermata.hpp).
 //
 //   member.execute(fermata::allgather(mine, all));                  // waits
 //   fermata::Request r = member.begin(fermata::allreduce(in, sums, fermata::Op::kSum));
 //
-// Buffers are contiguous ranges: spans, vectors, arrays. They, and counts and displacements, stay until the operation is over. Their sizes
-// are checked against the team's (std::invalid_argument). What only the root needs may be empty elsewhere.
+// Buffers are contiguous ranges: spans, vectors, arrays. They must stay until the operation is over. Counts
+// and displacements must stay until the operation is executed, begun or prepared, which copies them. A range
+// whose size does not fit the team throws std::invalid_argument. A buffer that only the root needs may be
+// empty elsewhere.
 #ifndef FERMATA_OPERATION_HPP
 #define FERMATA_OPERATION_HPP
 
@@ -18,7 +20,7 @@
 
 namespace fermata::inline v0 {
 
-// Elements that C++20 has no type for, by their bits.
+// Elements for which C++20 has no type. They are given by their bits.
 struct Half {
   std::uint16_t bits;
 };
@@ -40,14 +42,15 @@ enum class Op {
   kMaxloc = FERMATA_MAXLOC
 };
 
-// Instead of an input: it is where the output goes. Instead of scatter's output, at its root: its block stays where it is.
+// Pass in_place instead of an input, and the input is read from the place where the output goes. scatter's
+// root passes it instead of the output, and its block stays where it is.
 struct InPlace {};
 inline constexpr InPlace in_place{};
 
 namespace detail {
 
 template <class T>
-struct Element;  // none: elements are integers, float, double, Half, Bfloat16 and the pairs of fermata.h
+struct Element;  // undefined: elements are integers, float, double, Half, Bfloat16, fermata.h's pairs
 template <>
 struct Element<float> {
   static constexpr int kType = FERMATA_FLOAT;
@@ -102,8 +105,9 @@ concept HasType = (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T
 
 }  // namespace detail
 
-// An operator of the caller's: f(left, right) gives an element; F has no state (a lambda without captures, a function object). It must
-// associate. Where it does not commute it is applied in rank order.
+// An operator of the caller's own. f(left, right) returns an element. F has no state: it is a lambda without
+// captures or a function object. f must associate. With fold(f) it must also commute, bit by bit.
+// ordered_fold(f) applies it in rank order, so it need not commute.
 template <class F, bool Ordered>
 struct Fold {};
 template <class F>
@@ -115,12 +119,12 @@ constexpr Fold<F, true> ordered_fold(F) {
   return {};
 }
 
-// An operation, and how many elements its ranges have.
+// An operation, and the number of elements of its ranges.
 struct Operation {
   fermata_operation raw = FERMATA_OPERATION_INIT;
   std::size_t in = 0;
   std::size_t out = 0;
-  std::size_t counts = 0, displacements = 0;  // entries, in each of those given
+  std::size_t counts = 0, displacements = 0;  // how many entries each has
 };
 
 namespace detail {
@@ -143,7 +147,7 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
-// Both ranges, of one element type.
+// Makes an operation of the two ranges. They must have one element type.
 template <class In, class Out>
 Operation operation(int collective, In&& in, Out&& out) {
   using A = typename ElementOf<std::remove_cvref_t<In>>::Type;
@@ -205,7 +209,7 @@ inline void set_counts(Operation& o, Counts counts, Counts displacements, const 
   displaced = displacements.empty() ? nullptr : displacements.data();
 }
 
-// Every block lies within `elements`, where there are counts for them.
+// Throws if a block does not lie within `elements` elements.
 inline void check_blocks(const std::size_t* counts, const std::size_t* displacements, std::size_t members, std::size_t elements) {
   std::size_t next = 0;
   for (std::size_t r = 0; r < members; ++r) {
@@ -215,7 +219,7 @@ inline void check_blocks(const std::size_t* counts, const std::size_t* displacem
   }
 }
 
-// The operation as member `rank` of `members` makes it.
+// Completes the operation for member `rank` of `members`, and checks its sizes.
 inline fermata_operation finish(const Operation& o, int members, int rank) {
   fermata_operation f = o.raw;
   const auto p = static_cast<std::size_t>(members);
@@ -231,7 +235,7 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   if (f.irregular != 0) {
     const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
     require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)), "counts and displacements: one for each member");
-    const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place all blocks lie where the output goes
+    const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place, out holds all blocks
     if (f.in_counts != nullptr && several_in && (!in_here || reduces))
       check_blocks(f.in_counts, f.in_displacements, p, in_here ? o.out : o.in);
     if (f.out_counts != nullptr && several_out) check_blocks(f.out_counts, f.out_displacements, p, o.out);
@@ -261,7 +265,7 @@ using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace
 
 }  // namespace detail
 
-// One block of data, from root to all.
+// Copies the root's block of data to all members.
 template <detail::Range Data>
 Operation broadcast(Data&& data, int root) {
   Operation o = detail::operation(FERMATA_DO_BROADCAST, data, data);
@@ -269,7 +273,7 @@ Operation broadcast(Data&& data, int root) {
   o.raw.root = root;
   return o;
 }
-// in: a block; out: a block, at root alone. `how` here and below: an Op, fold(f) or ordered_fold(f).
+// in: one block. out: one block, at the root alone. `how`, here and below: an Op, fold(f) or ordered_fold(f).
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce(In&& in, Out&& out, How how, int root) {
   return detail::rooted(detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE, in, out), how), root);
@@ -278,12 +282,12 @@ template <detail::Input In, detail::Range Out, class How>
 Operation allreduce(In&& in, Out&& out, How how) {
   return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_ALLREDUCE, in, out), how);
 }
-// out at root: a block of each member, by rank.
+// in: one block. out: at the root one block of each member, by rank.
 template <detail::Input In, detail::Range Out>
 Operation gather(In&& in, Out&& out, int root) {
   return detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);
 }
-// in at root: a block for each member.
+// in: at the root one block for each member, by rank. out: one block.
 template <detail::Range In, detail::Input Out>
 Operation scatter(In&& in, Out&& out, int root) {
   return detail::rooted(detail::operation(FERMATA_DO_SCATTER, in, out), root);
@@ -292,7 +296,8 @@ template <detail::Input In, detail::Range Out>
 Operation allgather(In&& in, Out&& out) {
   return detail::operation(FERMATA_DO_ALLGATHER, in, out);
 }
-// in: a block for each member; out: the fold of all members' blocks for this one. In place: out has all blocks, and the result first.
+// in: one block for each member. out: the fold of all members' blocks for this member. In place, out holds
+// all blocks at the call, and begins with the result at the end.
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce_scatter(In&& in, Out&& out, How how) {
   return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
@@ -310,7 +315,9 @@ Operation exscan(In&& in, Out&& out, How how) {
   return detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_EXSCAN, in, out), how);
 }
 
-// Blocks of different sizes: an entry per member, in elements; no displacements: one behind the other. gatherv's and scatterv's: at root.
+// Blocks of different sizes. counts and displacements have an entry per member, in elements. Without
+// displacements, the blocks follow each other in rank order. gatherv and scatterv need them at the root
+// alone.
 template <detail::Input In, detail::Range Out>
 Operation gatherv(In&& in, Out&& out, detail::Counts counts, int root, detail::Counts displacements = {}) {
   Operation o = detail::rooted(detail::operation(FERMATA_DO_GATHER, in, out), root);

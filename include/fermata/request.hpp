@@ -1,11 +1,11 @@
-// Requests in C++: operations that go on beside the program, with continuations and as coroutines.
+// Requests in C++: operations that go on while the program computes, with continuations and coroutines.
 //
-// Operations that were begun come in the same order at all members: coroutines that run side by side, and may overtake each other, start
-// persistent ones.
+// All members begin their operations in the same order. Coroutines that run side by side may overtake each
+// other, so they must start persistent operations instead.
 //
-// An operation goes on in every call of its thread that waits or asks for progress. Continuations run in that call: they may start requests
-// and reset them, and may not wait. Coroutines are resumed by Member::progress and by run(), outside of any continuation, so they may do
-// anything.
+// An operation goes on in every call of its thread that waits or asks for progress. Continuations run in that
+// call. They may start requests and reset them, and must not wait. Member::progress and run() resume
+// coroutines outside of any continuation, so coroutines may do anything.
 #ifndef FERMATA_REQUEST_HPP
 #define FERMATA_REQUEST_HPP
 
@@ -24,7 +24,7 @@ namespace fermata::inline v0 {
 
 namespace detail {
 
-// Coroutines of this thread whose requests are over.
+// Coroutines of this thread whose requests are over, and that wait to be resumed.
 inline std::vector<std::coroutine_handle<>>& resumable() {
   static thread_local std::vector<std::coroutine_handle<>> handles;
   return handles;
@@ -33,7 +33,7 @@ inline std::vector<std::coroutine_handle<>>& resumable() {
 inline void resume_all() {
   while (!resumable().empty()) {
     const std::coroutine_handle<> handle = resumable().front();
-    resumable().erase(resumable().begin());  // one at a time: it may destroy others that wait here
+    resumable().erase(resumable().begin());  // one at a time: the coroutine may destroy others in the list
     handle.resume();
   }
 }
@@ -46,7 +46,7 @@ inline int drive(fermata_member* member, double most_us = 50) {
 
 }  // namespace detail
 
-// Move-only. A request that is still active when it is destroyed is waited for, however long that takes.
+// A request can be moved, but not copied. The destructor waits for an active request, without a time limit.
 class Request {
  public:
   Request() = default;
@@ -61,7 +61,7 @@ class Request {
   ~Request() { let_go(); }
   explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  // Persistent ones (Member::prepare) are started any number of times.
+  // A persistent request (Member::prepare) may be started any number of times.
   Request& start() {
     state_->over = false;
     const int status = fermata_request_start(state_->raw);
@@ -69,17 +69,18 @@ class Request {
     detail::check(status);
     return *this;
   }
-  // True: over. Throws as the operation ended, or what a continuation threw.
+  // Returns whether the request is over. If it is, throws its error, or what a continuation threw.
   bool test() {
     const int status = fermata_request_test(state_->raw);
     if (status == FERMATA_PENDING) return false;
     finished(status);
     return true;
   }
-  // Throws Error(FERMATA_ERR_TIMEOUT) as Member::set_timeout says; then it is still active.
+  // Waits until the request is over. Throws Error(FERMATA_ERR_TIMEOUT) after Member::set_timeout's time; the
+  // request is then still active.
   void wait() { finished(fermata_request_wait(state_->raw)); }
 
-  // Other buffers of the same sizes for the next start. Not while it is active.
+  // Sets other buffers of the same sizes for the next start. The request must not be active.
   template <detail::Input In, detail::Input Out>
   Request& reset(In&& in, Out&& out) {
     const Operation o = detail::operation(0, in, out);
@@ -90,8 +91,9 @@ class Request {
     return *this;
   }
 
-  // Runs f(status) when the request is over, each time that it is, in the call that makes the progress; at once if a request that was begun
-  // is over already. Status as in C: FERMATA_OK or an error. What f throws is thrown by wait() or test().
+  // Calls f(status) each time that the request is over, in the call that makes the progress. If a request of
+  // begin is over already, calls f at once. status is FERMATA_OK or an error. wait() or test() throws what f
+  // has thrown.
   template <class F>
     requires std::invocable<F&, int>
   Request& then(F f) & {
@@ -107,13 +109,13 @@ class Request {
     return std::move(*this);
   }
 
-  // co_await request, or request.start(): until it is over. Throws as wait() does.
+  // co_await request, or co_await request.start(), waits until the request is over. It throws as wait() does.
   auto operator co_await() & noexcept { return Awaiter(*state_); }
   auto operator co_await() && noexcept { return Awaiter(*state_); }
 
   fermata_request* get() const noexcept { return state_ != nullptr ? state_->raw : nullptr; }
 
-  // The library's requests become one of this type's. For Member::begin and prepare.
+  // Makes a Request of a C request. For Member::begin and prepare.
   static Request adopt(fermata_request* raw, const Operation& operation, bool persistent) {
     Request request;
     request.state_ = std::make_unique<State>();
@@ -124,7 +126,8 @@ class Request {
     return request;
   }
 
-  // Persistent requests one behind the other, as one: fermata_chain. Continuations of theirs that were added before run between.
+  // Makes one request of persistent requests that run one after the other (fermata_chain). Continuations that
+  // were added to them before still run, each before the next request starts.
   static Request chain(std::vector<Request> links) {
     std::vector<fermata_request*> raw;
     for (const Request& link : links) raw.push_back(link.get());
@@ -149,23 +152,23 @@ class Request {
     void run(int status) override { f(status); }
     F f;
   };
-  // Stays where it is while the request moves.
+  // It has a fixed address, even if the Request is moved.
   struct State {
     fermata_request* raw = nullptr;
     Operation operation;
     bool persistent = false;
-    bool over = false;  // and its continuations have run
+    bool over = false;  // since its last start
     std::vector<std::unique_ptr<AnyContinuation>> continuations;
     std::coroutine_handle<> waiter;
     std::exception_ptr thrown;
-    std::vector<std::unique_ptr<State>> links;  // of a chain, which frees their requests
+    std::vector<std::unique_ptr<State>> links;  // only in a chain, which frees their C requests
   };
   class Awaiter {
    public:
     explicit Awaiter(State& state) noexcept : state_(state) {}
     Awaiter(const Awaiter&) = delete;
     Awaiter& operator=(const Awaiter&) = delete;
-    // A coroutine that is destroyed while it waits is not resumed.
+    // A coroutine that is destroyed while it waits must not be resumed.
     ~Awaiter() {
       if (!waiter_) return;
       if (state_.waiter == waiter_) state_.waiter = nullptr;
@@ -183,11 +186,11 @@ class Request {
     std::coroutine_handle<> waiter_;
   };
 
-  // The library's callback: exceptions must not cross it.
+  // Fermata calls it in C, so no exception may leave it.
   static void completed(fermata_request*, int status, void* user) noexcept {
     State& state = *static_cast<State*>(user);
     state.over = true;
-    // Continuations may add others, for the next time.
+    // Continuations may add others, which run the next time.
     const std::size_t now = state.continuations.size();
     for (std::size_t i = 0; i < now; ++i) {
       try {
@@ -212,7 +215,7 @@ class Request {
   std::unique_ptr<State> state_;
 };
 
-// All of them: throws as the first that fails.
+// Waits for the requests in turn. Throws the first error, and then does not wait for the rest.
 inline void wait_all(std::span<Request> requests) {
   for (Request& r : requests)
     if (r) r.wait();
@@ -228,17 +231,19 @@ std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
   const int status = ask(raw.data(), raw.size(), &index);
   if (status == FERMATA_PENDING) return std::nullopt;
   if (index == raw.size()) check(status);
-  requests[index].wait();  // is over: throws as it ended
+  requests[index].wait();  // is over: throws its error
   return index;
 }
 
 }  // namespace detail
 
-// The index of one that is over; empty entries are passed over. Of any members that this thread uses.
+// wait_any returns the index of a request that is over; test_any returns nothing if there is none. Both throw
+// that request's error, and skip empty entries. The requests may belong to any members that this thread uses.
 inline std::size_t wait_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_wait_any).value(); }
 inline std::optional<std::size_t> test_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_test_any); }
 
-// A coroutine that may co_await requests and other tasks. It starts when it is awaited, or given to run() (fermata.hpp).
+// A coroutine that may co_await requests and other tasks. It starts when it is awaited, or when it is passed
+// to run() (fermata.hpp).
 template <class T = void>
 class Task;
 
@@ -301,7 +306,7 @@ class [[nodiscard]] Task {
 
   void start() { handle_.resume(); }
   bool is_over() const { return handle_.done(); }
-  T take() { return handle_.promise().take(); }  // once it is over: what it returned or threw
+  T take() { return handle_.promise().take(); }  // The task must be over. Returns or throws what it did.
 
   auto operator co_await() && noexcept {
     struct Awaiter {

@@ -1,4 +1,4 @@
-// The algorithm table. One algorithm = one file + one line in src/algo/table.cpp.
+// The algorithm table. An algorithm is one file and one line in src/algo/table.cpp.
 #ifndef FERMATA_ALGO_ALGORITHM_HPP
 #define FERMATA_ALGO_ALGORITHM_HPP
 
@@ -12,16 +12,16 @@
 
 namespace fermata {
 
-// The half of a collective that an algorithm is asked for. kWhole is a complete collective; kArrive brings
-// everybody's signal (or contribution) to member 0; kRelease takes it from member 0 to everybody. Hybrids
-// compose halves.
+// Which half of a collective a request asks for. kWhole is the complete collective. kArrive brings every
+// member's signal or contribution to member 0. kRelease takes the signal or the result from member 0 to every
+// member. Hybrids compose halves.
 enum class Half : std::uint8_t { kWhole, kArrive, kRelease };
 
 struct Request {
   Kind kind = Kind::kBarrier;
   Half half = Half::kWhole;
   std::int32_t members = 1;
-  std::int32_t root = 0;    // broadcast, reduce, gather and scatter, kWhole
+  std::int32_t root = 0;    // of broadcast, reduce, gather and scatter, for kWhole
   std::int32_t degree = 2;  // k of kary(k), tournament(k), combining_tree(k); ignored by the others
 };
 
@@ -29,13 +29,15 @@ struct Algorithm {
   const char* name;    // "kary"
   bool has_degree;     // spelled kary(4)
   const char* source;  // paper and section
-  // Can it (not: should it)? E.g. butterfly only at powers of two, sense_reversing only barriers, wholes only
-  // where there is no root.
+  // Can the algorithm do this (not: should it)? For example, butterfly needs a power of two, sense_reversing
+  // does barriers only, and algorithms without a root do wholes only.
   bool (*applicable)(const Request&);
-  Schedule (*build)(const Request&);  // precondition: applicable; the result's algorithm name includes the degree
-  bool redundant;                     // contributions may arrive more than once (dissemination): idempotent operators only
-  bool cuts = false;                  // broadcast, reduce and allreduce work on pieces of the vector: more than one chunk
-  bool serial = false;                // for operations left to right alone; whether others would gain has not been measured
+  Schedule (*build)(const Request&);  // precondition: applicable; the schedule's name includes the degree
+  bool redundant;                     // may repeat contributions, so for idempotent operators only
+  bool cuts = false;                  // cuts the vector of a broadcast, reduce or allreduce into chunks
+  // Only for operations that must fold left to right. It was not measured whether other operations would
+  // gain.
+  bool serial = false;
 };
 
 std::span<const Algorithm> algorithms();
@@ -45,7 +47,8 @@ struct AlgorithmName {
   const Algorithm* algorithm = nullptr;
   std::int32_t degree = 2;
 };
-// "kary(4)" -> {kary, 4}. Errors: kNotFound naming the table's names, kParse for a bad degree.
+// "kary(4)" -> {kary, 4}. Errors: kNotFound, which names the algorithms of the table; kParse for a bad
+// degree.
 Result<AlgorithmName> parse_algorithm(std::string_view spelled);
 
 }  // namespace fermata

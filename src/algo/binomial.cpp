@@ -1,15 +1,15 @@
-// binomial: the binomial tree whose parent is the rank with its lowest bit cleared.
+// binomial: a binomial tree; the parent of a rank is the rank with its lowest set bit cleared.
 //
 // Source: heterogeneous-mpi-barriers, section V.B, Figure 4 (tree); hybrid-collectives-p7ih, Figure 4
 //   (broadcast).
 // Steps:
-//   1. For s = 0 ... ceil(log2 P) - 1: a member whose lowest set bit is s signals itself minus 2^s.
-//   2. The same edges backwards.
-// Cost: 2 (P - 1) signals, 2 ceil(log2 P) stages; nobody sends or awaits more than one slot a stage.
-// Why right: when member i signals, it has heard of i ... i + 2^s - 1, so member 0 hears of everybody; the
-//   release is the transposed arrival.
-// Limits: none. Subtrees are intervals of ranks, so rank order holds (but not for a reduce to a root other
-//   than 0, which changes places with rank 0).
+//   1. For s = 0 ... ceil(log2 P) - 1: each member i whose lowest set bit is s signals i - 2^s.
+//   2. The same edges in reverse.
+// Cost: 2 (P - 1) signals in 2 ceil(log2 P) stages. No member sends or awaits more than one slot per stage.
+// Why right: when member i signals in stage s, it has heard from i ... i + 2^s - 1. So member 0 hears from
+//   every member. The release is the transposed arrival.
+// Limits: none. Subtrees are intervals of ranks, so rank order holds. It does not hold for a reduce to a root
+//   other than 0, since that root changes places with rank 0.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

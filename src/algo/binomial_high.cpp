@@ -1,15 +1,15 @@
-// binomial_high: the binomial spanning tree whose parent is the rank with its highest bit cleared.
+// binomial_high: a binomial spanning tree; the parent of a rank is the rank with its highest set bit cleared.
 //
 // Source: power8-barriers, section V (BST): the children of r are r + 2^i for i above r's highest bit.
 // Steps:
-//   1. For s = ceil(log2 P) - 1 down to 0: the members 2^s ... 2^(s+1) - 1 signal themselves minus 2^s.
-//   2. The same edges backwards.
-// Cost: 2 (P - 1) signals, 2 ceil(log2 P) stages; nobody sends or awaits more than one slot a stage.
-//   Distances are largest at the leaves, so far signals are many but all at once; binomial has few far ones
-//   near the root.
-// Why right: a member signals after all ranks above it with the same low bits did, so member 0 hears of
-//   everybody; the release is the transposed arrival.
-// Limits: subtrees are not intervals of ranks: operators that do not commute are refused beyond two members.
+//   1. For s = ceil(log2 P) - 1 down to 0: each member i of 2^s ... 2^(s+1) - 1 signals i - 2^s.
+//   2. The same edges in reverse.
+// Cost: 2 (P - 1) signals in 2 ceil(log2 P) stages. No member sends or awaits more than one slot per stage.
+//   Distances are largest at the leaves, so there are many far signals, but all at once. binomial has few far
+//   signals, near the root.
+// Why right: a member signals after all higher ranks with the same low bits. So member 0 hears from every
+//   member. The release is the transposed arrival.
+// Limits: subtrees are not intervals of ranks. Operators that do not commute are refused beyond two members.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -1,14 +1,16 @@
-// bruck: messages of many chunks over distances 1, 2, 4, ..., for any P.
+// bruck: messages of many chunks go over distances 1, 2, 4, ..., for any P.
 //
 // Source: Bruck, Ho, Kipnis, Upfal and Weathersby (IEEE Trans. Parallel Distrib. Syst. 8, 1997).
 // Steps:
-//   1. Allgather, stage s: member i sends i - 2^s (all mod P) its chunks i ... i + 2^s - 1, the last stage only as many as
-//      are lacking.
-//   2. Alltoall, stage s: a chunk that has d = to - from mod P to go moves by 2^s if bit s of d is set; what a member
-//      sends on are all its chunks with that bit, in one message.
-// Cost: ceil(log2 P) stages of one message sent and one awaited. Allgather: each chunk once to each member. Alltoall: a
-//   chunk is moved up to log2 P times, (P / 2) chunks a message: fewest messages, for small chunks.
-// Why right: 1 doubles an interval that begins at the member's own rank. 2: the distances of the set bits add up to d.
+//   1. Allgather, stage s: member i sends its chunks i ... i + 2^s - 1 to i - 2^s (all mod P). The last stage
+//      sends only as many as the receiver lacks.
+//   2. Alltoall, stage s: a chunk that has to go a distance d = to - from mod P moves by 2^s if bit s of d is
+//      set. A member sends all its chunks with that bit in one message.
+// Cost: ceil(log2 P) stages of one message sent and one awaited. Allgather: each chunk goes once to each
+//   member. Alltoall: a chunk moves up to log2 P times, and a message has P / 2 chunks. These are the fewest
+//   messages, which suits small chunks.
+// Why right: step 1 doubles an interval that begins at the member's own rank. In step 2 the distances of the
+//   set bits add up to d.
 // Limits: allgather and alltoall (up to kMaxAlltoallMembers).
 // Tried: nothing rejected yet.
 #include <algorithm>

@@ -30,8 +30,8 @@ void append(Schedule& schedule, const EdgeStages& edges, Action action) {
   }
 }
 
-// Swapping two ranks, rather than rotating all, keeps the locality of all the others. Chunks of blocks go with their
-// member.
+// Swaps two ranks. A rotation of all ranks would lose the locality of the others. Chunks of blocks move with
+// their member.
 void swap_ranks(Schedule& schedule, std::int32_t root) {
   const bool blocks = blocks_of(schedule.kind, schedule.members) > 1;
   const auto rank = [root](std::int32_t r) { return r == 0 ? root : r == root ? 0 : r; };
@@ -45,7 +45,8 @@ void swap_ranks(Schedule& schedule, std::int32_t root) {
   }
 }
 
-// Every member passes on what it holds: its own chunk and those that came before. Returns what each holds at the end.
+// Every member passes on what it holds: its own chunk and those that came before. Returns what each member
+// holds at the end.
 std::vector<std::vector<std::int32_t>> gather(Schedule& schedule, const EdgeStages& arrival) {
   std::vector<std::vector<std::int32_t>> held(schedule.members);
   for (std::int32_t m = 0; m < schedule.members; ++m) held[m] = {m};
@@ -85,9 +86,9 @@ void reduce_all(Schedule& schedule, const EdgeStages& arrival) {
   }
 }
 
-// The kinds whose vector is one block per member.
+// For collectives whose vector has one block per member.
 void append_blocks(Schedule& schedule, const EdgeStages& arrival, const EdgeStages& release) {
-  Schedule scatter = schedule;  // a gather turned round
+  Schedule scatter = schedule;  // a gather, transposed
   if (schedule.kind == Kind::kScatter || schedule.kind == Kind::kReduceScatter) {
     gather(scatter, reversed(release));
     scatter = transpose(scatter);

@@ -1,5 +1,5 @@
-// What algorithm files share: from edges to schedules. An algorithm says who signals whom, stage by stage;
-// whether a signal is bare, is folded or is copied follows from the request.
+// What the algorithm files share: it turns edges into schedules. An algorithm says who signals whom, stage by
+// stage. The request decides whether an edge is a bare signal, a fold or a copy.
 #ifndef FERMATA_ALGO_BUILD_HPP
 #define FERMATA_ALGO_BUILD_HPP
 
@@ -12,41 +12,48 @@ namespace fermata {
 
 struct Edge {
   std::int32_t from = 0, to = 0;
-  Side side = Side::kRight;  // where an arriving contribution goes when it is folded
+  Side side = Side::kRight;  // the side on which an arriving contribution is folded
 };
 using EdgeStages = std::vector<std::vector<Edge>>;
 
 // "linear", "kary(4)".
 std::string spelled(const char* name, std::int32_t degree);
 
-// members >= 1, the root one of them, halves rooted at member 0, degree at least `least_degree`.
+// True if members >= 1, the root is a member, a half has member 0 as its root, and the degree is at least
+// `least_degree`.
 bool sane(const Request& request, std::int32_t least_degree = 0);
-// Schedules in pieces, a chunk or more per member, have members^2 transfers and more: beyond this they are composed
-// of smaller ones.
+// Schedules in pieces have one or more chunks per member, so they have at least members^2 transfers. Beyond
+// this number of members they are composed of smaller ones.
 inline constexpr std::int32_t kMostPieces = 1024;
-// Whole collectives of so many members (an alltoall: kMaxAlltoallMembers) that each has a piece of.
+// True for whole collectives, up to the number of members that schedules in pieces may have (an alltoall:
+// kMaxAlltoallMembers).
 bool in_pieces_applicable(const Request& request);
-// Algorithms that go through member 0: every kind but alltoall and scans; the arriving half of what combines, the
-// releasing half of what spreads.
+// For algorithms that go through member 0. True for:
+// - all wholes but alltoall and scans
+// - the arriving half of barrier, reduce and allreduce
+// - the releasing half of barrier, broadcast and allreduce
 bool rooted_applicable(const Request& request, std::int32_t least_degree = 0);
-// Algorithms without a root: whole barriers and whole allreduces.
+// For algorithms without a root. True for whole barriers and whole allreduces.
 bool exchange_applicable(const Request& request);
 
-// Arrival (edges towards member 0, folded in list order) and release (edges away from it, copied), those of
-// them that the request wants. For a root other than 0 the ranks 0 and root change places, all others keep
-// theirs. Gather and scatter carry the chunks of whole subtrees; allgather is a gather, then what each lacks;
-// reduce_scatter is a reduce of all chunks, then a scatter.
+// Builds the parts that the request wants: arrival (edges towards member 0, folded in list order) and release
+// (edges away from member 0, copied). For a root other than 0, the ranks 0 and root change places; all others
+// keep theirs.
+//
+// Gather and scatter carry the chunks of whole subtrees. Allgather is a gather; then each member gets what it
+// lacks. Reduce_scatter is a reduce of all chunks, then a scatter.
 Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival, const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
-// Name, kind, members, root and chunks (one per block) of the request; no stages.
+// A schedule without stages, with the request's name, kind, members, root and chunks (one per block).
 Schedule frame_of(const Request& request, std::string name);
 
 Transfer moved(std::int32_t from, std::int32_t to, std::int32_t chunk);
 Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side side);
 
-// A power of two of masters for any number of members: the first `pairs` groups are two neighbouring ranks each, the
-// others one; the lower rank is the master. Groups are intervals, in rank order.
+// Divides any number of members into a power of two of groups, each with a master. The first `pairs` groups
+// are two neighbouring ranks each, the others one rank. The lower rank is the master. Groups are intervals,
+// in rank order.
 struct Masters {
   explicit Masters(std::int32_t members);
   std::int32_t groups, pairs;
@@ -54,11 +61,10 @@ struct Masters {
   std::int32_t group_size(std::int32_t group) const { return group < pairs ? 2 : 1; }
 };
 
-// Patterns that more than one algorithm uses, each defined in the file of the algorithm that it is named
-// after.
+// Patterns that more than one algorithm uses. The file of the algorithm in the name defines each.
 EdgeStages binomial_arrival(std::int32_t members);
 EdgeStages kary_arrival(std::int32_t members, std::int32_t degree);
-EdgeStages reversed(const EdgeStages& arrival);  // stages backwards, edges turned round
+EdgeStages reversed(const EdgeStages& arrival);  // stages in reverse order, each edge reversed
 
 // ceil(log2 n) and floor(log2 n) for n >= 1.
 std::int32_t log2_ceil(std::int32_t n);

@@ -1,15 +1,15 @@
-// butterfly: pairwise exchange over the bits of the rank; P a power of two.
+// butterfly: members exchange in pairs over the bits of the rank; P is a power of two.
 //
 // Source: reduction-with-barrier, section II.D, Figure 3.
 // Steps:
-//   1. For s = 0 ... log2 P - 1: member i signals i XOR 2^s and awaits it.
-// Cost: P log2 P signals, log2 P stages of one slot sent and one awaited; no root, no release.
-// Why right: before stage s member i knows of the 2^s members that agree with it in all bits from s up; its
-//   partner knows of the neighbouring block, so blocks double without overlap and in rank order.
-// Limits: P a power of two (extended_butterfly takes any P). Barrier and allreduce only. Both partners fold
-//   the lower block on the left, so all members fold the same tree, in rank order.
-// Tried: the partner as the paper's formula prints it, (i + 2^(r-1)) mod 2^r + s, pairs some members with
-//   themselves; the figure and the text mean the exclusive or.
+//   1. For s = 0 ... log2 P - 1: member i signals i XOR 2^s and awaits its signal.
+// Cost: P log2 P signals in log2 P stages of one slot sent and one awaited. There is no root and no release.
+// Why right: before stage s member i knows of the 2^s members that agree with it in all bits from s up. Its
+//   partner knows of the neighbouring block. So blocks double without overlap and in rank order.
+// Limits: P must be a power of two (extended_butterfly takes any P). It does barrier and allreduce only. Both
+//   partners fold the lower block on the left, so all members fold the same tree, in rank order.
+// Tried: the partner in the paper's formula, (i + 2^(r-1)) mod 2^r + s, pairs some members with themselves.
+//   The paper's figure and text mean the exclusive or.
 #include <bit>
 
 #include "algo/build.hpp"

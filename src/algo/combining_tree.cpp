@@ -1,21 +1,24 @@
-// combining_tree(k): a tree of counters, members at its leaves; the last arriver climbs, release retraces.
+// combining_tree(k): a tree of counters; the last member to arrive climbs it, then the release goes down.
 //
 // Source: reduction-with-barrier, section II.B, Figure 1.
 // Steps:
-//   1. Members k i ... k i + k - 1 add to the counter of leaf i. The members that do not complete it poll the
+//   1. Members k i ... k i + k - 1 add to the counter of leaf i. Those that do not complete it poll the
 //      leaf's phase.
-//   2. Whoever completes a counter adds to its parent's; those that do not complete that wait for the
-//      parent's phase.
-//   3. Whoever completes the root's counter flips the root's phase.
-//   4. Level by level, whoever completed a node sees the parent's phase and flips the node's own.
+//   2. The member that completes a counter adds to the parent's counter. If the member does not complete that
+//      counter, it waits for the parent's phase.
+//   3. The member that completes the root's counter flips the root's phase.
+//   4. Level by level, the member that completed a node sees the parent's phase and flips the node's own
+//      phase.
 //   5. A leaf's phase releases its members.
-// Cost: P adds and P polls spread over about P / (k - 1) nodes, none with more than k adders; 2 ceil(log_k P)
-//   + 1 stages. Who climbs is decided by who comes last, so a late member meets complete nodes only.
-// Why right: a counter is complete after all members below have added, the root's after all; a phase is
-//   flipped only after the parent's. Canonical form, for the compiler of plans: counters of all nodes first,
-//   leaves to root, then the phases in the same order, each with its node's counter as agent; members appear
-//   at the leaves only.
-// Limits: barriers only: a word carries no data. No halves: who ends up at the root is not known before.
+// Cost: P adds and P polls, spread over about P / (k - 1) nodes with at most k adders each; 2 ceil(log_k
+//   P) + 1 stages. The last member to arrive at a node climbs. So the last member of all completes every node
+//   on its path.
+// Why right: a counter is complete after all members below it have added, the root's counter after all
+//   members. A phase is flipped only after the parent's phase. The compiler of plans needs a canonical form:
+//   the counters of all nodes come first, leaves to root. The phases follow in the same order, each with its
+//   node's counter as agent. Members appear at the leaves only.
+// Limits: barriers only, since a word carries no data. There are no halves, since nobody knows in advance
+//   which member reaches the root.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

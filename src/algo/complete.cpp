@@ -1,19 +1,20 @@
-// complete: one stage, everybody signals everybody whom it concerns.
+// complete: in one stage, every member signals all members that need its arrival or its data.
 //
-// Source: the bound of one stage that heterogeneous-mpi-barriers, equation 3, allows; our own addition as an
-//   algorithm.
+// Source: the bound of one stage that heterogeneous-mpi-barriers, equation 3, allows. The algorithm is our
+//   own addition.
 // Steps:
-//   1. Member i signals i + 1, i + 2, ... cyclically, so that not all begin with the same receiver. Allgather sends each its
-//      chunk, alltoall the one meant for it, scans only the ranks above.
-//   2. What is folded (allreduce, reduce_scatter, scans): everybody folds all contributions in rank order, its own (through
-//      a slot to itself) at its place.
-// Cost: P (P - 1) signals in one stage (scans: half); everybody sends and awaits P - 1 slots. For P = 2 it is the
-//   butterfly.
-// Why right: every pair has its own signal. The list is ordered by sender, so each receiver copies member 0's
-//   contribution and folds 1, 2, ... P - 1 behind it: the same tree, in rank order, at every member.
-// Limits: not for broadcast, reduce, gather and scatter, which are linear's. P^2 slots.
-// Tried: folding others around one's own contribution needs no slot to oneself, but then every member folds
-//   another tree, and floating-point sums would differ between members from P = 3 on.
+//   1. Member i signals i + 1, i + 2, ... cyclically, so that not all members begin with the same receiver.
+//      In an allgather it sends its own chunk to each, in an alltoall the chunk for that receiver. In a scan
+//      it signals higher ranks only.
+//   2. Where data is folded (allreduce, reduce_scatter, scans), every receiver folds all contributions in
+//      rank order. Its own contribution comes at its place, through a slot to itself.
+// Cost: P (P - 1) signals in one stage (scans: half). Every member sends and awaits P - 1 slots. For P = 2 it
+//   is the butterfly.
+// Why right: every pair has its own signal. The list is ordered by sender. So each receiver copies member 0's
+//   contribution, then folds 1, 2, ... P - 1: the same tree, in rank order, at every member.
+// Limits: not for broadcast, reduce, gather and scatter, which linear does. It takes P^2 slots.
+// Tried: folding the others around a member's own contribution needs no slot to itself. But then every member
+//   folds another tree, and floating-point sums differ between members from P = 3 on.
 #include "algo/build.hpp"
 
 namespace fermata::algo {
@@ -30,7 +31,7 @@ Transfer transfer(Kind kind, std::int32_t members, std::int32_t from, std::int32
 bool concerned(Kind kind, std::int32_t from, std::int32_t to) {
   if (kind == Kind::kScan) return from <= to && to > 0;
   if (kind == Kind::kExscan) return from < to;
-  // Member 0's own contribution is where its fold begins.
+  // The fold of member 0 begins with its own contribution, so it needs no transfer to itself.
   return from != to || (folds(kind) && from > 0);
 }
 

@@ -3,13 +3,14 @@
 // Source: heterogeneous-mpi-barriers, section V.B, Figure 3; power8-barriers, section V.
 // Steps:
 //   1. For s = 0 ... ceil(log2 P) - 1: member i signals (i + 2^s) mod P and awaits (i - 2^s) mod P.
-// Cost: P ceil(log2 P) signals, ceil(log2 P) stages of one slot sent and one awaited; no root, no release.
-// Why right: after stage s member i knows of the 2^(s+1) members up to itself, cyclically; ceil(log2 P)
+// Cost: P ceil(log2 P) signals in ceil(log2 P) stages of one slot sent and one awaited. There is no root and
+//   no release.
+// Why right: after stage s member i knows of the 2^(s+1) members up to itself, cyclically. ceil(log2 P)
 //   doublings reach all P.
-// Limits: not for broadcast and reduce (it has no root). The last doubling overlaps unless P is a power of
-//   two, so an allreduce takes contributions more than once: idempotent operators only there. The members
-//   fold in cyclically shifted orders: never for operators that do not associate (floating-point sums) beyond
-//   two members, powers of two included.
+// Limits: no broadcast and no reduce, since it has no root. Unless P is a power of two, the last doubling
+//   overlaps: an allreduce takes contributions more than once, so there it is for idempotent operators only.
+//   The members fold in cyclically shifted orders. So operators that do not associate (floating-point sums)
+//   are refused beyond two members, also at powers of two.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

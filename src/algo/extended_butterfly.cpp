@@ -1,19 +1,20 @@
-// extended_butterfly: a butterfly among masters, with at most one more member behind each, for any P.
+// extended_butterfly: a butterfly among masters, each with at most one other member, for any P.
 //
 // Source: reduction-with-barrier, section III, Figure 5; Algorithms 5 to 7.
 // Steps:
-//   1. G = 2^floor(log2 P) groups: the first P - G groups are two neighbouring ranks each, the others one.
-//      The lower rank is the group's master. The other member of a pair signals its master.
+//   1. There are G = 2^floor(log2 P) groups. The first P - G groups are two neighbouring ranks each, the
+//      others one rank. The lower rank is the group's master. The other member of a pair signals its master.
 //   2. The G masters run a butterfly over their groups' numbers.
-//   3. Masters of pairs signal the other member.
-// Cost: G log2 G + 2 (P - G) signals; floor(log2 P) + 2 stages, log2 P where P is a power of two.
-// Why right: after 1 the masters speak for all, after 2 each master knows of all, after 3 so does everybody.
-//   Groups are intervals of ranks in rank order, so folding is as in butterfly: no repetition, the same tree
-//   everywhere, rank order.
+//   3. The masters of pairs signal the other member.
+// Cost: G log2 G + 2 (P - G) signals in floor(log2 P) + 2 stages, or in log2 P stages where P is a power of
+//   two.
+// Why right: after step 1 each master knows of its group, after step 2 of all members. After step 3 every
+//   member does. Groups are intervals, in rank order. So members fold as in butterfly: no repetition, the
+//   same tree everywhere, rank order.
 // Limits: barrier and allreduce only.
-// Tried: pairing i with i + G leaves the masters 0 ... G - 1, which is simpler, but breaks rank order and
-//   pairs distant members. The paper prints the number of groups and stages with ceilings, against its own
-//   Figure 5 (7 members, 4 groups).
+// Tried: pairing i with i + G is simpler, with the masters 0 ... G - 1. But it breaks rank order and pairs
+//   distant members. The paper prints the number of groups and stages with ceilings, which contradicts its
+//   own Figure 5 (7 members, 4 groups).
 #include "algo/build.hpp"
 
 namespace fermata::algo {

@@ -1,16 +1,19 @@
-// in_order: who folds has all contributions and folds them left to right, in rank order; an allreduce in shares.
+// in_order: each receiver folds all contributions left to right, in rank order; an allreduce folds in shares.
 //
-// Source: the fold of the naive reduction, reduction-with-barrier, Algorithm 1, where the master folds the others' values one
-//   after the other; in shares our own addition.
+// Source: the naive reduction of reduction-with-barrier, Algorithm 1, where the master folds the others'
+//   values one after another. The shares are our own addition.
 // Steps:
-//   1. Reduce: everybody sends its contribution to the root. Allreduce: cut into P shares; everybody sends share i to member i.
-//      Who receives folds ((0 + 1) + 2) + ..., its own (through a slot to itself) at its place.
-//   2. Allreduce: everybody sends everybody its share of the result.
-// Cost: reduce: P - 1 signals in one stage, P - 1 folds at the root. Allreduce: 2 P (P - 1) signals in 2 stages, of 1/P of the
-//   vector each: as many bytes over a member's links as ring, and P - 1 folds of a share.
-// Why right: lists are ordered by sender, so each receiver copies member 0's contribution and folds 1, 2, ... P - 1 behind it:
-//   the tree of a serial loop over the ranks, the one that operations left to right demand.
-// Limits: reduce and allreduce; complete does the same for reduce_scatter and scans, and for short allreduces. P^2 slots.
+//   1. Reduce: every member sends its contribution to the root. Allreduce: the vector is cut into P shares,
+//      and every member sends share i to member i. A receiver folds ((0 + 1) + 2) + ..., with its own
+//      contribution at its place, through a slot to itself.
+//   2. Allreduce: every member sends its share of the result to every other member.
+// Cost: a reduce takes P - 1 signals in one stage and P - 1 folds at the root. An allreduce takes 2 P (P - 1)
+//   signals in 2 stages, each of 1/P of the vector. A member's links carry as many bytes as in ring, and each
+//   member folds P - 1 shares.
+// Why right: lists are ordered by sender. So each receiver copies member 0's contribution, then folds 1,
+//   2, ... P - 1. This is the tree of a serial loop over the ranks, which left-to-right operations need.
+// Limits: reduce and allreduce. complete does the same for reduce_scatter, scans and short allreduces. It
+//   takes P^2 slots.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

@@ -2,15 +2,15 @@
 //
 // Source: power8-barriers, section V (k-ary tree; "centralized" there is kary(P - 1)).
 // Steps:
-//   1. From the deepest level up, the members of a level signal their parents, (r - 1) / k, one level a
-//      stage.
-//   2. The same edges backwards, from the top level down.
-// Cost: 2 (P - 1) signals in 2 ceil(log_k P) stages or so (the depth of the tree twice); a parent awaits and
-//   writes up to k slots a stage. kary(1) is a chain.
-// Why right: a member signals its parent a stage after all its children signalled it, so what reaches member
-//   0 speaks for everybody; the release is the transposed arrival.
-// Limits: the level numbering is not rank order for trees deeper than one level with k > 1: operators that do
-//   not commute are refused there.
+//   1. From the deepest level up, one level per stage, the members of a level signal their parents,
+//      (r - 1) / k.
+//   2. The same edges in reverse, from the top level down.
+// Cost: 2 (P - 1) signals in about 2 ceil(log_k P) stages, twice the depth of the tree. A parent awaits and
+//   writes up to k slots per stage. kary(1) is a chain.
+// Why right: a member signals its parent after all its children have signalled it. So member 0 hears from
+//   every member. The release is the transposed arrival.
+// Limits: a tree deeper than one level with k > 1 is not in rank order. It refuses operators that do not
+//   commute.
 // Tried: nothing rejected yet.
 #include <algorithm>
 

@@ -1,15 +1,17 @@
-// pairwise: P - 1 stages, another partner in each, every chunk straight to where it belongs.
+// pairwise: P - 1 stages with a different partner in each; every chunk goes directly to its destination.
 //
-// Source: Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), sections 3.3 and 4.3.
+// Source: Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), sections 3.3 and
+//   4.3.
 // Steps:
-//   1. Stage s = 1 ... P - 1: member i sends j the chunk that is j's, where j is i XOR s if P is a power of two, else
-//      i + s mod P. Reduce_scatter folds it there.
-// Cost: P (P - 1) messages of one chunk in P - 1 stages of one message sent and one awaited; each byte crosses once.
-// Why right: over the stages each member meets each other one once, in either direction.
-// Limits: alltoall (up to kMaxAlltoallMembers) and reduce_scatter. Contributions come in the order of the stages, so
-//   operators that do not commute are refused beyond two members.
-// Tried: rank order with a second register, for what comes from beyond the last rank, costs one more pass over the chunk at
-//   the end; linear, complete and recursive_halving have it for nothing.
+//   1. Stage s = 1 ... P - 1: member i sends member j the chunk for j. If P is a power of two, j is i XOR s,
+//      else i + s mod P. In a reduce_scatter, j folds the chunk.
+// Cost: P (P - 1) messages of one chunk in P - 1 stages of one message sent and one awaited. Each byte is
+//   sent once.
+// Why right: over the stages each member sends once to every other member, and receives once from it.
+// Limits: alltoall (up to kMaxAlltoallMembers) and reduce_scatter. Contributions come in the order of the
+//   stages, so operators that do not commute are refused beyond two members.
+// Tried: rank order with a second register, for contributions from beyond the last rank, costs one more pass
+//   over the chunk at the end. linear, complete and recursive_halving keep rank order at no cost.
 #include <bit>
 
 #include "algo/build.hpp"

@@ -1,21 +1,23 @@
 // recursive_doubling: what a member holds doubles with every stage.
 //
-// Source: Kogge and Stone (IEEE Trans. Computers C-22, 1973), who gave scans by it the name; allgather: Thakur,
-//   Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), section 3.1.
+// Source: Kogge and Stone (IEEE Trans. Computers C-22, 1973), who gave such scans the name; allgather:
+//   Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005), section 3.1.
 // Steps:
-//   1. Allgather, P not a power of two: as in extended_butterfly, the second of each pair hands its chunk to the first,
-//      the master.
+//   1. Allgather, P not a power of two: the second member of each pair sends its chunk to the first, the
+//      master. Pairs are as in extended_butterfly.
 //   2. Allgather, stage s: group g exchanges all that it holds with group g XOR 2^s.
-//   3. Allgather: masters of pairs hand all else to the second.
-//   4. Exscan: everybody hands its contribution to the next rank; the scan is then one of members 1 ... P - 1.
+//   3. Allgather: the masters of pairs send all other chunks to the second member.
+//   4. Exscan: every member sends its contribution to the next rank. The rest is a scan of members
+//      1 ... P - 1.
 //   5. Scan, stage s: member i sends its fold to i + 2^s, which puts it to the left of its own.
-// Cost: allgather log2 P stages (floor + 2 where P is no power of two) of one message sent and one awaited, each chunk
-//   once to each member. Scan ceil(log2 P) stages, exscan ceil(log2 (P - 1)) + 1; P log2 P messages, half of what
-//   exchanging with i XOR 2^s takes.
-// Why right: 2 before stage s a master holds the chunks of its block of 2^s groups, its partner's block is the other
-//   half of the next. 5: after stage s member i has folded i - 2^(s+1) + 1 ... i, or all from 0 on.
-// Limits: allgather, scan and exscan (barrier and allreduce of this shape are butterfly's). Scans fold intervals, lower
-//   ranks left: rank order.
+// Cost: an allgather takes log2 P stages of one message sent and one awaited. Where P is not a power of two,
+//   it takes floor(log2 P) + 2 stages. Each chunk goes once to each member. A scan takes ceil(log2 P) stages,
+//   an exscan ceil(log2 (P - 1)) + 1. A scan sends fewer than P log2 P messages.
+// Why right: step 2: before stage s a master holds the chunks of its block of 2^s groups. Its partner's block
+//   is the other half of the next larger block. Step 5: after stage s member i has folded
+//   i - 2^(s+1) + 1 ... i, or all members from 0 on.
+// Limits: allgather, scan and exscan (butterfly does the barrier and the allreduce of this shape). Scans fold
+//   intervals with lower ranks on the left, which is rank order.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

@@ -1,23 +1,28 @@
-// recursive_halving: each stage halves the piece of the vector that a member goes on folding (Rabenseifner's).
+// recursive_halving: each stage halves the piece of the vector that a member still folds (Rabenseifner).
 //
-// Source: Rabenseifner (ICCS 2004, LNCS 3036); Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19,
-//   2005), sections 4.3 and 4.5.
+// Source: Rabenseifner (ICCS 2004, LNCS 3036); Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput.
+//   Appl. 19, 2005), sections 4.3 and 4.5.
 // Steps:
-//   1. P not a power of two: the two ranks of each pair (as in extended_butterfly) fold half of the vector each, and the
-//      second hands its half to the first, the master.
-//   2. Stage s: group g sends group g XOR 2^s the chunks of those groups that share bit s with it, of what it still
-//      folds; afterwards group g folds the groups that agree with it in the s + 1 lowest bits.
-//   3. Allreduce: the stages of 2 backwards, finished chunks copied. (A chunk for each group; reduce_scatter has one for
-//      each member.)
-//   4. Masters of pairs hand the second the whole (allreduce) or its chunk.
-// Cost: log2 P stages (2 or 3 more where P is no power of two, 2 log2 P for an allreduce) of one message sent and one
-//   awaited, of 1/2, 1/4, ... of the vector: as many bytes as ring in far fewer stages.
-// Why right: after stage s a master has folded its block of 2^(s+1) groups, for the chunks of the groups with its low
-//   bits; after the last one all, for its own group's.
-// Limits: reduce_scatter and allreduce. Near ranks exchange first, the largest messages: blocks are intervals of ranks,
-//   lower ones left, so rank order holds, and each chunk is one tree. A message's chunks are not neighbours.
-// Tried: distances that halve along with the vector keep a message's chunks together, but fold i with i + P / 2 first: no
-//   rank order, and the largest message goes farthest.
+//   1. P not a power of two: the two ranks of each pair fold one half of the vector each. Then the second
+//      sends its half to the first, the master. Pairs are as in extended_butterfly.
+//   2. Stage s: group g sends part of the chunks that it still folds to group g XOR 2^s: the chunks of groups
+//      that share bit s with the receiver. Afterwards group g folds the chunks of groups that agree with g in
+//      the s + 1 lowest bits.
+//   3. Allreduce: the stages of step 2 in reverse, which copy finished chunks. (An allreduce has one chunk
+//      per group, a reduce_scatter one per member.)
+//   4. The masters of pairs send the second member the whole vector (allreduce) or its chunk
+//      (reduce_scatter).
+// Cost: log2 P stages, or 2 log2 P for an allreduce. Where P is not a power of two, the logarithm is rounded
+//   down and there are 3 stages more. Each stage has one message sent and one awaited, of 1/2, 1/4, ... of
+//   the vector. The bytes are as many as in ring, in far fewer stages.
+// Why right: after stage s a master has folded the contributions of its block of 2^(s+1) groups, for the
+//   chunks of groups with its low bits. After the last stage it has folded all contributions, for its own
+//   group's chunks.
+// Limits: reduce_scatter and allreduce. Near ranks exchange first, with the largest messages. Blocks are
+//   intervals of ranks with lower ranks on the left, so rank order holds and each chunk is one tree. The
+//   chunks of a message are not neighbours.
+// Tried: distances that halve along with the vector keep a message's chunks together. But they fold i with
+//   i + P / 2 first: rank order is lost, and the largest message goes farthest.
 #include "algo/build.hpp"
 
 namespace fermata::algo {
@@ -58,7 +63,7 @@ class Halving {
     schedule_.stages.push_back(std::move(hand));
   }
 
-  // Groups that agree with `like` in the bits below `bound`.
+  // Visits the chunks of groups that agree with `like` in the bits below `bound`, a power of two.
   template <class Visit>
   void alike(std::int32_t like, std::int32_t bound, Visit&& visit) const {
     for (std::int32_t h = like % bound; h < masters_.groups; h += bound) chunks_of(h, visit);

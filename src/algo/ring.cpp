@@ -1,19 +1,22 @@
-// ring: each member sends to the next rank only; every link carries another piece at the same time.
+// ring: each member sends to the next rank only; every link carries a different piece at the same time.
 //
 // Source: the bandwidth-optimal ring of Patarasu and Yuan (J. Parallel Distrib. Comput. 69, 2009); broadcast:
 //   hybrid-collectives-p7ih, section 4.2 (pipeline chaining).
 // Steps:
-//   1. Reduce_scatter, stage s = 0 ... P - 2: member i sends chunk i - s - 1 (all mod P) to i + 1, which folds it: chunk c
-//      sets out at c + 1 and ends at c.
-//   2. Allgather, stage s: member i sends chunk i - s to i + 1. An allreduce is 1, then 2.
-//   3. Broadcast: the chain from the root round to the rank before it, in P segments: segment k leaves the root in
-//      stage k.
-// Cost: P (P - 1) messages of one chunk, 1/P of the vector, in P - 1 stages; allreduce both ways, so 2 (P - 1) / P of the
-//   vector per member, the least there can be. Broadcast: P (P - 1) messages in 2 P - 2 stages, the vector once.
-// Why right: in 1 chunk c meets every member once on its way round, in 2 it comes by every member but its own.
-// Limits: latency grows with P. Chunk c is folded in the order c + 1 ... P - 1, 0 ... c: the same tree at every member,
-//   but operators that do not commute are refused.
-// Tried: rank order by carrying what was folded beyond rank 0 in a register of its own doubles what a link carries.
+//   1. Reduce_scatter, stage s = 0 ... P - 2: member i sends chunk i - s - 1 (all mod P) to i + 1, which
+//      folds it. So chunk c starts at c + 1 and ends at c.
+//   2. Allgather, stage s: member i sends chunk i - s to i + 1. An allreduce is step 1, then step 2.
+//   3. Broadcast: a chain from the root round to the rank before it, in P segments. Segment k leaves the root
+//      in stage k.
+// Cost: P (P - 1) messages of one chunk, 1/P of the vector, in P - 1 stages. An allreduce does this twice: 2
+//   (P - 1) / P of the vector per member, which is the least possible. A broadcast takes P (P - 1) messages
+//   in 2 P - 2 stages; each link carries the vector once.
+// Why right: in step 1 chunk c meets every member once on its way round. In step 2 it reaches every member
+//   but its own.
+// Limits: latency grows with P. Chunk c is folded in the order c + 1 ... P - 1, 0 ... c. This is the same
+//   tree at every member, but operators that do not commute are refused.
+// Tried: for rank order, a register of its own can carry what was folded beyond rank 0. This doubles what a
+//   link carries.
 #include "algo/build.hpp"
 #include "schedule/compose.hpp"
 

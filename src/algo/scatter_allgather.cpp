@@ -1,14 +1,17 @@
-// scatter_allgather: a broadcast that scatters the vector and lets everybody gather the pieces.
+// scatter_allgather: a broadcast that scatters the vector, then lets every member gather the pieces.
 //
-// Source: van de Geijn's broadcast, as in Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl. 19, 2005),
-//   section 3.2.
+// Source: van de Geijn's broadcast, as in Thakur, Rabenseifner and Gropp (Int. J. High Perform. Comput. Appl.
+//   19, 2005), section 3.2.
 // Steps:
 //   1. The scatter of binomial, in P chunks.
-//   2. The allgather of ring, without what a member has already: the root, and whoever passed on a subtree.
-// Cost: ceil(log2 P) stages that halve the message, then P - 1 of one chunk: twice the vector over the root's links
-//   instead of log2 P times, for long vectors.
-// Why right: after 1 member i holds chunk i, and on its way round chunk c passes only members that hold it.
-// Limits: broadcast only; P chunks. For a root other than 0 the ranks 0 and root change places in 1, with their chunks.
+//   2. The allgather of ring, without the chunks that a receiver already has. The root has all chunks. A
+//      member that passed on a subtree's chunks has those.
+// Cost: ceil(log2 P) stages that halve the message, then P - 1 stages of one chunk. The root sends twice the
+//   vector instead of log2 P times, which suits long vectors.
+// Why right: after step 1 member i holds chunk i. In step 2 chunk c goes round the ring, and passes only
+//   members that hold it.
+// Limits: broadcast only, in P chunks. For a root other than 0, the ranks 0 and root change places in step 1,
+//   with their chunks.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

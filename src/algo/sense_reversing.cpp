@@ -1,15 +1,16 @@
-// sense_reversing: one counter word and a separate phase word; waiters poll the phase only.
+// sense_reversing: one counter word and a separate phase word; waiting members poll the phase only.
 //
-// Source: reduction-with-barrier, section II.A; the sense is the episode's number, so nothing is reversed or
+// Source: reduction-with-barrier, section II.A. The sense is the episode's number, so nothing is reversed or
 //   reset.
 // Steps:
 //   1. Every member adds one to the counter.
-//   2. Whoever completes the counter flips the phase.
-//   3. Everybody polls the phase (the one that flipped it need not).
-// Cost: P adds on one line, one flip, P - 1 readers of another line. Pollers do not disturb the adds, as they
-//   do in counter, for one more line moved on the critical path.
-// Why right: the phase is flipped by a member that saw all P adds, and everybody awaits the phase.
-// Limits: barriers only: a word carries no data. No halves: who completes the counter is not known before.
+//   2. The member that completes the counter flips the phase.
+//   3. Every member polls the phase. The member that flipped it need not poll.
+// Cost: P adds on one line, one flip, P - 1 readers of another line. In counter the polling members disturb
+//   the adds; here they do not. The price is one more line that moves on the critical path.
+// Why right: a member that saw all P adds flips the phase, and every member awaits the phase.
+// Limits: barriers only, since a word carries no data. There are no halves, since nobody knows in advance
+//   which member completes the counter.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

@@ -16,7 +16,8 @@ constexpr OpTraits kIntegerSum{.associative = true, .commutative = true, .idempo
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kMax{.associative = true, .commutative = true, .idempotent = true};
 constexpr OpTraits kMatrixProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr std::int32_t kReuseUpTo = 70;  // vector clocks are quadratic in members; larger teams add nothing new
+// Vector clocks are quadratic in members; larger teams show nothing new.
+constexpr std::int32_t kReuseUpTo = 70;
 
 std::string describe(const Schedule& s) {
   return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) + " root=" + std::to_string(s.root);
@@ -39,14 +40,15 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
     } else {
       must ? ++row.proved[static_cast<int>(s.kind)] : ++row.refused;
     }
-    if (!folds(s.kind)) break;  // no operator matters
+    if (!folds(s.kind)) break;  // the operator makes no difference
   }
   if (folds(s.kind)) {
     ++row.rank_order_of;
     if (verify(s, kMatrixProduct)) ++row.rank_order;
   }
   if (s.members > kReuseUpTo || (s.words.empty() && (!data || !synchronizes(s.kind)))) return;
-  // Whoever finishes has heard of all, hence all have finished the one before: two slots always do.
+  // A member that finishes has heard from all, so all have finished the episode before. Two slots always
+  // suffice.
   if (reuse_hazards(s, 2, data).empty()) {
     ++row.reuse;
   } else {
@@ -135,14 +137,14 @@ BreakRow contributions_repeated() {
   return row;
 }
 
-// What is wrong with one transfer of a collective beyond barrier, reduce and allreduce, whose rows are above.
+// One transfer is wrong, in a collective other than barrier, reduce and allreduce, which have rows above.
 using Mutate = std::function<void(std::vector<Transfer>& transfers, std::size_t at)>;
 BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
   BreakRow row{.what = what};
   for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather, Kind::kReduceScatter, Kind::kAlltoall,
                           Kind::kScan, Kind::kExscan}) {
     each_schedule(kind, 2, 9, [&](const Algorithm&, const Schedule& s) {
-      if (!verify(s, op)) return;  // rank order, where it is not kept
+      if (!verify(s, op)) return;  // the schedule does not keep rank order
       for (std::size_t a = 0; a < s.stages.size(); ++a) {
         for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
           Schedule broken = s;
@@ -168,7 +170,8 @@ BreakRow transfers_twice() {
   });
 }
 
-// To the next rank. A sum could stand it, where another member passes on what it got: rank order does not.
+// One transfer goes to the next rank. A sum can stay right if another member passes on what it got. Rank
+// order cannot.
 BreakRow transfers_astray() {
   return transfers_wrong("the same, one transfer to the next member, in rank order", kMatrixProduct,
                          [](std::vector<Transfer>& transfers, std::size_t at) {

@@ -1,4 +1,5 @@
-// The table. To add an algorithm: its file, and one line here (docs/adding-an-algorithm.md).
+// The algorithm table. A new algorithm needs a file of its own and one line here
+// (docs/adding-an-algorithm.md).
 #include <charconv>
 #include <string>
 
@@ -28,7 +29,7 @@
 
 namespace fermata {
 
-// Each algorithm's file defines fermata::algo::NAME(), which returns its line.
+// Each algorithm's file defines fermata::algo::NAME(), which returns its entry.
 namespace algo {
 #define DECLARE(name) Algorithm name();
 FERMATA_ALGORITHMS(DECLARE)
@@ -37,7 +38,8 @@ FERMATA_ALGORITHMS(DECLARE)
 
 namespace {
 
-// Made while the library is loaded, before what else is made then: a fork may come while another thread makes what is made at first use.
+// Initialized while Fermata is loaded, before other static objects. If it were initialized at first use, a
+// fork could come while another thread initializes it.
 #define LINE(name) algo::name(),
 [[gnu::init_priority(101)]] const Algorithm kTable[] = {FERMATA_ALGORITHMS(LINE)};
 #undef LINE

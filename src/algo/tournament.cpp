@@ -1,14 +1,15 @@
-// tournament(k): losers signal winners round by round; the champion releases along kary(k).
+// tournament(k): losers signal winners, round by round; the champion then releases all along kary(k).
 //
 // Source: power8-barriers, section V (tournament).
 // Steps:
-//   1. Rounds s = 0 ... ceil(log2 P) - 1: the lower rank of a pair wins; the loser signals it. (The arrival
-//      of binomial.)
-//   2. The release of kary(k).
-// Cost: 2 (P - 1) signals, ceil(log2 P) stages of one slot and then the depth of kary(k) with up to k slots a
+//   1. In round s = 0 ... ceil(log2 P) - 1 the lower rank of a pair wins, and the loser signals it. (This is
+//      the arrival of binomial.)
+//   2. The champion starts the release of kary(k).
+// Cost: 2 (P - 1) signals: ceil(log2 P) stages of one slot, then the depth of kary(k) with up to k slots per
 //   stage.
-// Why right: the champion has heard of everybody (binomial); kary(k)'s release reaches everybody.
-// Limits: none for commutative operators; rank order as in binomial.
+// Why right: the champion has heard from every member (as in binomial). The release of kary(k) reaches every
+//   member.
+// Limits: none for commutative operators. Rank order is as in binomial.
 // Tried: nothing rejected yet.
 #include "algo/build.hpp"
 

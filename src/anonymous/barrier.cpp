@@ -1,4 +1,4 @@
-// Making barriers, giving them back, and trees.
+// Makes barriers, gives them back, and arrives in trees.
 #include "anonymous/barrier.hpp"
 
 #include <cerrno>
@@ -23,8 +23,9 @@ struct Pools {
 };
 constinit Pool Pools::all[kMaxLeaves + 1] = {};
 
-// One word for few members, or for all of one domain; a leaf has at least kLeaf. Chosen by the papers' fan-in, not by measurements:
-// no machine with several domains was at hand.
+// One word if there are few members or all are in one domain; else each leaf has at least kLeaf members. The
+// numbers follow the papers' fan-in. They are not measured, since no machine with several domains was at
+// hand.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
   constexpr std::uint32_t kLeaf = 4;
   if (count <= kFanIn) return 1;
@@ -33,16 +34,17 @@ std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
 }
 
 Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
-  const int saved = errno;  // what is asked of the system on the way may not exist
+  const int saved = errno;  // system calls below may fail and set errno
   settle();
   std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count, count <= kFanIn ? 1 : domains());
   if (leaves == 1 && !shape.completion) leaves = 0;
   std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));
   if (memory == nullptr) return Status::kMemory;
   auto* b = reinterpret_cast<Barrier*>(memory);
-  if (b->leaves_ != leaves) b->leaves_ = leaves;  // not again: it is read behind arrivals
+  // No store if it is equal: threads read it after their arrivals.
+  if (b->leaves_ != leaves) b->leaves_ = leaves;
   b->completion_ = shape.completion;
-  // order: relaxed at all: handed over with the barrier
+  // order: relaxed throughout: published with the barrier
   b->count_.store(count, std::memory_order_relaxed);
   b->spins_.store(choose_spins(count, usable_cpus()), std::memory_order_relaxed);  // order: see above
   b->generation_.fetch_add(1, std::memory_order_relaxed);                          // order: see above
@@ -64,17 +66,19 @@ Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
 }
 
 Standing Barrier::standing(std::uint64_t token) const {
-  auto* self = const_cast<Barrier*>(this);  // looks only
-  // order: relaxed at all: text
+  auto* self = const_cast<Barrier*>(this);  // only reads
+  // order: relaxed throughout: only for reports
   Standing result{name_.load(std::memory_order_relaxed), count_.load(std::memory_order_relaxed), 0};
   if (is_over(self->first_.phase, token)) return result;
   if (leaves_ == 0) {
-    const std::uint64_t left = token / 2 - RealAtomics::load_relaxed(first_.phase.word) / 2;  // order: see above
+    // order: see above
+    const std::uint64_t left = token / 2 - RealAtomics::load_relaxed(first_.phase.word) / 2;
     result.missing = left < result.count ? static_cast<std::uint32_t>(left) : result.count;
     return result;
   }
   for (std::uint32_t d = 0; d < leaves_; ++d) {
-    const auto left = static_cast<std::int32_t>(RealAtomics::load_relaxed(self->domain(d).leaf.word) >> 32);  // order: see above
+    // order: see above
+    const auto left = static_cast<std::int32_t>(RealAtomics::load_relaxed(self->domain(d).leaf.word) >> 32);
     if (left > 0) result.missing += static_cast<std::uint32_t>(left);
   }
   if (result.missing > result.count) result.missing = result.count;

@@ -1,10 +1,12 @@
-// The anonymous barrier: which of counter.hpp and tree.hpp a barrier is, its memory, its waiting.
+// The anonymous barrier: chooses counter.hpp or tree.hpp for a barrier, and provides its memory and its
+// waiting.
 //
-// Memory used again: whoever has arrived may find that the barrier is destroyed meanwhile and another one in its place. So memory is
-// for ever that of barriers with the same number of leaves (0: a counter), and what else is read behind an arrival is atomic
-// and a hint, or a word that goes on from one barrier to the next.
+// Reused memory: after a thread has arrived, the barrier may be destroyed and another one may be made in its
+// place. So memory only ever holds barriers with the same number of leaves (0: a counter). Other data that is
+// read after an arrival is atomic and a hint, or a word that goes on from one barrier to the next.
 //
-// fork: a child has copies of all barriers as they were; those that no other thread of the parent was in can be used in it.
+// fork: a child has copies of all barriers as they were. It can use those that no other thread of the parent
+// was in.
 #ifndef FERMATA_ANONYMOUS_BARRIER_HPP
 #define FERMATA_ANONYMOUS_BARRIER_HPP
 
@@ -16,42 +18,45 @@
 
 namespace fermata::anonymous {
 
-// What phases and trees ask of the operating system.
+// What phases and trees need from the operating system.
 class OsCalls {
  public:
   explicit OsCalls(bool between_processes = false) : shared_(between_processes) {}
   void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared_); }
   void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, shared_); }
-  void relax();  // pauses, and after some a yield: the other thread may have lost its CPU
+  void relax();  // pauses, and sometimes yields: the other thread may have lost its CPU
 
  private:
   bool shared_;
   std::uint32_t times_ = 0;
 };
 
-// The leaves of a barrier of `count` where CPUs are in so many localities.
+// How many leaves a barrier of `count` has if the CPUs are in `domains` localities.
 std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains);
 
-// How a barrier is made, beyond its count. Tests force what a machine would not ask for.
+// How a barrier is made, beyond its count. Tests use it to force what no machine asks for.
 struct Shape {
   bool completion = false;
-  std::uint32_t leaves = 0;            // 0: as the machine and the count want it
-  std::uint32_t (*entry)() = nullptr;  // the current domain, taken modulo leaves; null: of the current CPU
+  std::uint32_t leaves = 0;  // 0: chosen by the machine and the count
+  // Returns the current domain, taken modulo leaves; null: the current CPU's.
+  std::uint32_t (*entry)() = nullptr;
 };
 
-// How often this thread looks at a phase before wait_long(), in the barrier where it waited long last. In each thread, since what ends
-// its waits differs from what ends the others': a number in the barrier, written by one that shares its CPU with whom it awaits, sends
-// all into long waits, where they learn the same. Reached without a call, in static TLS.
+// How many times this thread checks a phase before wait_long(), in the barrier where it last waited long.
+// Each thread has its own number, because what ends a wait differs from thread to thread. One number per
+// barrier would be wrong: a thread that shares its CPU with the awaited one would lower it. Then all others
+// would wait long, and learn the same. It lies in static TLS, which is reached without a call.
 struct Spins {
   const void* barrier = nullptr;
   std::uint32_t looks = 0;
 };
 extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-exec")));
 
-// As often, of who has not waited long in a barrier of `count` yet, where its members have so many CPUs.
+// The initial spin count: for a thread that has not waited long yet in a barrier of `count`, whose members
+// have `cpus` CPUs.
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 
-// So many looks at a phase that is not over. False: in vain.
+// Checks a phase that is not over up to `looks` times. Returns false if it is still not over.
 [[gnu::always_inline]] inline bool look_often(const Phase<RealAtomics>& phase, std::uint64_t token, std::uint32_t looks) {
   do {
     if (looks-- == 0) return false;
@@ -60,20 +65,20 @@ std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
   return true;
 }
 
-// A wait once those were in vain.
+// A wait after those checks were in vain.
 struct LongWait {
   Phase<RealAtomics>& phase;
   std::uint64_t token;
-  const void* barrier;  // what this thread learns belongs to this one,
+  const void* barrier;  // what this thread learns holds for this barrier and generation
   std::uint32_t generation;
   std::uint32_t count;
   std::uint64_t call;  // the phase's number
-  Pace* pace;          // null: it lies between processes, and has no room for one
+  Pace* pace;          // null: the barrier lies between processes, and has no room for one
   Standing (*standing)(const void* barrier, std::uint64_t token);
 };
 void wait_long(const LongWait& wait);
 
-// The statuses of the C ABI.
+// The values are statuses of the C ABI.
 enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
 
 class alignas(kMaxLine) Barrier {
@@ -83,8 +88,9 @@ class alignas(kMaxLine) Barrier {
 
   bool has_completion() const { return completion_; }
 
-  // What reports call it; its own address else.
-  void set_name(const void* name) { name_.store(name, std::memory_order_relaxed); }  // order: relaxed: text
+  // The address that reports show; by default the barrier's own.
+  // order: relaxed: only for reports
+  void set_name(const void* name) { name_.store(name, std::memory_order_relaxed); }
   Standing standing(std::uint64_t token) const;
 
   Arrival arrive(std::uint32_t arrivals) { return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false); }
@@ -92,8 +98,8 @@ class alignas(kMaxLine) Barrier {
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
 
-  // Arrives once and waits; without a completion only. What is not the most common way is a call at the end of this one: whatever is
-  // stored before the arrival, such as registers on the stack, delays it.
+  // Arrives once and waits; only for barriers without a completion. Everything but the most common path is a
+  // call at the end. Otherwise the compiler saves registers on the stack before the arrival, which delays it.
   [[gnu::always_inline]] Met meet() {
     if (measure_.mask == 0) [[unlikely]]
       return meet_any();
@@ -106,7 +112,7 @@ class alignas(kMaxLine) Barrier {
     return wait_at(first_.phase, ticket.arrival.token);
   }
 
-  // Memory of a tree, as tree.hpp wants it.
+  // The memory of a tree, as tree.hpp needs it.
   Domain<RealAtomics>& domain(std::uint32_t d) { return d == 0 ? first_ : more()[d - 1]; }
   Node<RealAtomics>& inner(std::uint32_t i) { return reinterpret_cast<Node<RealAtomics>*>(more() + leaves_ - 1)[i]; }
   Members<RealAtomics>& members() { return members_; }
@@ -132,13 +138,14 @@ class alignas(kMaxLine) Barrier {
 
   Domain<RealAtomics> first_;  // a line for the phase or the counter, a line for the leaf
 
-  // Read by all who arrive, written when the barrier is made: a line that stays in every cache.
+  // All arriving threads read this, and it is written only when the barrier is made. So the line stays in
+  // every cache.
   alignas(kMaxLine) Measure measure_;
-  std::uint32_t leaves_;  // 0: a counter; the same for ever
+  std::uint32_t leaves_;  // 0: a counter; never changes
   bool completion_;
-  std::atomic<std::uint32_t> count_;       // the rest is for waiting, and hints
-  std::atomic<std::uint32_t> spins_;       // of who has not waited long here yet
-  std::atomic<std::uint32_t> generation_;  // of barriers in this memory
+  std::atomic<std::uint32_t> count_;       // this and what follows are hints, or for waiting
+  std::atomic<std::uint32_t> spins_;       // the initial spin count
+  std::atomic<std::uint32_t> generation_;  // how many barriers this memory has held
   std::atomic<std::uint32_t (*)()> entry_;
   TheCounter::Any any_drops_;
 

@@ -1,5 +1,7 @@
-// Division by a number that is known long before, without a divide instruction (26 to 90 cycles where the barrier itself takes 60).
-// Source: T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figure 4.1.
+// Divides by a number that is known in advance, without a divide instruction. That would take 26 to 90
+// cycles, and the barrier itself takes 60.
+// Source: T. Granlund, P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994,
+// figure 4.1.
 #ifndef FERMATA_ANONYMOUS_DIVIDE_HPP
 #define FERMATA_ANONYMOUS_DIVIDE_HPP
 

@@ -1,4 +1,5 @@
-// Affinity, quota, localities and environment, cached. All idempotent: threads that ask at once find the same.
+// Affinity, quota, localities and environment, cached. Everything is idempotent: threads that ask at the same
+// time find the same.
 #include "anonymous/machine.hpp"
 
 #include <atomic>
@@ -11,15 +12,16 @@
 namespace fermata::anonymous {
 namespace {
 
-constexpr std::int64_t kFirstLookNs = 1'000'000;  // after the first; the time between looks doubles
+// From the first look to the second; the time between looks doubles.
+constexpr std::int64_t kFirstLookNs = 1'000'000;
 constexpr std::int64_t kLastLookNs = 1'000'000'000;
 constexpr std::int32_t kCpus = 4096;
 
 std::atomic<WaitKind> g_wait{WaitKind::kAuto};
 std::atomic<std::int64_t> g_stall_ns{0};
-std::atomic<std::uint32_t> g_cpus{0};      // 0: not asked yet
-std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may have; 0: not asked since the last look
-std::atomic<std::int64_t> g_looked{0};     // when, as os::now_ns()
+std::atomic<std::uint32_t> g_cpus{0};      // 0: not read yet
+std::atomic<std::uint32_t> g_all_cpus{0};  // that any process may use; 0: not read since the last look
+std::atomic<std::int64_t> g_looked{0};     // time of the last look, as os::now_ns()
 std::atomic<std::int64_t> g_pause{kFirstLookNs};
 
 struct Localities {
@@ -39,12 +41,13 @@ Localities* localities() {
 }
 
 void read_environment() {
-  g_wait.store(wait_kind_or(WaitKind::kAuto), std::memory_order_relaxed);  // order: relaxed, both: see settle()
-  g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);             // order: see above
+  // order: relaxed at both: see settle()
+  g_wait.store(wait_kind_or(WaitKind::kAuto), std::memory_order_relaxed);
+  g_stall_ns.store(os::stall_ns(), std::memory_order_relaxed);  // order: see above
 }
 
-// Also at load: a barrier between processes may have been made elsewhere, and its first wait here does not read the environment, which
-// another thread may change.
+// Also at load time: another process may have made the first barrier between processes. The first wait here
+// must not read the environment, which another thread may be changing.
 __attribute__((constructor)) void at_load() { read_environment(); }
 
 }  // namespace
@@ -56,11 +59,14 @@ void settle() {
   read_environment();
 }
 
-WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }         // order: relaxed: see settle()
-std::int64_t stall_ns() { return g_stall_ns.load(std::memory_order_relaxed); }  // order: see above
+// order: relaxed: see settle()
+WaitKind wait_kind() { return g_wait.load(std::memory_order_relaxed); }
+// order: see above
+std::int64_t stall_ns() { return g_stall_ns.load(std::memory_order_relaxed); }
 
 std::uint32_t usable_cpus() {
-  std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
+  // order: relaxed throughout: hints for waiting
+  std::uint32_t cpus = g_cpus.load(std::memory_order_relaxed);
   if (cpus == 0) {
     cpus = os::within_quota(static_cast<std::uint32_t>(os::affinity_count()));
     g_looked.store(os::now_ns(), std::memory_order_relaxed);  // order: see above
@@ -72,7 +78,8 @@ std::uint32_t usable_cpus() {
 std::uint32_t cpus_of_processes() {
   const std::uint32_t cpus = usable_cpus();
   if (cpus > 1) return cpus;
-  std::uint32_t all = g_all_cpus.load(std::memory_order_relaxed);  // order: relaxed at all here: hints for waiting
+  // order: relaxed throughout: hints for waiting
+  std::uint32_t all = g_all_cpus.load(std::memory_order_relaxed);
   if (all == 0) {
     all = os::within_quota(static_cast<std::uint32_t>(os::online_cpus()));
     g_all_cpus.store(all, std::memory_order_relaxed);  // order: see above
@@ -81,10 +88,11 @@ std::uint32_t cpus_of_processes() {
 }
 
 void look_again(std::int64_t now_ns) {
-  std::int64_t looked = g_looked.load(std::memory_order_relaxed);      // order: relaxed at all here: hints for waiting
+  // order: relaxed throughout: hints for waiting
+  std::int64_t looked = g_looked.load(std::memory_order_relaxed);
   const std::int64_t pause = g_pause.load(std::memory_order_relaxed);  // order: see above
   if (now_ns - looked < pause) return;
-  // order: see above; the exchange makes one thread of several the one who looks
+  // order: see above; the exchange lets only one thread look
   if (!g_looked.compare_exchange_strong(looked, now_ns, std::memory_order_relaxed)) return;
   if (pause < kLastLookNs) g_pause.store(pause * 2, std::memory_order_relaxed);  // order: see above
   g_all_cpus.store(0, std::memory_order_relaxed);                                // order: see above
@@ -98,7 +106,8 @@ std::uint32_t domains() {
 }
 
 std::uint32_t current_domain() {
-  const Localities* known = moved_to<RealAtomics>(g_localities);  // whoever made the barrier asked for them
+  // Null if no thread has called domains() yet.
+  const Localities* known = moved_to<RealAtomics>(g_localities);
   const std::int32_t cpu = os::current_cpu();
   return known != nullptr && cpu < kCpus ? known->of[cpu] : 0;
 }

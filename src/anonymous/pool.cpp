@@ -1,4 +1,4 @@
-// The pool of barriers: chunks that double, and a list of what is free.
+// The pool of barriers: chunks of memory, each twice as large as the last, and a list of free entries.
 #include "anonymous/pool.hpp"
 
 #include <bit>
@@ -18,7 +18,8 @@ std::byte* Pool::place(const PoolLayout& layout, std::uint32_t entry) {
   if (base == nullptr) {
     os::Segment segment;
     if (os::create_private(entries * layout.bytes, &segment) != Status::kOk) return nullptr;
-    if (!move_once<RealAtomics>(chunks_[chunk], segment.base)) os::unmap(&segment);  // another thread was faster
+    // If another thread was faster, its chunk stays.
+    if (!move_once<RealAtomics>(chunks_[chunk], segment.base)) os::unmap(&segment);
     base = moved_to<RealAtomics>(chunks_[chunk]);
   }
   return base + (n - entries) * layout.bytes;
@@ -31,10 +32,10 @@ PoolLink& Pool::link(const PoolLayout& layout, std::uint32_t entry) {
 std::byte* Pool::take(const PoolLayout& layout) {
   const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(layout, entry).next; };
   if (const std::uint32_t entry = pop_free<RealAtomics>(free_, next); entry != 0) return place(layout, entry);
-  // order: relaxed: a number of one's own; its chunk is handed over by kMove
+  // order: relaxed: each thread gets a number of its own; kMove publishes the chunk
   const std::uint32_t entry = RealAtomics::add_relaxed(made_, std::uint32_t{1}) + 1;
   std::byte* const memory = place(layout, entry);
-  if (memory == nullptr) return nullptr;  // its number is lost with it
+  if (memory == nullptr) return nullptr;  // the number stays unused
   link(layout, entry).entry = entry;
   return memory;
 }

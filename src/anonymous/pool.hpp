@@ -1,5 +1,6 @@
-// Memory for barriers that is never returned and never becomes anything else: a thread that is slow to leave a barrier which
-// another one has destroyed still looks at a barrier's word. Zeroed when new; used again as it was left.
+// Memory for barriers. It is never returned, and never used for anything else. Otherwise a thread that is
+// slow to leave a barrier could read other data: another thread may have destroyed the barrier meanwhile. New
+// memory is zeroed; reused memory is as its last user left it.
 #ifndef FERMATA_ANONYMOUS_POOL_HPP
 #define FERMATA_ANONYMOUS_POOL_HPP
 
@@ -11,22 +12,22 @@
 
 namespace fermata::anonymous {
 
-// First in each entry's memory that is the pool's own: which one it is, and its successor while it is free.
+// The pool's own part of each entry: the entry's number, and its successor while it is free.
 struct PoolLink {
   std::atomic<std::uint32_t> next;
   std::uint32_t entry;
 };
 
-// What all entries of a pool have in common: their size, and where in them the PoolLink lies.
+// What all entries of a pool have in common: their size, and the offset of the PoolLink in them.
 struct PoolLayout {
   std::size_t bytes;
   std::size_t link;
 };
 
-// In static storage, without a constructor to run: zeros are an empty pool.
+// For static storage, without a constructor to run: zeros are an empty pool.
 class Pool {
  public:
-  // Null: no memory.
+  // Returns null if there is no memory.
   std::byte* take(const PoolLayout& layout);
   void give_back(const PoolLayout& layout, std::byte* memory);
 

@@ -1,16 +1,22 @@
-// The counter barrier (counter.hpp) in memory of the caller's that several processes have mapped, each where it likes: 24 bytes, nothing
-// beside them, and no memory that outlives it. So whoever destroys it waits until all have left.
+// The counter barrier (counter.hpp) in the caller's memory, which several processes have mapped, each at its
+// own address. It consists of these 24 bytes alone. So the thread that destroys it waits until all threads
+// have left.
 //
-// Steps: 1. take a ticket; ring if it fills the phase and somebody parks. 2. Others wait. 3. Whoever is done, the last one too, counts
-//        itself as gone and touches the bytes no more. 4. To destroy it, wait until as many have gone as have taken tickets.
-// Cost: one atomic add more than the counter, on the same line: a waiter owns it then as its next arrival needs it.
-// Why right: 4. the last add to `gone` reads, through those before it, what all did before they left. Sleep: whoever destroys sets the
-//       odd bit of `gone` and sleeps while it is what it was with that bit; each add changes it, and those that follow the bit wake.
-//       That wake is by address: the kernel looks for sleepers there and reads nothing, whatever the memory is by then.
-//       31 bits of the tickets are compared with as many that have gone: fewer threads are inside at a time.
-// Limits: no drops; no line of its own. Phases of a count that is no power of two cost a division.
-// Tried and left: to count only the waiters as gone (the last arrival is an add and nothing more): who rings touches the bell after its
-//       add, and a waiter that sees the add may destroy.
+// Steps:
+//   1. Take a ticket; ring if it fills the phase and somebody parks.
+//   2. All others wait.
+//   3. Each thread that is done, the last one too, counts itself as gone and touches the bytes no more.
+//   4. To destroy the barrier, wait until as many threads have gone as have taken tickets.
+// Cost: one more atomic add than the counter, on the same line. A waiter's next arrival needs that line
+//   anyway.
+// Why right: In step 4, the last add to `gone` is read, and with it what all threads did before they left.
+//   Sleep: the destroyer sets the odd bit of `gone`, and sleeps while `gone` keeps that value. Each add
+//   changes the value, and each add that finds the bit wakes the destroyer. The wake-up is by address: the
+//   kernel looks for sleepers there and reads nothing, whatever the memory is by then. 31 bits of the tickets
+//   are compared with 31 bits of `gone`, which suffices: fewer threads are inside at a time.
+// Limits: no drops; no cache line of its own. If count is no power of two, each phase costs a division.
+// Tried and left: counting only waiters as gone (the last arrival is then one add and nothing more). The
+//   ringer touches the bell after its add, and a waiter that sees the add may destroy the barrier.
 #ifndef FERMATA_ANONYMOUS_SHARED_HPP
 #define FERMATA_ANONYMOUS_SHARED_HPP
 
@@ -20,7 +26,7 @@
 
 namespace fermata::anonymous {
 
-// A count without room for a Divisor.
+// A count, where there is no room for a Divisor.
 class PlainCount {
  public:
   explicit PlainCount(std::uint32_t count) : count_(count) {}
@@ -34,15 +40,16 @@ class PlainCount {
 template <class A>
 class Shared {
  public:
-  // Over whatever the memory holds. Who makes it known to others orders that by its own means.
+  // Overwrites whatever the memory holds. Whoever shows the barrier to others orders that by its own means.
   void open(std::uint32_t count) {
     count_ = count;
-    A::store_relaxed(phase_.word, std::uint64_t{0});  // order: relaxed at all: see above
+    // order: relaxed throughout: whoever shows the barrier to others orders this
+    A::store_relaxed(phase_.word, std::uint64_t{0});
     A::store_relaxed(phase_.bell, std::uint32_t{0});  // order: see above
     A::store_relaxed(gone_, std::uint32_t{0});        // order: see above
   }
 
-  // 1.
+  // Step 1.
   template <class Os>
   Arrival arrive(Os&& os) {
     const Tickets taken = take_tickets(phase_, PlainCount(count()), 1);
@@ -51,22 +58,22 @@ class Shared {
     return taken.arrival;
   }
 
-  // 3.
+  // Step 3.
   template <class Os>
   void leave(Os&& os) {
     auto& gone = gone_;
-    // order: release: what this thread did here is over. Pairs with kGoneRead.
+    // order: release: this thread has finished here. Pairs with kGoneRead.
     if ((A::template add_release<Site::kGone>(gone, std::uint32_t{2}) & kParked) != 0) [[unlikely]]
       os.wake_all(gone);
   }
 
-  // 4. At least `looks` looks before it sleeps, ns at a time.
+  // Step 4. Checks at least `looks` times before it sleeps, for ns at a time.
   template <class Os>
   void await_gone(Os&& os, std::uint32_t looks, std::int64_t ns) {
     for (;;) {
-      // order: acquire: all that was done here before. Pairs with kGone.
+      // order: acquire: sees all that was done here before. Pairs with kGone.
       const std::uint32_t gone = A::template load_acquire<Site::kGoneRead>(gone_);
-      // order: relaxed: the caller knows that all have arrived who will
+      // order: relaxed: the caller knows that no further thread will arrive
       const auto taken = static_cast<std::uint32_t>(A::load_relaxed(phase_.word));
       if ((gone | 1) == (taken | 1)) return;
       if (looks > 0) {
@@ -80,18 +87,19 @@ class Shared {
     }
   }
 
-  // Whoever else has the memory may write there, and the count divides.
+  // Others may overwrite the memory, and the count is a divisor. So it is read once here, and is never 0.
   std::uint32_t count() const {
     const std::uint32_t n = *const_cast<const volatile std::uint32_t*>(&count_);
     return n != 0 ? n : 1;
   }
   Phase<A>& phase() { return phase_; }
-  auto& gone() { return gone_; }  // what whoever destroys sleeps on
+  auto& gone() { return gone_; }  // the destroyer sleeps on it
 
  private:
   Phase<A> phase_;
-  typename A::template Atomic<std::uint32_t> gone_;  // 2 x those that have left, of all that ever came; + 1: whoever destroys may sleep
-  std::uint32_t count_;                              // written by open() alone
+  // 2 x the number of threads that have ever left; + 1: the destroyer may sleep.
+  typename A::template Atomic<std::uint32_t> gone_;
+  std::uint32_t count_;  // only open() writes it
 };
 
 }  // namespace fermata::anonymous

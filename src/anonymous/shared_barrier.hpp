@@ -16,7 +16,8 @@ class SharedBarrier : private Shared<RealAtomics> {
   Met meet();
   void destroy();  // returns when all have left
 };
-static_assert(sizeof(SharedBarrier) == 24);  // what fermata.h promises, and what a pthread_barrier_t has room for
+// fermata.h promises this size, and a pthread_barrier_t has room for it.
+static_assert(sizeof(SharedBarrier) == 24);
 
 }  // namespace fermata::anonymous
 #endif

@@ -11,7 +11,7 @@ namespace fermata::anonymous {
 namespace {
 
 constexpr std::int64_t kAgainNs = 1'000'000'000;
-constexpr int kPlaces = 1024;  // more threads than that wait unnamed
+constexpr int kPlaces = 1024;  // further waiting threads are not named
 
 struct Place {
   std::atomic<const void*> barrier;  // null: free
@@ -22,7 +22,7 @@ constinit Place g_places[kPlaces] = {};
 int take_place(const void* barrier) {
   for (int i = 0; i < kPlaces; ++i) {
     const void* free = nullptr;
-    // order: relaxed, here and below: text
+    // order: relaxed, here and below: only for reports
     if (!g_places[i].barrier.compare_exchange_strong(free, barrier, std::memory_order_relaxed)) continue;
     g_places[i].thread.store(os::thread_id(), std::memory_order_relaxed);  // order: see above
     return i;
@@ -52,13 +52,13 @@ void Stall::report(std::int64_t waited_ns) {
                     os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count, standing.count - standing.missing,
                     standing.missing);
   for (const Place& place : g_places) {
-    // order: relaxed, both: text
+    // order: relaxed, both: only for reports
     if (place.barrier.load(std::memory_order_relaxed) != barrier_ || at > static_cast<int>(sizeof text) - 20) continue;
     const std::uint32_t thread = place.thread.load(std::memory_order_relaxed);  // order: see above
     at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %u", thread);
   }
   text[at++] = '\n';
-  // Where nothing can be said now, it is tried again in a while.
+  // If standard error takes nothing now, try again later.
   limit_ns_ = os::write_stderr(text, static_cast<std::size_t>(at)) ? 0 : waited_ns + kAgainNs;
 }
 

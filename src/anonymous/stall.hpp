@@ -1,4 +1,5 @@
-// Who waits where, for reports: kept only if FERMATA_STALL_SECONDS asks for them, and only of those who wait for long anyway.
+// Which threads wait in which barrier, for stall reports. Recorded only if FERMATA_STALL_SECONDS asks for
+// reports, and only for long waits.
 #ifndef FERMATA_ANONYMOUS_STALL_HPP
 #define FERMATA_ANONYMOUS_STALL_HPP
 
@@ -6,23 +7,24 @@
 
 namespace fermata::anonymous {
 
-// How a phase stands, for people: numbers as of somewhere between the call and its return.
+// The state of a phase, for people to read. The numbers are from some moment between the call and its return.
 struct Standing {
   const void* name = nullptr;
   std::uint32_t count = 0;
-  std::uint32_t missing = 0;  // arrivals; 0: the phase is over
+  std::uint32_t missing = 0;  // arrivals that are missing; 0: the phase is over
 };
 
 // A thread's long wait, from construction to destruction.
 class Stall {
  public:
-  // `standing` is how the barrier's phase `token` stands.
+  // `standing` returns the state of the barrier's phase `token`.
   Stall(const void* barrier, std::uint64_t token, Standing (*standing)(const void* barrier, std::uint64_t token));
   ~Stall();
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;
 
-  // Now and then: says once on stderr who has come, when the time is over.
+  // Call it now and then. Once the wait is long enough, it writes one report to stderr: how many threads have
+  // arrived.
   void look(std::int64_t waited_ns) {
     if (limit_ns_ != 0 && waited_ns >= limit_ns_) [[unlikely]]
       report(waited_ns);
@@ -34,8 +36,8 @@ class Stall {
   const void* barrier_;
   std::uint64_t token_;
   Standing (*standing_)(const void*, std::uint64_t);
-  std::int64_t limit_ns_;  // 0: nothing is wanted, or it has been said; later than it was: nobody could be told yet
-  int place_ = -1;         // among those who wait
+  std::int64_t limit_ns_;  // 0: no report is wanted, or it is written; raised while stderr takes nothing
+  int place_ = -1;         // of this thread among those that wait
 };
 
 }  // namespace fermata::anonymous

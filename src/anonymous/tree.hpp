@@ -1,19 +1,26 @@
-// The combining tree whose leaves belong to locality domains (CPUs that share a cache), entered at the leaf nearest to the current
-// CPU, released by one line per domain. With one leaf it is the barrier with a separate phase, for a step before the release and
-// for counts that change.
+// The combining tree. Its leaves belong to locality domains (CPUs that share a cache). A thread enters at the
+// leaf nearest to its CPU, and one line per domain releases the threads. With one leaf, the tree is a barrier
+// with a separate phase: for a step before the release, and for counts that change.
 //
-// Source: the combining tree of power8-barriers; release by one line per coherency domain after remote-store-barriers, section V.B.
-// Steps: 1. take as many tickets of the leaf as one has arrivals; what it does not have is looked for in the next one. 2. Whoever
-//        takes the last ticket of a leaf climbs: takes a ticket of its parent, and so on. 3. Whoever takes the root's last ticket has
-//        filled the episode. 4. Release: make all nodes ready for the next episode, then bring on every domain's phase, then ring where
-//        somebody parks. 5. Others wait for their domain's phase.
-// Cost: one atomic add each and one per leaf and eighth leaf, on a line that stays in the domain; one line to each domain.
-// Why right: a node is one word, the tickets left (signed, high half) and the episode (low half), so a ticket says of which episode it is.
-//        A take from an empty node is without effect: it only makes the tickets left more negative, and the episode's completer
-//        overwrites them. Nobody takes a ticket of the next episode before step 4 has made that leaf ready. Who has come early and takes
-//        a leaf's last ticket waits for the phase before, so it finds the parents ready; a completer waits for that of every
-//        domain, so episodes are released in order. An arriver that finds every leaf empty in one and the same episode is not
-//        needed in it: it waits for that phase and looks again.
+// Source: the combining tree of power8-barriers; release by one line per coherency domain after
+//   remote-store-barriers, section V.B.
+// Steps:
+//   1. Take as many tickets of the leaf as the thread has arrivals. If the leaf has too few, take the rest
+//      from the next leaf.
+//   2. Whoever takes the last ticket of a leaf climbs: it takes a ticket of the parent, and so on.
+//   3. Whoever takes the root's last ticket has filled the episode, and is its completer.
+//   4. The completer releases: it makes all nodes ready for the next episode, then advances every domain's
+//      phase, then rings where somebody parks.
+//   5. All others wait for their domain's phase.
+// Cost: one atomic add for each arrival, for each leaf and for each eight leaves, on a line that stays in the
+//   domain. The release writes one line to each domain.
+// Why right: A node is one word: the tickets left (signed, high half) and the episode (low half). So a ticket
+//   says to which episode it belongs. A take from an empty node has no effect: it only makes the tickets left
+//   more negative, and the episode's completer overwrites them. Nobody takes a ticket of the next episode
+//   before step 4 has made that leaf ready. A thread that comes early and takes a leaf's last ticket waits
+//   for the phase before, so it finds the parents ready. A completer waits for the phase before in every
+//   domain, so episodes are released in order. An arriver that finds every leaf empty in one and the same
+//   episode is not needed in it. It waits for that phase and tries again.
 // Limits: leaves <= 64; at most 2^30 arrivals an episode, and as many again that come too early.
 #ifndef FERMATA_ANONYMOUS_TREE_HPP
 #define FERMATA_ANONYMOUS_TREE_HPP
@@ -38,12 +45,13 @@ struct alignas(kMaxLine) Domain {
   Node<A> leaf;
 };
 
-// What a tree is, apart from its nodes: written by who makes it and by completers, who follow each other.
+// What a tree has apart from its nodes. The thread that makes it and the completers write this, one after the
+// other.
 template <class A>
 struct Members {
   typename A::template Atomic<std::uint32_t> dropped;  // since the barrier was made
-  typename A::Plain dropped_before;                    // as of the last release
-  typename A::Plain count;                             // arrivals of an episode, as of the last release
+  typename A::Plain dropped_before;                    // `dropped` at the last release
+  typename A::Plain count;                             // arrivals in an episode, as of the last release
 };
 
 struct Taken {
@@ -54,57 +62,61 @@ struct Taken {
 
 template <class A>
 inline Taken take(Node<A>& node, std::uint32_t wanted) {
-  // order: acq_rel: gives what this thread wrote, and who takes the last ticket has what all wrote. Pairs with itself.
+  // order: acq_rel: publishes what this thread wrote; whoever takes the last ticket sees what all wrote.
+  // Pairs with itself.
   const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(node.word, std::uint64_t{0} - (std::uint64_t{wanted} << 32));
   const auto left = static_cast<std::int32_t>(old >> 32);
   const std::uint32_t had = left > 0 ? static_cast<std::uint32_t>(left) : 0;
   return {static_cast<std::uint32_t>(old), had < wanted ? had : wanted, had > 0 && had <= wanted};
 }
 
-// Memory of a tree: Domain<A>& domain(i), Node<A>& inner(i), Members<A>& members(), std::uint32_t leaves().
-// Os: as ring() and park() want it, and relax(), called in loops that wait for another thread's next few instructions.
+// Memory is the memory of a tree: Domain<A>& domain(i), Node<A>& inner(i), Members<A>& members(),
+// std::uint32_t leaves().
+// Os has what ring() and park() need, and relax(), for loops that wait for another thread's next few
+// instructions.
 template <class A, class Memory, class Os>
 class Tree {
  public:
   Tree(Memory& memory, Os& os) : memory_(memory), os_(os) {}
 
-  // A new tree for `count` arrivals where an old one may still be looked at.
+  // Makes a new tree for `count` arrivals where threads may still read the old one.
   void open(std::uint32_t count, std::uint64_t number) {
     Members<A>& members = memory_.members();
     A::plain_store(members.count, count);
     A::plain_store(members.dropped_before, 0);
-    A::store_relaxed(members.dropped, std::uint32_t{0});  // order: relaxed: handed over with the barrier
+    A::store_relaxed(members.dropped, std::uint32_t{0});  // order: relaxed: published with the barrier
     for (std::uint32_t d = 0; d < memory_.leaves(); ++d) {
-      // order: release: a slow waiter of the old barrier, who reads this, has what all wrote in its phase. Pairs with kWordPoll.
+      // order: release: a slow waiter of the old barrier that reads this sees what all wrote in its phase.
+      // Pairs with kWordPoll.
       A::template store_release<Site::kRecycle>(memory_.domain(d).phase.word, 2 * number);
     }
     make_ready(static_cast<std::uint32_t>(number), count);
   }
 
-  // A number above that of every phase that this memory has had.
+  // Returns a number above the numbers of all phases that this memory has had.
   std::uint64_t next_number() const {
     std::uint64_t most = 0;
     for (std::uint32_t d = 0; d < memory_.leaves(); ++d) {
-      // order: relaxed: nobody brings it on any more, see finished()
+      // order: relaxed: nobody advances it any more, see finished()
       const std::uint64_t number = A::load_relaxed(memory_.domain(d).phase.word) >> 1;
       if (number > most) most = number;
     }
     return most + 1;
   }
 
-  // Arrives in one episode or, where the tickets left do not suffice, in several: full(episode) is called in whatever it fills and must
-  // release it if more than that is wanted; await(token) waits for a phase.
+  // Arrives in one episode, or in several if too few tickets are left. full(token) is called for each episode
+  // that the arrivals fill; it must release the episode if arrivals are left. await(token) waits for a phase.
   template <class Full, class Await>
   Arrival arrive(std::uint32_t entry, std::uint32_t arrivals, Full&& full, Await&& await) {
     Arrival result;
-    std::uint32_t empty = 0;  // leaves found without a ticket, one after the other, in episode
+    std::uint32_t empty = 0;  // how many leaves in a row had no ticket, in `episode`
     std::uint32_t episode = 0;
     for (std::uint32_t at = entry;;) {
-      const Taken taken = take(memory_.domain(at).leaf, arrivals);  // 1.
+      const Taken taken = take(memory_.domain(at).leaf, arrivals);  // step 1
       if (taken.tickets > 0) {
         result.token = token_of(entry, taken.episode);
         arrivals -= taken.tickets;
-        if (taken.last && climb(at, taken.episode)) {  // 2., 3.
+        if (taken.last && climb(at, taken.episode)) {  // steps 2 and 3
           result.last = true;
           full(result.token);
         }
@@ -123,15 +135,17 @@ class Tree {
   }
 
   void drop() {
-    A::add_relaxed(memory_.members().dropped, std::uint32_t{1});  // order: relaxed: the arrival that follows hands it over
+    // order: relaxed: the arrival that follows publishes it
+    A::add_relaxed(memory_.members().dropped, std::uint32_t{1});
   }
 
-  // 4. By whoever filled the episode whose end has this token.
+  // Step 4. Called by the thread that filled the episode; `token` is the token of the episode's end.
   void release(std::uint64_t token) {
     const std::uint64_t number = token / 2;
     await_flip(last_phase(), token - 2);
     Members<A>& members = memory_.members();
-    const std::uint32_t dropped = A::load_relaxed(members.dropped);  // order: relaxed: acquired with the arrivals
+    // order: relaxed: acquired with the arrivals
+    const std::uint32_t dropped = A::load_relaxed(members.dropped);
     const std::uint64_t count = A::plain_load(members.count) + A::plain_load(members.dropped_before) - dropped;
     A::plain_store(members.count, count);
     A::plain_store(members.dropped_before, dropped);
@@ -139,7 +153,8 @@ class Tree {
     std::uint64_t parked = 0;
     const std::uint32_t domains = memory_.leaves();
     for (std::uint32_t d = 0; d < domains; ++d) {
-      // order: release: what all wrote before they arrived, and the nodes. Pairs with kWordPoll and kFlipAwait.
+      // order: release: publishes the nodes, and what all wrote before they arrived. Pairs with kWordPoll and
+      // kFlipAwait.
       const std::uint64_t old = A::template exchange_release<Site::kWordFlip>(memory_.domain(d).phase.word, 2 * number);
       parked |= (old & kParked) << d;
     }
@@ -147,31 +162,34 @@ class Tree {
       if ((parked & 1) != 0) ring(memory_.domain(d).phase, false, os_);
   }
 
-  // Waits until the last release has written all phases: a waiter of the first domain may give the barrier back before.
+  // Waits until the last release has written all phases. A waiter of the first domain may give the barrier
+  // back before that.
   void finished() {
-    if (memory_.leaves() == 1) return;  // its one phase is the last that it writes
-    // order: relaxed: it came before that of the phase that the caller has waited for
+    if (memory_.leaves() == 1) return;  // the release writes its only phase last
+    // order: relaxed: it was written before the phase that the caller has waited for
     await_flip(last_phase(), A::load_relaxed(memory_.domain(0).phase.word) & ~kParked);
   }
 
  private:
   Phase<A>& last_phase() { return memory_.domain(memory_.leaves() - 1).phase; }
 
-  // Of the end of an episode, from the low half of its number. The phase is near enough: it may lag, or be ahead by one.
+  // Returns the token of an episode's end, from the low half of the episode's number. The phase supplies the
+  // high half: it may lag, or be ahead by one.
   std::uint64_t token_of(std::uint32_t domain, std::uint32_t episode) {
-    // order: relaxed: only the high half is wanted
+    // order: relaxed: only the high half is needed
     const std::uint64_t near = A::load_relaxed(memory_.domain(domain).phase.word) >> 1;
     const auto ahead = static_cast<std::int32_t>(episode - static_cast<std::uint32_t>(near));
     return 2 * (near + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead)) + 1);
   }
 
-  // Until a phase that somebody else is bringing on is over.
+  // Waits for a phase that another thread is advancing.
   void await_flip(Phase<A>& phase, std::uint64_t token) {
-    // order: acquire: the parents, the members and the flips of other domains as the last completer left them. Pairs with kWordFlip.
+    // order: acquire: sees the parents, the members and the other domains' phases as the last completer left
+    // them. Pairs with kWordFlip.
     while (A::template load_acquire<Site::kFlipAwait>(phase.word) < token) os_.relax();
   }
 
-  // After a leaf's last ticket. True if this took the root's last one.
+  // Called after a leaf's last ticket was taken. Returns true if this took the root's last ticket.
   bool climb(std::uint32_t leaf, std::uint32_t episode) {
     await_flip(memory_.domain(leaf).phase, token_of(leaf, episode) - 2);
     const std::uint32_t leaves = memory_.leaves();
@@ -181,13 +199,13 @@ class Tree {
   }
 
   void set(Node<A>& node, std::uint32_t episode, std::uint32_t tickets) {
-    // order: relaxed: whoever climbs has waited for the flip that comes after it.
+    // order: relaxed: whoever climbs has waited for the phase, which is written after it.
     A::store_relaxed(node.word, std::uint64_t{tickets} << 32 | episode);
   }
 
   void make_ready(std::uint32_t episode, std::uint32_t count) {
     const std::uint32_t leaves = memory_.leaves();
-    const std::uint32_t used = count < leaves ? count : leaves;  // leaves with a ticket
+    const std::uint32_t used = count < leaves ? count : leaves;  // leaves that get a ticket
     const std::uint32_t groups = (used + kFanIn - 1) / kFanIn;
     if (leaves > kFanIn) set(memory_.inner(kInnerNodes - 1), episode, groups);
     for (std::uint32_t g = 0; leaves > 1 && g * kFanIn < leaves; ++g) {

@@ -1,4 +1,4 @@
-// Waiting for a phase once the bounded spin was in vain.
+// Waits for a phase after the bounded spin was in vain.
 #include "anonymous/barrier.hpp"
 #include "anonymous/machine.hpp"
 
@@ -7,31 +7,41 @@ namespace {
 
 constexpr std::int64_t kParkNs = 50'000'000;  // the longest park: what a lost wake-up would cost
 
-// What a thread has learned about waiting in the barrier where it waited last (t_spins names it): anonymous members have no other place
-// for it.
+// What a thread has learned about waiting in the barrier where it last waited long (t_spins names it).
+// Anonymous members have no other place for it.
 struct Learned {
   AutoWait policy;
   std::uint32_t generation = 0;
   std::uint32_t cpus = 0;
   std::uint32_t count = 0;
 };
-// Not looked up by a function of the loader, which may allocate.
+// Static TLS: a look-up by the loader may allocate.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Learned t_learned;
-// Where the barrier has none: members find out about co-tenants one by one.
+// For barriers without a Pace of their own: each member finds out about co-tenants by itself.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Pace t_pace;
 
-// More members than CPUs: so many yields in one wait, then sleep. A yield that comes back in vain ran somebody who is here already; the
-// scheduler may go on choosing among those while others have not arrived. To park costs no fence here, as it does in a team. Two cores, us
-// an episode, median and worst of 9: 64 members with 1 yield 83, 114; 2 to 8 yields 36 to 43, 45 to 60; no end of yields 42, 199; 16
-// members 15, 10 to 13, 18.
-// Tried and left: to learn it. No yields, or one, after four waits in a row that ended asleep, with a try each 16th or 64th wait: who
-// sleeps makes the next one sleep. 4 members without work 17 to 47 us instead of 1.5; 64 members with 10 us of work, the median of 36
-// paired ratios to glibc's barrier: 0.97 instead of 0.98. Nor one yield only where a thread's waits are long (80 us and 4 us a member): 4
-// to 16 members with 100 us of work 0.97 to 1.03 instead of 0.99 to 1.02.
+// More members than CPUs: at most this many yields in one wait, then sleep. A fruitless yield has run a
+// thread that has arrived already. The scheduler may go on choosing among such threads while others have not
+// arrived. Unlike in a team, parking costs no fence here. Microseconds an episode on two cores, median and
+// worst of 9:
+//
+//   yields in a wait   64 members                 16 members
+//   1                  83, worst 114              15
+//   2 to 8             36 to 43, worst 45 to 60   10 to 13
+//   no limit           42, worst 199              18
+//
+// Tried and left:
+// - Learning the number. After four waits in a row that ended asleep, a thread yielded once or not at all.
+//   Every 16th or 64th wait was a trial. But a thread that sleeps makes the next one sleep. 4 members without
+//   work took 17 to 47 us instead of 1.5. With 64 members and 10 us of work, the median of 36 paired ratios
+//   to glibc's barrier was 0.97 instead of 0.98.
+// - One yield only where a thread's waits are long (80 us, and 4 us a member). 4 to 16 members with 100 us of
+//   work: 0.97 to 1.03 instead of 0.99 to 1.02.
 constexpr std::uint32_t kCrowdedYields = 6;
-constexpr std::int64_t kCrowdedNs = 20'000;  // but at least so long: a CPU that has nobody left to run takes as long to wake
+// But yield for at least this long: an idle CPU takes as long to wake up.
+constexpr std::int64_t kCrowdedNs = 20'000;
 
-// A turn on the CPU reads the clock twice: before its action and behind it.
+// A wait reads the clock once before its first action, and once after each action.
 template <class Policy>
 void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT32_MAX) {
   OsCalls os(wait.pace == nullptr);
@@ -118,7 +128,7 @@ void wait_long(const LongWait& wait) {
 }
 
 Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
-  // order: relaxed at both: hints; if this phase is over, they may be another barrier's
+  // order: relaxed at both: hints; once this phase is over, they may be another barrier's
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
   const std::uint64_t call = leaves_ == 0 ? token / 2 / count : token / 2;

@@ -28,7 +28,8 @@ void fold_own(void* context, void* out, const void* left, const void* right, std
   given.fold(out, left, right, count, given.user);
 }
 
-// The caller's counts and displacements, of which the request has its own; blocks one behind the other, where no displacements were given.
+// Copies the caller's counts and displacements into the request. Without displacements, blocks lie one after
+// the other.
 void copy_sizes(fermata_request& r) {
   const std::uint32_t members = r.member->member->team().members();
   fermata_operation& o = r.given;
@@ -55,7 +56,7 @@ bool same_sizes(const size_t* counts, const size_t* displacements, const size_t*
   return std::equal(counts, counts + members, own) && std::equal(displacements, displacements + members, own + members);
 }
 
-// The operation that the request was made for, in all that there is to it, once more?
+// Is `o` the operation that the request was made for, in every field?
 bool is_same(const fermata_request& r, const fermata_operation& o) {
   const fermata_operation& g = r.given;
   const std::uint32_t members = r.member->member->team().members();
@@ -65,12 +66,12 @@ bool is_same(const fermata_request& r, const fermata_operation& o) {
          same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
 }
 
-// From the operation's buffers to the program's: a member's own block where it is done in place, copies where that is too early.
+// Translates the operation's buffers to the program's. A buffer that is in place lies within the other one.
 void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const fermata_operation& o = r.given;
   const std::size_t rank = r.member->member->rank();
   const std::size_t mine = own_count(o, c, rank);
-  static constinit std::byte nothing{};  // the place of blocks that are all empty
+  static constinit std::byte nothing{};  // stands for a buffer whose blocks are all empty
   const auto place = [](const void* given) { return given != nullptr ? static_cast<std::byte*>(const_cast<void*>(given)) : &nothing; };
   call.input = {place(o.in), mine, o.in_counts, o.in_displacements};
   call.output = {place(o.out), mine, o.out_counts, o.out_displacements};
@@ -91,7 +92,7 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copi
   std::size_t elements = (several ? members : 1) * call.input.count;
   if (call.input.counts != nullptr) {
     elements = 0;
-    for (std::uint32_t m = 0; m < members; ++m)  // where an empty one would lie says nothing
+    for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement says nothing
       if (call.input.counts[m] != 0) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
   }
   std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
@@ -99,12 +100,14 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copi
   call.input.base = copy;
 }
 
-// Unpacked for each choice anew: of a thousand members it is 32 MB, too much for each of them to keep.
+// Unpacks the costs again for each choice. For a thousand members they take 32 MB, too much for each member
+// to store.
 bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
   const exec::TeamLayout& layout = team.layout();
   if (layout.model_bytes == 0) return false;
   const std::byte* const model = team.base() + layout.model;
-  const std::vector<std::byte> packed(model, model + layout.model_bytes);  // others may write where it lies
+  // A copy: other processes may write to the segment.
+  const std::vector<std::byte> packed(model, model + layout.model_bytes);
   if (!unpack(packed, static_cast<std::int32_t>(team.members()), out)) return false;
   for (std::uint32_t r = 0; team.is_over_hosts() && r < team.members(); ++r)
     out->model.hosts.push_back(static_cast<std::int32_t>(team.host_of(r)));
@@ -138,7 +141,7 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   const bool knows = unpack_knowledge(team, &known);
   const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
   const Schedule schedule = choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
-  // For this operator: one that absorbs repetition may be given contributions twice.
+  // Proved for this operator: an idempotent one may get a contribution twice.
   const auto proof = verify(schedule, c.traits);
   if (!proof) return proof.error();
   auto compiled = compile_blocks(schedule, static_cast<std::int32_t>(member->member->rank()), *proof);
@@ -153,12 +156,13 @@ void over(exec::BlockRequest* core, void* context) {
   if (r->theirs != nullptr) [[unlikely]]
     end_with_theirs(*r);
   const Status status = core->status;
-  Chain* const chain = r->chain;  // the callback may free the request, if it is no link
+  Chain* const chain = r->chain;  // the callback may free a request that is no link
   if (r->callback != nullptr) r->callback(r, static_cast<int>(status), r->callback_user);
   if (chain != nullptr) go_on(*chain, status);
 }
 
-// Between processes. What others send by address is taken in any case.
+// Prepares single copy between processes: the sizes for which this member sends addresses, and the buffer to
+// receive by them.
 void lend_blocks(Blocks& blocks, const exec::Team& team) {
   blocks.bounce.reset(new std::byte[exec::kBounce]);
   BlockKnowledge known;
@@ -204,7 +208,7 @@ void fill(fermata_request& r, bool copies) {
   }
   r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
   std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
-  // In place, blocks of the output would be written while those of the input are still to be sent.
+  // In place, output blocks would be written before the input blocks at the same place are sent.
   const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
   const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
   r.filled = !(in_place && several);
@@ -235,7 +239,8 @@ Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
-    // Requests refer to this team's memory: its members stay where they are. (A refresh asks whether there are any.)
+    // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
+    // itself whether there are requests.
     if (!refreshes(member)) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
@@ -290,7 +295,7 @@ fermata_operation operation_of(const Plain& plain) {
 
 int execute(fermata_member* member, const Plain& plain) {
   const int status = execute(member, operation_of(plain));
-  // Input that is copied may be another behind the same pointer.
+  // An input that is copied must be copied again: the same address may have other contents now.
   if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out) member->blocks->last = plain;
   return status;
 }

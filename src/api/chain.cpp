@@ -1,4 +1,5 @@
-// Chains: persistent operations one behind the other, as one request (hybrid-collectives-p7ih, section 4: chaining).
+// Chains: several persistent collectives, one after the other, as one request (hybrid-collectives-p7ih,
+// section 4: chaining).
 #include <algorithm>
 
 #include "api/blocks.hpp"
@@ -11,7 +12,8 @@ namespace fermata::api {
 namespace {
 
 Status begin(fermata_request& link) {
-  if (check_request(&link) != FERMATA_OK) return Status::kBroken;  // its member has left: that of a sub-team, for one
+  // Its member may have left, for example a sub-team's.
+  if (check_request(&link) != FERMATA_OK) return Status::kBroken;
   try {
     fill_again(link);
   } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// Are an operation's arguments right?
+// Checks the arguments of a collective on blocks.
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -22,7 +22,8 @@ int check_counts(const size_t* counts, const size_t* displacements, std::uint32_
   return FERMATA_OK;
 }
 
-// Blocks of an output: no element may be in two of them. Mostly they lie in the order of the ranks.
+// No element may be in two blocks of an output. Mostly the blocks lie in the order of the ranks; then no sort
+// is needed.
 int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t members) {
   std::size_t end = 0;
   std::uint32_t r = 0;
@@ -41,7 +42,7 @@ int check_apart(const size_t* counts, const size_t* displacements, std::uint32_t
   return FERMATA_OK;
 }
 
-// One side of an operation at one member, in bytes: all its blocks that aren't empty, from the first to the end of the last.
+// One member's input or output, in bytes: from its first block that is not empty to the end of the last one.
 struct Side {
   std::uintptr_t at = 0;
   std::size_t bytes = 0;
@@ -75,7 +76,7 @@ bool are_all_empty(const size_t* counts, std::uint32_t members) {
   return std::all_of(counts, counts + members, [](std::size_t count) { return count == 0; });
 }
 
-// Output that is input, too, in another way than in place. Arguments that have been checked otherwise.
+// Do input and output overlap other than in place? Precondition: all other checks have passed.
 bool overlaps(const fermata_member* member, const fermata_operation& o, const Checked& c, bool root) {
   if (c.kind == Kind::kBroadcast || o.in == FERMATA_IN_PLACE || o.out == FERMATA_IN_PLACE) return false;
   const bool several_in = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter || (c.kind == Kind::kScatter && root);
@@ -121,7 +122,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
         return fail(Status::kArgument, "%s is not defined for %s", name_of(static_cast<Op>(o.op)), name_of(static_cast<Type>(o.type)));
       c.traits = traits_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
     }
-    // Where an operator associates, every order in which the ranks stay gives the same bits.
+    // An associative operator gives the same bits in every grouping that keeps the order of the ranks.
     const bool in_one_order = o.ordered == FERMATA_LEFT_TO_RIGHT || member->member->team().layout().reproducible != 0;
     if (in_one_order && !c.traits.associative)
       c.traits = {.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
@@ -152,7 +153,7 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
   }
   const bool reads = c.kind != Kind::kBroadcast && (c.kind != Kind::kScatter || root);
   const bool writes = c.kind == Kind::kBroadcast || (c.kind != Kind::kReduce && c.kind != Kind::kGather) || root;
-  // A member's own block may be counted on either side, and by count where the others don't know it.
+  // A member's own block may be counted in in_counts, in out_counts or by `count`.
   const std::size_t own = c.irregular && c.kind == Kind::kAlltoall ? 0 : own_count(o, c, rank);
   const auto is_empty = [&](bool counted, const size_t* counts, bool others_counted, const size_t* others) {
     return own == 0 && (!counted || are_all_empty(counts, members)) && (!others_counted || others[rank] == 0);
@@ -163,14 +164,15 @@ int check(const fermata_member* member, const fermata_operation& o, Checked* out
     const bool holds_in = o.in == FERMATA_IN_PLACE && !in_is_empty();
     if (holds_in || !is_empty(c.counts_out, o.out_counts, c.counts_in, o.in_counts)) return null_handle();
   }
-  // Others have no output, or none that they must give.
+  // FERMATA_IN_PLACE stands for a place in the other buffer. Some members have no other buffer, or need not
+  // give it.
   const bool scatters = c.kind == Kind::kScatter;
   const bool bare = scatters || (c.kind == Kind::kGather && !root) || (!writes && (o.out == nullptr || o.out == FERMATA_IN_PLACE));
   const bool nowhere = (reads && bare && o.in == FERMATA_IN_PLACE) || (writes && !(scatters && root) && o.out == FERMATA_IN_PLACE);
   if (c.largest != 0 && nowhere) return fail(Status::kArgument, "%s", kNowhere);
   if (reads && writes && overlaps(member, o, c, root))
     return fail(Status::kArgument, "in and out overlap: they may be the same place, or FERMATA_IN_PLACE");
-  // Last, since it may have no memory: all else is known then.
+  // Last, since it may run out of memory. All other errors are found by then.
   return c.counts_out && o.out_displacements != nullptr ? check_apart(o.out_counts, o.out_displacements, members) : FERMATA_OK;
 }
 

@@ -10,7 +10,7 @@ namespace api = fermata::api;
 
 namespace {
 
-// Not inlined: a successful call does not pay for its frame.
+// Not inlined, so that a successful call needs no stack frame for it.
 [[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) { return api::member_status(member, status); }
 [[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
 
@@ -20,7 +20,7 @@ namespace {
 
 inline int answer(const fermata_member* member, Status status) { return status == Status::kOk ? FERMATA_OK : failed(member, status); }
 
-// The same for calls on lines, behind which the team may look where its members are.
+// The same for calls on lines. After these the team may review where its members are.
 inline int answer_and_review(fermata_member* member, Status status) {
   if (status != Status::kOk) [[unlikely]]
     return failed(member, status);
@@ -29,26 +29,28 @@ inline int answer_and_review(fermata_member* member, Status status) {
   return FERMATA_OK;
 }
 
-// Of what was outstanding. Behind a split-phase barrier nobody looks, since who tests must not wait; behind a blocking call that a timeout
-// or a hook left, the others have looked already, or wait for this member to.
+// The same for what was outstanding. After a split-phase call no member reviews, since fermata_test must not
+// wait. After a blocking call that a timeout or a hook interrupted, this member does: the others have
+// reviewed already, or wait for this member.
 inline int answer_outstanding(fermata_member* member, Status status) {
   if (!member->arrived) return answer_and_review(member, status);
   const bool came = status == Status::kOk || status == Status::kTruncated;
-  if (came && !member->member->outstanding()) member->arrived = false;  // a test leaves it to be departed from
+  if (came && !member->member->outstanding()) member->arrived = false;  // after a test it must still depart
   return answer(member, status);
 }
 
-// More than rides on a line, or arguments that make no sense: operations on blocks find out which.
+// The data don't fit on a line, or the arguments are wrong. The code for blocks finds out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) {
   const int status = api::call(member, plain);
   return status == static_cast<int>(Status::kRetracted) ? api::call_with_their_length(member, api::operation_of(plain), false) : status;
 }
-// A call on lines that has not come to its end.
+// For a call on lines that failed or was retracted.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
   return status == Status::kRetracted ? api::call_with_their_length(member, api::operation_of(plain), false) : failed(member, status);
 }
 
-// Byte op x kTypeCount + type: one more than the elements that ride on a line; 0: there is no such operator.
+// of[op * kTypeCount + type]: one more than the elements that fit on a line. 0: the operator is not defined
+// for the type.
 struct Limits {
   unsigned char of[fermata::kOpCount * fermata::kTypeCount] = {};
   constexpr Limits() {
@@ -174,7 +176,7 @@ int fermata_resume(fermata_member* member) {
 }
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
-  // One test for two null pointers; two that have no bit in common only take the longer way.
+  // One test for two null pointers. Valid pointers that have no bit in common only take a longer way.
   const bool may_be_null = (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
   if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]]
     return other_allreduce(member, in, out, count, type, op);

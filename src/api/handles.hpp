@@ -1,4 +1,4 @@
-// The C ABI's handles and the way errors cross it. Exceptions stop here.
+// The handles of the C ABI, and how errors cross it. Exceptions stop here.
 #ifndef FERMATA_API_HANDLES_HPP
 #define FERMATA_API_HANDLES_HPP
 
@@ -22,7 +22,7 @@
 
 namespace fermata::api {
 struct Blocks;      // api/blocks.hpp
-struct Moved;       // likewise
+struct Moved;       // api/blocks.hpp
 struct RefreshLog;  // api/refresh.hpp
 class Refresher;    // api/refresh.cpp
 }  // namespace fermata::api
@@ -38,31 +38,35 @@ struct fermata_plan {
 };
 struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  std::vector<std::int32_t> cpus;  // as configured by who made the team; empty: unpinned. Sub-teams are planned with them.
-  // Where the members have moved on to after a review of their placement, or by a refresh; aborts and reports follow them.
+  // As the team's creator configured them; empty: unpinned. Plans for sub-teams use them.
+  std::vector<std::int32_t> cpus;
+  // The team that the members have moved to after a review of their placement, or by a refresh. Reports
+  // follow them. Aborts follow them after a review, but not after a refresh.
   std::atomic<fermata::exec::Team*> moved{nullptr};
-  std::shared_ptr<fermata::api::RefreshLog> refreshed;  // once there was one; with os::ProcessLock, as `moved` is then
+  // Null before the first refresh. os::ProcessLock guards it, and then `moved`, too.
+  std::shared_ptr<fermata::api::RefreshLog> refreshed;
 
   fermata::exec::Team& current() const {
     fermata::exec::Team* now = fermata::moved_to<fermata::RealAtomics>(moved);
     return now != nullptr ? *now : *team;
   }
 };
-// Its own type so that the hook gets the public handle.
+// A type of its own, so that the idle hook gets the public handle.
 struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata::exec::Member* member;
-  fermata::exec::Openings openings;  // the member's, which hold() puts here
-  fermata_team* team;                // the handle to free with it, for sub-teams; else null
-  fermata_team* origin;              // the handle that it was joined from
+  fermata::exec::Openings openings;  // the first signals of the member's next calls (exec/openings.hpp)
+  fermata_team* team;                // of a sub-team: the handle to free with the member; else null
+  fermata_team* origin;              // the handle that the member was joined from
   fermata_idle_hook hook;
   void* hook_user;
-  bool arrived = false;                                // at a split-phase barrier that is outstanding
-  std::uint64_t told[4] = {};                          // by rank 0, of slots (api/slots.cpp)
-  std::vector<std::int32_t> planned_for;               // CPUs that the present plans are for; empty: placement-free
-  std::shared_ptr<fermata::api::Blocks> blocks;        // once it has had operations on blocks
-  std::shared_ptr<fermata::api::Moved> moved;          // while a split call is one on blocks, since others gave another length
-  std::uint64_t refreshes = 0;                         // of its team's profile that it took part in
-  std::shared_ptr<fermata::api::Refresher> refresher;  // of rank 0, once there was one
+  bool arrived = false;                          // a split-phase call is outstanding
+  std::uint64_t told[4] = {};                    // what rank 0 tells about a part of the heap (api/slots.cpp)
+  std::vector<std::int32_t> planned_for;         // CPUs that the present plans are for; empty: any
+  std::shared_ptr<fermata::api::Blocks> blocks;  // null before its first collective on blocks
+  // Set while a split-phase call goes on as a collective on blocks, since others gave another length.
+  std::shared_ptr<fermata::api::Moved> moved;
+  std::uint64_t refreshes = 0;                         // of its team's profile, in which it took part
+  std::shared_ptr<fermata::api::Refresher> refresher;  // rank 0's; null before the first refresh
 
   void hold(fermata::exec::Member* held) {
     member = held;
@@ -72,18 +76,18 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
 
 namespace fermata::api {
 
-// Records this thread's detail and returns the status as the C ABI's number.
+// Stores the detail text of this thread. Returns the status as a number of the C ABI.
 int fail(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
 int fail(const Error& error);
-// The member's own detail, recorded for this thread.
+// Likewise, with the member's own detail text.
 int member_status(const fermata_member* member, Status status);
 
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
-// As much as fits, and a zero; *length in: the capacity, out: the bytes needed.
+// Copies as much text as fits, and a terminating zero. *length: in, the capacity; out, the bytes needed.
 int copy_text(const std::string& text, char* buffer, std::size_t* length);
 inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
 
-// Runs a function that may throw; what it throws becomes a status.
+// Runs a function that may throw. An exception becomes a status.
 template <class F>
 int guarded(F&& f) noexcept {
   try {
@@ -95,50 +99,52 @@ int guarded(F&& f) noexcept {
   }
 }
 
-// The plan for a request: the cache's, else an estimated one. Never measures.
+// The plan for a request: the cached one, else the best by predicted cost. It never measures.
 Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
                       const std::string& layout);
-// Likewise, compiled: the cache's, else what a search has found in this process. profile: null: this machine's. algorithm: empty: the best.
+// Likewise, compiled. It looks in the cache, then among the results of this process's searches, and then
+// searches. `profile` null: this machine's. `algorithm` empty: the best one.
 Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm);
 // This machine's topology, discovered once per process.
 Result<const Topology*> this_machine();
-// What the cache has that was measured for that engine or, failing that, for threads, else estimates.
+// The cached profile that was measured for the engine; else the one for threads; else estimates.
 Profile best_known_profile(const Topology& topology, Engine engine);
-// This machine's; read once per process and engine.
+// This machine's profile. It is read once per process and engine.
 const Profile& this_profile(Engine engine);
 
-// Makes a team of the C ABI's kind out of plans found by plan_for; used by create and split.
+// What make_team() makes a team from. create, split and the calls for hosts use it.
 struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
   bool tagged = false;
-  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says, of a sub-team as its parent
+  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says; a sub-team is as its parent
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   std::vector<std::int32_t> cpus;
   std::vector<const Plan*> plans;
-  std::vector<std::int32_t> hosts;   // of each rank; empty: one
+  std::vector<std::int32_t> hosts;   // of each rank; empty: all on one host
   std::vector<std::string> names;    // of the hosts; empty: not known
   std::vector<std::int32_t> pinned;  // the CPU of each rank on its host, or -1; empty: unpinned
-  const void* programs = nullptr;    // what fermata_hosts_plan gave on one of the hosts; null: planned here
+  const void* programs = nullptr;    // what fermata_hosts_plan gave on one of the hosts; null: plan here
   std::size_t programs_bytes = 0;
-  std::int32_t host = 0;         // this one
-  exec::Team* within = nullptr;  // in whose file the team is to lie; null: its own
-  double refresh_seconds = 0;    // over several hosts: > 0: the profile is refreshed, this often at most
-  bool refresh_keeps = false;    // into the cache, too
+  std::int32_t host = 0;         // this host
+  exec::Team* within = nullptr;  // the team in whose file the new one is to lie; null: a file of its own
+  double refresh_seconds = 0;    // over several hosts: least time between two refreshes; 0: none
+  bool refresh_keeps = false;    // refreshes update the cache, too
 };
-// Checks a configuration. Not FERMATA_OK: it is bad.
+// Checks a configuration and fills `out` from it. Returns an error if it is bad.
 int request_of(const fermata_team_config& config, TeamRequest& out);
-// What a plan for that kind is made by where the same bits are wanted in every run: one algorithm for each kind that folds, whose tree
-// depends on the number of members alone. Empty: what is fastest.
+// The algorithm for reproducible results: one for each collective that folds. Its tree depends only on the
+// number of members, so every run gives the same bits. Empty: the fastest algorithm may be used.
 std::string fixed_algorithm(const PlanKey& key);
-// Plans for ranks on these hosts: the cache's, else by what was measured there, else estimated ones.
+// Plans for ranks on these hosts: the cached ones, else by what was measured there, else by estimates.
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
   HostPlans(const TeamRequest& request, Profile profile);
-  Result<Plan> plan(const PlanKey& wanted) const;  // of its kind, members and payload: the cache's, else a new search's
+  // For the kind, members and payload of `wanted`: the cached plan, else a new one.
+  Result<Plan> plan(const PlanKey& wanted) const;
   Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
   std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
   const Profile& profile() const { return *profile_; }
@@ -149,33 +155,37 @@ class HostPlans {
   Topology topology_;
   std::shared_ptr<const Profile> profile_;
 };
-// Of which plan a slot is: kind, members, payload and engine.
+// The key of a slot's plan: kind, members, payload and engine.
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
-// What a team is made with.
+// What the members of a team must have in common: programs, and the costs by which they choose schedules.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
-  std::vector<std::byte> blocks;                 // what operations on blocks are chosen by, as plan/block_model.hpp packs it
-  std::vector<std::byte> refresh;                // what refreshes begin with (api/refresh.hpp); empty: none come
+  std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_model.hpp)
+  // A RefreshStart and the profile (api/refresh.hpp). Empty: no refreshes.
+  std::vector<std::byte> refresh;
   bool reproducible = false;
 };
 Result<TeamPlans> plans_for(const TeamRequest& request);
-// Likewise, for a team within another: looked for once for members, tags and CPUs, by any process of those that lie there.
+// Likewise, for a team in the file of another. The first process that needs them for these members, tags and
+// CPUs makes them. All later teams in that file use them.
 Result<TeamPlans> plans_within(const TeamRequest& request);
-// Those that another host has made, as packed() gives them; kArgument if they are none for such a team.
+// Plans that another host has made, from the bytes of packed(). kArgument if they are no plans for such a
+// team.
 Result<TeamPlans> plans_from(const TeamRequest& request);
 std::vector<std::byte> packed(const TeamPlans& plans);
 int make_team(const TeamRequest& request, fermata_team** out);
-// What a process that has attached to a team is told by it.
+// After an attach: reads from the segment which CPUs the team's plans are for.
 void read_planned_cpus(fermata_team& handle);
-WaitKind wait_kind(int configured);  // or what the environment says
+WaitKind wait_kind(int configured);  // the environment's choice comes first
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
-// rank: or FERMATA_ANY_RANK. `owns`: leaving the member destroys the team's handle, too.
+// `rank` may be FERMATA_ANY_RANK. `owns`: fermata_member_leave() destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
-// The first call after which an unpinned team looks at where its members are, and how many times as late each look is.
+// An unpinned team first reviews the placement of its members after call kFirstReview. Each further review
+// comes kReviewStep times as late.
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
-// Collective, after an agreed call on lines: if all members are pinned by now, and elsewhere than planned for, they move
-// to a team that is planned for where they are.
+// Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
+// their plans are for, they move to a team with plans for these CPUs.
 int review(fermata_member* member);
 
 }  // namespace fermata::api

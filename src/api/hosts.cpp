@@ -19,7 +19,7 @@
 using namespace fermata;
 using namespace fermata::api;
 
-// The public structs are the contract's, field by field.
+// The public structs have the same fields as those of net/net.hpp.
 static_assert(sizeof(fermata_line) == sizeof(net::Line) && offsetof(fermata_line, header) == offsetof(net::Line, header) &&
               offsetof(fermata_line, to) == offsetof(net::Line, to) && offsetof(fermata_line, words) == offsetof(net::Line, words) &&
               offsetof(fermata_line, from) == offsetof(net::Line, from) &&
@@ -40,7 +40,7 @@ static_assert(sizeof(fermata_port) == sizeof(net::Port) && offsetof(fermata_port
 namespace fermata::api {
 namespace {
 
-// A CPU for each rank, as in topology_of_hosts.
+// Each rank has a CPU of its own, as in topology_of_hosts().
 PlanKey placed(PlanKey key, const Topology& topology, const std::vector<std::int32_t>& hosts) {
   key.fingerprint = fingerprint(topology);
   key.hosts = hosts;
@@ -56,7 +56,8 @@ HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts), reprod
   topology_ = topology_of(team);
   Profile profile = profile_of(team, topology_);
   if (request.refresh_seconds > 0) {
-    // As refreshes will find it in the segment (api/refresh.hpp), so that they come to the same plans.
+    // A refresh reads the profile as JSON from the segment (api/refresh.hpp). Both profiles must be the same,
+    // to give the same plans.
     profile.hosts = request.names;
     profile.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
     if (auto again = profile_from_json(to_json(profile))) profile = std::move(*again);
@@ -93,11 +94,13 @@ std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) co
 
 namespace {
 
-// What goes from the host that has planned to the others: this, the programs, what blocks are chosen by, and what refreshes begin with.
+// What the host that plans sends to the others: this header, then the programs, the costs for blocks, and the
+// start of refreshes.
 struct PlansHeader {
   std::array<std::uint64_t, exec::kPlanSlots + 2> lengths;  // of each part
-  std::uint64_t reproducible;                               // 1: the members are to fold in fixed orders, whatever their environment says
-  std::uint64_t rest;                                       // hash of what isn't programs, which have their own
+  // 1: members fold in fixed orders, whatever their environment says.
+  std::uint64_t reproducible;
+  std::uint64_t rest;  // hash of the other parts; programs have their own
 };
 
 std::uint64_t hash_of_rest(const std::vector<std::byte>& blocks, const std::vector<std::byte>& refresh) {
@@ -120,7 +123,7 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
   for (std::size_t i = 0; i < header.lengths.size(); ++i) {
     const std::uint64_t length = header.lengths[i];
     if (length > request.programs_bytes - at) return bad;
-    std::vector<std::byte> part(bytes + at, bytes + at + length);  // aligned, as new memory is
+    std::vector<std::byte> part(bytes + at, bytes + at + length);  // a copy, so that it is aligned
     at += length;
     if (i >= exec::kPlanSlots) {
       (i == exec::kPlanSlots ? plans.blocks : plans.refresh) = std::move(part);
@@ -156,7 +159,7 @@ std::vector<std::byte> packed(const TeamPlans& plans) {
 
 namespace {
 
-// Checks what the calls for teams over hosts have in common.
+// Checks what the calls for teams over hosts have in common, and fills the request.
 int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamRequest& request) {
   if (const int bad = request_of(config, request); bad != FERMATA_OK) return bad;
   request.cpus.clear();
@@ -164,7 +167,8 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   for (const std::int32_t h : request.hosts)
     if (h < 0 || h >= config.members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
   const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
-  if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;  // there are no links
+  // On one host there are no links to refresh.
+  if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;
   return FERMATA_OK;
 }
 

@@ -13,12 +13,13 @@ KeptCell* cell_of(void* object) { return reinterpret_cast<KeptCell*>(static_cast
 
 }  // namespace
 
-// With the mutex held. What was handed in comes newest first.
+// Call it with the mutex held. take_all() gives the newest cell first, so the list is reversed.
 void KeptPool::collect() {
   KeptCell* newest = nullptr;
   KeptCell* first = nullptr;
   for (KeptCell* cell = take_all<RealAtomics, KeptCell>(handed_in_); cell != nullptr;) {
-    KeptCell* const before = cell->next.load(std::memory_order_relaxed);  // order: relaxed: this thread's alone by now
+    // order: relaxed: only this thread has the cell now
+    KeptCell* const before = cell->next.load(std::memory_order_relaxed);
     if (newest == nullptr) newest = cell;
     cell->next.store(first, std::memory_order_relaxed);  // order: as above
     first = cell;
@@ -37,12 +38,12 @@ void* KeptPool::take(std::size_t bytes) {
     collect();
     if (resting_ > kResting) {
       cell = oldest_;
-      oldest_ = cell->next.load(std::memory_order_relaxed);  // order: under the mutex
+      oldest_ = cell->next.load(std::memory_order_relaxed);  // order: relaxed: under the mutex
       --resting_;
     }
   }
   if (cell == nullptr) cell = new (::operator new(sizeof(KeptCell) + bytes)) KeptCell{};
-  // order: relaxed: a number, and no more
+  // order: relaxed: only the number matters
   cell->serial.store(serials.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return cell + 1;
 }

@@ -1,6 +1,6 @@
-// Handles that can be told from freed ones. The memory of a type's freed objects is used again for that type alone, the one that has rested
-// longest first, and is never given back; so a handle used after it was freed is an error, not a crash, until kResting others were freed
-// behind it.
+// Handles that can be told from freed ones. The memory of a freed object is used again only for the same
+// type, and is never returned. The object that was freed first is used first. So the use of a freed handle is
+// an error, not a crash, until kResting more objects of its type have been freed.
 #ifndef FERMATA_API_KEPT_HPP
 #define FERMATA_API_KEPT_HPP
 
@@ -10,13 +10,15 @@
 #include <mutex>
 #include <new>
 
-// A namespace of its own, since a base's is looked up for every argument of its type.
+// A namespace of its own: a lookup by argument type also searches the namespace of a base class.
 namespace fermata::kept {
 
-// What lies before each object.
+// Lies before each object.
 struct KeptCell {
   std::atomic<std::uint64_t> serial;  // of the object, from 1; 0: it was freed
-  std::atomic<KeptCell*> next;        // of those handed in, freed before this one; of those that rest, after it
+  // In the list of handed-in cells: the cell that was freed before. In the list of resting cells: the one
+  // freed after.
+  std::atomic<KeptCell*> next;
 };
 
 class KeptPool {
@@ -28,15 +30,16 @@ class KeptPool {
   static constexpr std::size_t kResting = 64;
   void collect();
 
-  std::atomic<KeptCell*> handed_in_{nullptr};  // freed, and not among those that rest yet
-  // Whoever takes and finds it held does without: for ever in a child that was forked in such a moment.
+  std::atomic<KeptCell*> handed_in_{nullptr};  // freed, and not yet in the list of resting cells
+  // take() only tries to lock it, and allocates new memory if another thread holds it. In a child that was
+  // forked meanwhile it stays locked for ever.
   std::mutex mutex_;
   KeptCell* oldest_ = nullptr;
   KeptCell* newest_ = nullptr;
   std::size_t resting_ = 0;
 };
 
-// The first base of its T.
+// Must be the first base of T.
 template <class T>
 class Kept {
  public:
@@ -48,17 +51,20 @@ class Kept {
 
  private:
   static KeptPool& pool() {
-    static constinit KeptPool pool;  // nobody makes or destroys it: a fork may come meanwhile, and handles may be freed at exit
+    // Neither constructed nor destroyed at run time: a fork may come meanwhile, and handles may be freed at
+    // exit.
+    static constinit KeptPool pool;
     return pool;
   }
 };
 
-// 0 for null and for what was freed.
+// 0 for a null or freed handle.
 template <class T>
 std::uint64_t serial_of(const T* handle) {
   if (handle == nullptr) return 0;
   const auto* cell = reinterpret_cast<const KeptCell*>(reinterpret_cast<const std::byte*>(handle) - sizeof(KeptCell));
-  return cell->serial.load(std::memory_order_relaxed);  // order: whoever uses a handle was told of it; a wrong use is found at best
+  // order: relaxed: a correct user has synchronized with the maker; for a wrong use the check is best effort
+  return cell->serial.load(std::memory_order_relaxed);
 }
 
 }  // namespace fermata::kept

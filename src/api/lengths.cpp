@@ -1,4 +1,5 @@
-// Lengths that differ: a call that was retracted, since those from whom its data come gave another length, is made with theirs.
+// Calls in which members give different lengths. A call is retracted if the members that its data come from
+// gave another length. It is then made again with that length.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +47,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     other.count = theirs / element;
     other.out = out.get();
     if (gathers || o.collective == FERMATA_DO_REDUCE) {
-      other.in = FERMATA_IN_PLACE;  // or all of it would be copied
+      other.in = FERMATA_IN_PLACE;  // else all of the input would be copied
       const std::size_t block = gathers ? m.rank() : 0;
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
@@ -58,7 +59,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
   });
 }
 
-// By what is called while others are waited for, too.
+// Also called while the member waits for others, so it must not wait.
 bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
   auto& r = *static_cast<fermata_request*>(core->context);
   const auto make = [&] {
@@ -85,7 +86,8 @@ bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
     call.bytes = bytes;
     const CompiledBlocks& compiled = *theirs->program;
     decltype(r.work) work(std::max<std::size_t>(r.work.size(), compiled.transfers.size()));
-    std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);  // the last that may fail
+    // Nothing after this can fail.
+    std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);
     r.work.swap(work);
     core->operation.prepare(compiled.program, call, r.member->member->shared_channel(), r.work.data(), space, c.largest);
     r.theirs = std::move(theirs);
@@ -112,7 +114,7 @@ int move_split(fermata_member* member) {
     o.collective = static_cast<int>(split.call.kind);
     o.root = static_cast<int>(split.call.root);
     o.in = moved->in;
-    o.out = split.out != nullptr ? split.out : &moved->in;  // of nothing
+    o.out = split.out != nullptr ? split.out : &moved->in;  // no output: nothing is written there
     const bool folds = fermata::folds(split.call.kind);
     o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
     o.op = split.call.op;

@@ -28,27 +28,29 @@ PlanSlot slot_of(const ProgramHeader& program) {
   return PlanSlot::kBarrier;
 }
 
-// Programs synchronize because they exchange data. A loop that only calls finds a rhythm that lasts, often the best one that its lines
-// have: with two cores and both slots in one line 66 ns an episode of allreduce; pushed out of it by data once in 256 episodes 100 ns,
-// where a pause between two looks kept 69. So now and then each member writes a line before an episode and reads its neighbour's after it.
+// Programs synchronize because they exchange data. A loop that only calls finds a lasting rhythm, often the
+// best one for its lines, and so measures too little. So once in kInStep episodes each member writes a line
+// before an episode, and reads its neighbour's line after it. Example: an allreduce between two cores, with
+// both slots in one line. It takes 66 ns in the rhythm, and 100 ns if data disturb it. With a pause between
+// two checks of the slot, it takes 69 ns in spite of the data.
 constexpr std::int64_t kInStep = 256;
 struct alignas(kMaxLine) Cell {
   std::atomic<std::int64_t> value[2];  // by parity: a member may be one exchange ahead
 };
 
-// Shared by the members of one repeat: between processes it is an anonymous shared page.
+// The members of one repeat share it. Between processes it is in an anonymous shared page.
 struct Timing {
   std::atomic<std::int32_t> failed{0};  // -Status of a member
   std::atomic<std::uint32_t> ready{0};  // members
   std::atomic<std::int64_t> episodes{0};
   std::atomic<std::int64_t> ns{0};
-  std::atomic<std::int64_t> seen{0};  // of the cells: so that they are read
+  std::atomic<std::int64_t> seen{0};  // sum of what the cells held, so that they are read
 
   Cell* cells() { return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine)); }
   static std::size_t bytes(std::uint32_t members) { return round_up(sizeof(Timing), kMaxLine) + members * sizeof(Cell); }
 };
 
-// As programs call it: what a schedule costs depends on what its callers do between two signals.
+// Calls as programs do: the cost of a schedule depends on what its callers do between two signals.
 int one_episode(fermata_member* m, const ProgramHeader& program) {
   double values[7] = {1, 2, 3, 4, 5, 6, 7};
   const std::size_t count = program.payload > 8 ? 7 : 1;
@@ -63,9 +65,10 @@ int one_episode(fermata_member* m, const ProgramHeader& program) {
 
 constexpr std::int64_t kMeetNs = 5'000'000'000;
 
-// Where calls stream, a member that starts late would be waited for in a batch that counts.
+// Waits until all members have started. Where calls stream, a batch that counts would otherwise include the
+// wait for a late one.
 void meet(Timing& timing, std::uint32_t members) {
-  timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed at all: only the time matters
+  timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed throughout: only the time matters
   const std::int64_t end = os::now_ns() + kMeetNs;
   while (timing.ready.load(std::memory_order_relaxed) < members &&  // order: see above
          timing.failed.load(std::memory_order_relaxed) == 0 &&      // order: see above
@@ -73,8 +76,8 @@ void meet(Timing& timing, std::uint32_t members) {
     os::yield();
 }
 
-// Every member runs doubling batches until rank 0's batch was long enough. All see the same lengths: they follow from
-// the batch's number, and rank 0 says before each batch, through a plain store ordered by the episodes, whether to go on.
+// Each member runs batches, each four times as long as the one before, until rank 0's batch was long enough.
+// After each batch rank 0 stores its length, negative if it was the last one, and the others wait for that.
 void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
   const char* detail = "";
   Member* member = nullptr;
@@ -86,14 +89,14 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
     handle.hold(member);
     std::int64_t seen = 0;
     meet(timing, program.members);
-    constexpr std::int64_t kFirst = 64;  // never the one that counts: threads are still starting in it
+    constexpr std::int64_t kFirst = 64;  // never counts: threads are still starting
     constexpr std::int64_t kMost = 1 << 20;
     for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
       const std::int64_t start = os::now_ns();
       for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) {
         const bool exchange = e % kInStep == 0;
         const std::int64_t parity = e / kInStep % 2;
-        // order: relaxed at both: that the line moves is all that matters
+        // order: relaxed at both: it only matters that the line moves
         if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
         status = static_cast<Status>(one_episode(&handle, program));
         // order: relaxed: see above
@@ -102,28 +105,29 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
       if (status != Status::kOk) break;
       if (rank == 0) {
         const std::int64_t took = os::now_ns() - start;
-        timing.ns.store(took, std::memory_order_relaxed);  // order: read after all have ended
+        timing.ns.store(took, std::memory_order_relaxed);  // order: relaxed: read after all have ended
         const bool enough = took >= 2'000'000 && batch > kFirst;
-        // order: relaxed: the number is all that is handed over; a negative one says that this batch was the last
+        // order: relaxed: only the number matters; negative: this batch was the last
         timing.episodes.store(enough ? -batch : batch, std::memory_order_relaxed);
       } else {
         std::int64_t said;
         // order: relaxed: see rank 0's store
         while ((said = timing.episodes.load(std::memory_order_relaxed)) != batch && said != -batch) {
-          // order: relaxed: only whether to give up
+          // order: relaxed: it only says whether to give up
           if (timing.failed.load(std::memory_order_relaxed) != 0) break;
           os::yield();
         }
       }
-      // Nobody may start the next batch's store before all have read this one: one more episode would do it for a
-      // barrier but not for a broadcast, so batches never repeat a length and rank 0 cannot be two ahead.
+      // Rank 0 must not store another length before all have read this one. One more episode would ensure
+      // that for a barrier, but not for a broadcast. Here no two batches have the same length, and rank 0 is
+      // never two batches ahead. So no member misses a length.
       if (timing.episodes.load(std::memory_order_relaxed) < 0) break;  // order: relaxed: see rank 0's store
     }
-    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: nobody reads it
+    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: relaxed: nobody reads it
   }
   if (status != Status::kOk) {
     std::int32_t none = 0;
-    // order: relaxed: read after the end; the first says why
+    // order: relaxed: read after the end; the first failure is the reason
     timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status), std::memory_order_relaxed);
     if (member != nullptr) team->break_with(Status::kBroken, rank);
   }
@@ -150,7 +154,7 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   const bool ran = run_members(
       key.engine, program.members, [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
       [&] { team->break_with(Status::kBroken, 0); });
-  // All members have ended, and were waited for.
+  // All members have ended and were waited for.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
   const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: see above
   const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: see above

@@ -1,4 +1,4 @@
-// The planner's way to execution: times a compiled program on this machine.
+// Times a compiled program on this machine, for the planner.
 #ifndef FERMATA_API_MEASURE_HPP
 #define FERMATA_API_MEASURE_HPP
 
@@ -7,13 +7,13 @@
 
 namespace fermata {
 
-// Runs the program back to back with one thread or process per rank, each pinned to key.cpus[rank] (unpinned if empty), and
-// returns ns per episode of one repeat, long enough for the clock (at least 2 ms or 64 episodes).
-// Errors: kSystem (a member could not be started), and what the run itself returned.
+// Runs the program back to back with one thread or process per rank. Each is pinned to key.cpus[rank], or
+// unpinned if that is empty. Returns ns per episode of one repeat, of at least 2 ms or 1,048,576 episodes.
+// Errors: kSystem (a member could not be started), and those of the run itself.
 Measure measure_on_this_machine();
 
-// Runs the collective on blocks by this schedule, likewise; returns ns from the last arrival to the last departure: of a call behind a
-// barrier, less the barrier's own time.
+// Likewise for a collective on blocks by this schedule. Returns ns from the last arrival to the last
+// departure: the time of a call after a barrier, less the barrier's own.
 BlockMeasure measure_blocks_on_this_machine();
 
 }  // namespace fermata

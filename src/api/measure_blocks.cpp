@@ -1,4 +1,5 @@
-// The planner's way to running operations on blocks: as programs call them, with the candidate's programs in the place of the chosen ones.
+// Runs collectives on blocks for the planner. It calls them as programs do, with the candidate's compiled
+// program in place of the chosen one.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -16,15 +17,16 @@ namespace {
 
 using namespace api;
 
-constexpr std::int64_t kFirst = 4;  // rounds of a batch; never the one that counts: pages and rings are still cold in it
+// Rounds of the first batch. It never counts: pages and ring buffers are still cold.
+constexpr std::int64_t kFirst = 4;
 constexpr std::int64_t kMost = 1 << 18;
 constexpr std::int64_t kLongEnough = 3'000'000;  // ns
 constexpr std::int64_t kTimeout = 10'000'000'000;
 
-// Shared by the members of one repeat: between processes it is an anonymous shared page.
+// The members of one repeat share it. Between processes it is in an anonymous shared page.
 struct Timing {
   std::atomic<std::int32_t> failed{0};  // -Status of a member
-  std::atomic<std::int64_t> batch{0};   // rank 0: the one that was the last; negative: none yet
+  std::atomic<std::int64_t> batch{0};   // rank 0: rounds of the batch; negative: another one follows
   std::atomic<std::int64_t> with_ns{0}, without_ns{0};
 };
 
@@ -36,7 +38,8 @@ struct Subject {
   fermata_team* team;
 };
 
-// Barriers keep calls apart, for what is predicted is the time from the last arrival; their own is taken off.
+// A barrier before each call lets all members arrive together, since the prediction begins at the last
+// arrival. The time of the barriers alone is measured in the same way, and subtracted.
 int rounds(fermata_member* member, const Plain* operation, std::int64_t count) {
   for (std::int64_t r = 0; r < count; ++r) {
     int status = fermata_barrier(member);
@@ -56,9 +59,9 @@ int run_batches(fermata_member* member, std::uint32_t rank, const Plain& operati
     if (rank == 0) {
       const std::int64_t end = os::now_ns();
       const bool last = batch > kFirst && (middle - start >= kLongEnough || batch * 4 > kMost);
-      timing.with_ns.store(middle - start, std::memory_order_relaxed);       // order: read after all have ended
+      timing.with_ns.store(middle - start, std::memory_order_relaxed);       // order: read after the end
       timing.without_ns.store(end - middle, std::memory_order_relaxed);      // order: as above
-      timing.batch.store(last ? batch : -batch, std::memory_order_relaxed);  // order: the barrier that follows orders it
+      timing.batch.store(last ? batch : -batch, std::memory_order_relaxed);  // order: the barrier orders it
     }
     if (status == FERMATA_OK) status = fermata_barrier(member);
     if (status != FERMATA_OK) return status;
@@ -98,7 +101,7 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
   });
   if (status != FERMATA_OK) {
     std::int32_t none = 0;
-    // order: relaxed: read after the end; the first says why
+    // order: relaxed: read after the end; the first failure is the reason
     timing.failed.compare_exchange_strong(none, -status, std::memory_order_relaxed);
     subject.team->team->break_with(Status::kBroken, rank);
   }
@@ -124,17 +127,18 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   const bool ran = run_members(
       key.engine, static_cast<std::uint32_t>(key.members), [&](std::uint32_t rank) { work(rank, subject, timing); },
       [&] { team->team->break_with(Status::kBroken, 0); });
-  // All members have ended, and were waited for.
-  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);                    // order: see above
-  const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));         // order: see above
-  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));        // order: see above
-  const auto without = static_cast<double>(timing.without_ns.load(std::memory_order_relaxed));  // order: see above
+  // All members have ended and were waited for.
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);              // order: see above
+  const auto batch = static_cast<double>(timing.batch.load(std::memory_order_relaxed));   // order: see above
+  const auto with = static_cast<double>(timing.with_ns.load(std::memory_order_relaxed));  // order: see above
+  // order: see above
+  const auto without = static_cast<double>(timing.without_ns.load(std::memory_order_relaxed));
   munmap(page, sizeof(Timing));
   fermata_team_destroy(team);
   if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
   if (failed != 0 || batch <= 0)
     return Error{failed != 0 ? static_cast<Status>(-failed) : Status::kSystem, "measuring " + schedule.algorithm + ": a member failed"};
-  constexpr double kLeast = 1;  // ns: less than a barrier's own noise
+  constexpr double kLeast = 1;  // ns; a barrier's own noise is more
   return std::max(kLeast, (with - without) / batch);
 }
 

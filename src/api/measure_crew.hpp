@@ -1,4 +1,4 @@
-// The members of a measurement.
+// Runs the members of a measurement.
 #ifndef FERMATA_API_MEASURE_CREW_HPP
 #define FERMATA_API_MEASURE_CREW_HPP
 
@@ -10,8 +10,8 @@
 
 namespace fermata {
 
-// work(rank) for each of them, in a thread of its own or in a forked process, until all have ended. False: a process could not be made;
-// then lost() is called before the others are waited for.
+// Runs work(rank) for each member, in a thread or forked process of its own, and waits until all have ended.
+// False: a process could not be made. Then lost() is called before the wait for the others.
 bool run_members(Engine engine, std::uint32_t members, const std::function<void(std::uint32_t)>& work, const std::function<void()>& lost);
 
 }  // namespace fermata

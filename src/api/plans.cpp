@@ -15,8 +15,9 @@ namespace fermata::api {
 
 namespace {
 
-// What is kept for the life of the process. Threads that ask at once each make it, and one of these is kept: none waits for another, so
-// none is missing in a child that was forked meanwhile.
+// Makes a value once and stores it for the life of the process. If several threads ask at once, each makes
+// the value, and the first one is stored. No thread waits for another. So no child that is forked meanwhile
+// waits for a thread that it does not have.
 template <class T, class Make>
 const T& kept_or_made(const T*& kept, Make&& make) {
   {

@@ -1,4 +1,4 @@
-// Programs of teams: the cache's plan compiled, else a search's, which is made once.
+// Compiled programs for teams: of the cached plan, else of a search. The result of a search is stored.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -11,17 +11,18 @@ namespace {
 
 struct Made {
   PlanKey key;
-  std::string algorithm;                   // asked for; empty: any
-  std::shared_ptr<const Profile> profile;  // null: this machine's, which stays
+  std::string algorithm;                   // that was asked for; empty: any
+  std::shared_ptr<const Profile> profile;  // null: this machine's, which does not change
   std::vector<std::byte> program;
 
   bool is_for(const PlanKey& wanted, const std::string& asked, const Profile* by) const {
     if (key != wanted || algorithm != asked) return false;
     return by == profile.get() || (by != nullptr && profile != nullptr && *by == *profile);
   }
-  // next: what was kept behind it, by the same profile if it is of the same team
+  // The bytes that this entry takes. next: the entry stored after it. Entries of one team share a profile,
+  // which counts once.
   std::size_t bytes(const Made* next) const {
-    constexpr std::size_t kRest = 16'384;  // so that they are a thousand at most
+    constexpr std::size_t kRest = 16'384;  // so that there are at most a thousand entries
     std::size_t sum = kRest + program.size() + (key.cpus.size() + key.hosts.size()) * sizeof(std::int32_t);
     if (profile != nullptr && (next == nullptr || next->profile != profile))
       for (const Matrix* m : {&profile->o, &profile->l, &profile->g, &profile->g_direct}) sum += m->v.size() * sizeof(double);
@@ -29,8 +30,9 @@ struct Made {
   }
 };
 
-// What searches of this process have found, the latest of them: who makes teams by the hundred searches once. Never changed where it lies,
-// but replaced: nothing is allocated, freed or compared while the lock is held. Never destroyed, since threads may outlive main().
+// The latest results of this process's searches. A program that makes teams by the hundred searches once. The
+// list is never changed, only replaced: under the lock nothing is allocated, freed or compared. It is never
+// destroyed, since threads may outlive main().
 using MadeOnes = std::vector<std::shared_ptr<const Made>>;
 union Kept {
   std::shared_ptr<const MadeOnes> now;
@@ -50,7 +52,8 @@ const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& al
   return found != ones->end() ? found->get() : nullptr;
 }
 
-// Throws std::bad_alloc. Where another thread keeps something at the same time, its search may be made again.
+// Stores a result. Throws std::bad_alloc. If another thread stores one at the same time, this one may be
+// lost, and be searched for again.
 void keep(Made made) {
   constexpr std::size_t kMostBytes = std::size_t{16} << 20;
   if (made.bytes(nullptr) > kMostBytes) return;
@@ -69,7 +72,7 @@ void keep(Made made) {
   after->erase(after->begin(), first.base());
   std::shared_ptr<const MadeOnes> in = std::move(after);
   const os::ProcessLock lock;
-  if (all_made.now == before) all_made.now.swap(in);  // what goes is freed behind the lock
+  if (all_made.now == before) all_made.now.swap(in);  // the old list is freed after the lock
 }
 
 }  // namespace
@@ -91,7 +94,7 @@ Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& t
   try {
     keep({key, algorithm, profile, *program});
   } catch (const std::bad_alloc&) {
-    // It will be searched for again.
+    // The program is searched for again the next time.
   }
   return program;
 }

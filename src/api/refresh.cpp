@@ -18,17 +18,19 @@ using namespace fermata::api;
 namespace fermata::api {
 namespace {
 
-constexpr double kMostOfTheTime = 0.01;          // that refreshes take
-constexpr std::uint64_t kMostGrowth = 64;        // of the calls from one to the next
-constexpr std::uint64_t kProbes = 2;             // from each host to each other one
-constexpr std::int64_t kProbeNs = 20'000'000;    // that they are waited for at most
-constexpr double kUnknownChangeNs = 20'000'000;  // to other plans, before there was one
+constexpr double kMostOfTheTime = 0.01;          // largest share of the time that refreshes may take
+constexpr std::uint64_t kMostGrowth = 64;        // of the number of calls from one refresh to the next
+constexpr std::uint64_t kProbes = 2;             // from each host to each other host
+constexpr std::int64_t kProbeNs = 20'000'000;    // longest wait for them
+constexpr double kUnknownChangeNs = 20'000'000;  // cost of a first change to other plans
 constexpr std::size_t kMostText = 16384;
-constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes, by far
-constexpr int kOnLine = 7;                                       // int64 of a line
+constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes; far more than programs need
+constexpr int kOnLine = 7;                                       // int64 values on a line
 
-// What all members tell rank 0, which gets the least of each: minus a number for a team's branch that this process has not seen; -1: has
-// requests outstanding; and how late lines come from host to host.
+// What all members tell rank 0. Of each word rank 0 gets the least:
+// - branch(): minus a number for a new team on the port that this process has not seen
+// - requests(): -1 if a request is outstanding
+// - late(): how late lines come from one host to another
 class Words {
  public:
   explicit Words(const exec::Team& team) {
@@ -46,14 +48,14 @@ class Words {
   std::uint32_t hosts_ = 0;
 };
 
-// What rank 0 tells all.
+// What rank 0 tells all members.
 struct Decision {
   std::uint64_t calls = 0;   // from here to the next refresh
-  std::uint64_t branch = 0;  // of the team to change to
+  std::uint64_t branch = 0;  // number of the new team on the port
   std::uint64_t bytes = 0;   // of its programs; 0: no change
 };
 
-// A copy: others may write where it lies.
+// Copies it, since other processes may write to the segment.
 RefreshStart start_of(const exec::Team& made) {
   RefreshStart start{};
   if (made.layout().refresh_bytes >= sizeof start) std::memcpy(&start, made.base() + made.layout().refresh, sizeof start);
@@ -61,7 +63,7 @@ RefreshStart start_of(const exec::Team& made) {
   return start;
 }
 
-// Are its CPUs on these hosts? Another member may have written over it.
+// Are the profile's CPUs on these hosts? Another process may have overwritten it.
 bool is_of(const Profile& profile, std::uint32_t hosts) {
   const auto fits = [hosts](const Cpu& cpu) { return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts; };
   return profile.o.n == std::ssize(profile.topology.cpus) && std::all_of(profile.topology.cpus.begin(), profile.topology.cpus.end(), fits);
@@ -95,14 +97,15 @@ class Refresher {
   std::optional<Refresh> refresh_;
   std::vector<std::optional<Plan>> next_;
   std::vector<std::byte> programs_;
-  std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // before the present team
+  std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
   double planning_ns_ = 0, change_ns_ = kUnknownChangeNs;
-  std::uint64_t calls_ = 0;    // at the end of the last refresh,
-  std::int64_t ended_ns_ = 0;  // which was then; 0: there was none
+  std::uint64_t calls_ = 0;    // at the end of the last refresh
+  std::int64_t ended_ns_ = 0;  // when that was; 0: no refresh yet
   std::string text_;
 };
 
-// The plans that the team runs, made once more: what was compiled otherwise was given, and stays.
+// Makes the plans again that the team runs, in order to predict their costs. If a compiled plan differs from
+// what runs, the caller gave that plan, and it stays.
 Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   if (refresh_) return Status::kOk;
   const exec::Team& made = *member->origin->team;
@@ -129,7 +132,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   return Status::kOk;
 }
 
-// Half of a round trip, in which the two clocks' difference is gone.
+// Half of a round trip. In a round trip the difference of the two clocks cancels out.
 void Refresher::observe(Words& words) {
   Matrix one_way(static_cast<std::int32_t>(words.hosts()));
   for (std::uint32_t a = 0; a < words.hosts(); ++a)
@@ -155,7 +158,7 @@ std::vector<double> Refresher::count_uses(const fermata_member* member) const {
   return uses;
 }
 
-// Where no other plan is known, what the team runs now.
+// The programs of these plans. Where there is no plan, the program that runs now stays.
 Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member, const std::vector<std::optional<Plan>>& plans) const {
   TeamPlans out;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
@@ -215,7 +218,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
   return out;
 }
 
-// Before the handle moves on.
+// Call it before the handle moves to the new team.
 void Refresher::changed(const fermata_member* member, std::int64_t began) {
   uses_ = count_uses(member);
   refresh_->adopt(std::move(next_));
@@ -227,8 +230,8 @@ void Refresher::changed(const fermata_member* member, std::int64_t began) {
 
 namespace {
 
-// A host's first member sends to each other host's, and sees theirs come: all members are here, so nothing waits for anybody to look. What
-// takes longer is seen at the next refresh.
+// The first members of the hosts send each other empty lines, and wait for them. All members are in the
+// refresh, so each takes in its lines at once. A line that comes after the wait counts in the next refresh.
 void probe(const fermata_member* member, std::uint32_t hosts) {
   exec::Team& team = member->member->team();
   std::vector<std::uint32_t> first(hosts, team.members());
@@ -267,14 +270,14 @@ int gather(fermata_member* member, Words& words) {
   return FERMATA_OK;
 }
 
-// Reports follow the members; aborts don't (exec/team.hpp, graft()).
+// Reports follow the members to the new team. Aborts don't (graft() in exec/team.hpp).
 void follow(const fermata_member* member) {
   exec::Team* const now = &member->member->team();
   exec::Team* before = nullptr;
   {
     const os::ProcessLock lock;
     auto& moved = member->origin->moved;
-    before = moved.load(std::memory_order_relaxed);  // order: relaxed: with the lock
+    before = moved.load(std::memory_order_relaxed);  // order: relaxed: under the lock
     if (before == now) return;
     now->retain();
     moved.store(now, std::memory_order_relaxed);  // order: likewise
@@ -282,7 +285,7 @@ void follow(const fermata_member* member) {
   if (before != nullptr) before->release();
 }
 
-// All have their part of the new team, with the same plans, or nobody uses it.
+// All members change if all have their part of the new team, with the same plans. Else none does.
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
@@ -291,7 +294,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();
   if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
-  // In share() nobody attends the port: all of the broadcast is to be gone.
+  // share() does not attend the port, so the whole broadcast must be out before it.
   if (const int rc = fermata_barrier(member); rc != FERMATA_OK) return rc;
   team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
   Gathering g = everybody(member);
@@ -307,7 +310,7 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   if (own == FERMATA_OK) own = fermata_team_hash(handle, &hash);
   std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
   const int rc = fermata_allreduce(member, all, all, 3, FERMATA_INT64, FERMATA_MIN);
-  team.hand_off(member->member->rank(), nullptr);  // all have it
+  team.hand_off(member->member->rank(), nullptr);  // all members have taken it
   *done = rc == FERMATA_OK && own == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
   if (*done) {
     if (member->refresher != nullptr) member->refresher->changed(member, began);
@@ -356,7 +359,7 @@ int run(fermata_member* member) {
 }  // namespace
 
 int refresh(fermata_member* member) {
-  member->member->set_review(exec::kNoReview);  // its own calls
+  member->member->set_review(exec::kNoReview);  // calls within the refresh start none
   const auto give_up = [&] { member->member->team().break_with(Status::kBroken, member->member->rank()); };
   try {
     const int rc = run(member);
@@ -384,7 +387,7 @@ void ask_for_refreshes(double configured, TeamRequest& request) {
   const double seconds = os::seconds_of(os::Variable::kRefresh, &word);
   if (!(seconds > 0)) return;
   if (configured == 0) request.refresh_seconds = seconds;
-  request.refresh_keeps = word >= 0;  // "keep"
+  request.refresh_keeps = word >= 0;  // the word "keep"
 }
 
 }  // namespace fermata::api

@@ -1,5 +1,6 @@
-// Refreshes of a team's profile while it runs over several hosts (docs/hosts.md): at an episode that was agreed on what members have
-// observed is gathered, rank 0 judges whether other plans pay, and all members change to them, or none.
+// Refreshes of a team's profile while it runs over several hosts (docs/hosts.md). They come after a call on
+// which all members agree. What the members have observed goes to rank 0, which judges whether other plans
+// pay. Then all members change to them, or none does.
 #ifndef FERMATA_API_REFRESH_HPP
 #define FERMATA_API_REFRESH_HPP
 
@@ -12,29 +13,30 @@
 
 namespace fermata::api {
 
-// In the segment of a team that is refreshed; behind it the team's profile as JSON.
+// Lies in the segment of a team that is refreshed. The team's profile follows it, as JSON.
 struct RefreshStart {
-  double seconds = 0;       // between two of them, at least
-  std::uint64_t keeps = 0;  // not 0: into the cache, too
+  double seconds = 0;       // least time between two refreshes
+  std::uint64_t keeps = 0;  // not 0: refreshes update the cache, too
 };
 std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile);
-// By the configuration, or FERMATA_REFRESH.
+// Takes the time from the configuration, or from FERMATA_REFRESH.
 void ask_for_refreshes(double configured, TeamRequest& request);
 
-// A team as it was made, and a member of it wherever it has moved to.
+// Is the team refreshed? `made` is the team as it was created. A member may have moved on from it.
 inline bool refreshes(const exec::Team& made) {
   return made.layout().refresh_bytes != 0 && made.layout().rings != 0 && made.arrivals() != nullptr;
 }
 inline bool refreshes(const fermata_member* member) { return refreshes(*member->origin->team); }
 
-inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before it
-// Collective, behind an agreed call on lines. What goes wrong in it breaks the team: nobody waits for who has given up.
+inline constexpr std::uint64_t kFirstRefresh = 16;  // calls before the first refresh
+// Collective: all members call it after the same call on lines. An error in it breaks the team, so that no
+// member waits for one that has given up.
 int refresh(fermata_member* member);
 
-// What has come of them, in a process.
+// What the refreshes have done, in one process.
 struct RefreshLog {
   std::uint64_t refreshes = 0, changes = 0;
-  std::int64_t took_ns = 0;  // all of them, from where all members were there
+  std::int64_t took_ns = 0;  // all refreshes together, each from when all members were there
   std::string text;
 };
 

@@ -103,7 +103,7 @@ int fermata_begin(fermata_member* member, const fermata_operation* operation, fe
 
 int fermata_prepare(fermata_member* member, const fermata_operation* operation, fermata_request** out) {
   if (member == nullptr || operation == nullptr || out == nullptr) return null_handle();
-  member->member->set_review(exec::kNoReview);  // its slots are in this team's memory, for good
+  member->member->set_review(exec::kNoReview);  // its ring buffers stay in this team's memory
   return guarded([&] {
     std::unique_ptr<fermata_request> request;
     const int made = guarded([&] {
@@ -141,7 +141,7 @@ int fermata_request_wait(fermata_request* request) {
   if (const int bad = check_request(request); bad != FERMATA_OK) return bad;
   exec::BlockRequest* const core = &request->core;
   if (request->links == nullptr) return answer(request->member, request->member->member->wait_for(core));
-  // Its links may be other members'.
+  // The links of a chain may belong to other members.
   const Status waited = request->member->member->wait_for_any(&core, 1, true);
   return answer(request->member, core->active ? waited : core->status);
 }
@@ -174,7 +174,8 @@ int fermata_request_wait_any(fermata_request* const* requests, size_t count, siz
       at.push_back(i);
     }
     if (first == nullptr) return fail(Status::kArgument, "no requests");
-    // Their members go on beside the one that is waited in only if they are this thread's.
+    // The thread waits in one member. Requests of other members advance meanwhile only if these are this
+    // thread's.
     for (size_t i = 0; several && i < at.size(); ++i) requests[at[i]]->member->member->adopt();
     const Status waited = first->member->wait_for_any(cores.data(), cores.size(), several);
     for (size_t i = 0; i < cores.size(); ++i) {
@@ -195,7 +196,7 @@ int fermata_request_test_any(fermata_request* const* requests, size_t count, siz
     if (const int bad = check_request(requests[i]); bad != FERMATA_OK) return bad;
     any = true;
     exec::BlockRequest& core = requests[i]->core;
-    // A test advances all of its member's.
+    // A test advances all requests of its member, so it is done once per member.
     const bool again = tested == requests[i]->member && core.active;
     tested = requests[i]->member;
     if (again || tested->member->test_for(&core) == Status::kPending) continue;

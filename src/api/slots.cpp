@@ -15,15 +15,18 @@ using exec::Channel;
 
 constexpr std::size_t kFew = 16;
 constexpr std::int64_t kMostLateNs = 500'000'000;
-constexpr std::uint32_t kPiecesOfUse = 40;  // 2 to the power of it: more than any request has
-constexpr std::size_t kShare = 4;           // no operation's pieces need be so long that it takes more than this part of the heap
+constexpr std::uint32_t kPiecesOfUse = 40;  // log2 of the piece numbers of one use: more than any request has
+// Pieces are kept so short that one collective takes at most 1/kShare of the heap, unless its elements are
+// longer.
+constexpr std::size_t kShare = 4;
 
 std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
 }
 
-// The same piece size at all members, whatever each has to move: what the largest block needs where all know it, else the most;
-// less where many pairs exchange blocks.
+// Bytes of a quarter of each ring buffer. They are the same at all members, whatever each has to move. Where
+// all know the largest block, its pieces decide; otherwise it is the longest piece. Where many pairs exchange
+// blocks, it is less.
 std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::size_t heap_bytes) {
   const std::size_t quarters = exec::kRingQuarters * std::max<std::size_t>(1, compiled.edges.size());
   const std::size_t share = heap_bytes / kShare / quarters / exec::kRingLine * exec::kRingLine;
@@ -35,20 +38,21 @@ std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::s
   return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
 }
 
-// What the rings of a persistent operation are.
+// The size of a persistent collective's ring buffers.
 struct Shape {
   std::uint64_t lines = exec::kLeastRingLines;
   std::size_t in_quarter = 0;
   std::size_t bytes(std::size_t rings) const { return rings * Channel::ring_bytes(lines, in_quarter); }
 };
 
-// A ring whose lines all have room for a block of a regular operation: the buffer is for so many pieces.
+// For a regular collective, the buffer grows with the lines: it has room for one piece per line.
 Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
   if (irregular) return {lines, in_quarter};
   return {lines, in_quarter * lines / exec::kRingQuarters};
 }
 
-// Lines beyond the least let calls that nobody answers stream, as far as those of the rings that all other operations share.
+// With more lines than the least, a member runs further ahead in calls that wait for no answer. There are at
+// most as many lines as in the ring buffers that all other collectives share.
 std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings, std::uint64_t spare) {
   std::uint64_t lines = exec::kLeastRingLines;
   const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
@@ -68,7 +72,8 @@ SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
 SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
   const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
   if (taken_.size() >= collect_at_) collect();
-  if (taken_.size() == taken_.capacity()) taken_.reserve(2 * taken_.size() + kFew);  // nothing is lost where there is no memory
+  // First, so that no room is lost if there is no memory.
+  if (taken_.size() == taken_.capacity()) taken_.reserve(2 * taken_.size() + kFew);
   std::uint64_t at = find(whole);
   if (at == 0) {
     collect();
@@ -77,13 +82,14 @@ SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::u
   if (at == 0) return {};
   taken_.push_back({at, whole, spare});
   spare_ -= spare;
-  holders_of(base_, at).store(holders, std::memory_order_relaxed);  // order: told to the others by a broadcast, which orders it
+  // order: relaxed: a broadcast tells the others of the part, and orders it
+  holders_of(base_, at).store(holders, std::memory_order_relaxed);
   const bool used = at < used_;
   used_ = std::max(used_, at + whole);
   return {at, used};
 }
 
-// The first that fits: what is used stays together at the beginning.
+// First fit: the used parts stay together at the beginning.
 std::uint64_t SlotHeap::find(std::uint64_t bytes) {
   const auto it = std::find_if(room_.begin(), room_.end(), [&](const auto& room) { return room.second >= bytes; });
   if (it == room_.end()) return 0;
@@ -132,20 +138,20 @@ std::uint64_t head_of(const exec::Team& team) {
 
 std::uint64_t word_of(std::uint64_t at, std::uint32_t host) { return at + kMaxLine + host * sizeof(std::uint64_t); }
 
-// As many have let a part go when all of this host's members have, in all its uses.
+// The number of drops once all members of this host have freed all uses up to `use`.
 std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
   std::uint32_t here = 0;
   for (std::uint32_t r = 0; r < team.members(); ++r) here += team.is_away(r) ? 0 : 1;
   return here * static_cast<std::uint32_t>(use);
 }
 
-// By rank 0.
+// Called by rank 0: have all members on all hosts freed the part?
 bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
   if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use))) return false;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
     if (!team.is_away(r)) continue;
     const auto& word = *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
-    // order: acquire: all that its members did with the part is over. Pairs with land()'s kSlotPublish.
+    // order: acquire: all uses of the part by that host's members are over. Pairs with land()'s kSlotPublish.
     if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
   }
   return true;
@@ -193,7 +199,7 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team
 
 namespace {
 
-// That all have let a part go is told by lines, which take their time.
+// Tries again for up to kMostLateNs: the lines that say that a part is free may still be on their way.
 PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes, std::uint64_t rings) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
@@ -209,11 +215,11 @@ PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std
 
 namespace {
 
-// Words of fermata_member::told, by rank 0.
+// Indices of fermata_member::told, which rank 0 fills.
 enum Told : std::uint8_t { kAt, kQuarter, kUse, kLines };
 constexpr std::uint32_t kWords = 4;
 
-// What rank 0 tells: others may have written it.
+// Checks what rank 0 has told: another process may have overwritten it.
 bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes) {
   const exec::TeamLayout& layout = team.layout();
   const std::uint64_t end = layout.heap + layout.heap_bytes;
@@ -226,7 +232,7 @@ bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWord
   return lies_in_heap(team, told[kAt], head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
 }
 
-// By rank 0: the part of a request, or none.
+// Called by rank 0: finds a part for the request. told[kAt] is 0 if there is none.
 void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)[kWords]) {
   Blocks& blocks = *r.member->blocks;
   exec::Member& m = *r.member->member;
@@ -253,7 +259,7 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
   told[kLines] = shape.lines;
 }
 
-// As the others', which have memory for theirs.
+// The call as the other members compare it. They have memory for their requests.
 exec::Call call_without_memory(const fermata_member* member, const fermata_operation& operation) {
   Checked checked;
   guarded([&] { return check(member, operation, &checked); });
@@ -268,7 +274,7 @@ int reserve_all(fermata_request& r) {
   r.ends.resize(2 * r.program->edges.size() + 1);
   r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes), 0, r.ends.data()};
   fill(r, false);
-  r.filled = false;  // its slots will lie elsewhere
+  r.filled = false;  // its ring buffers will lie elsewhere
   return FERMATA_OK;
 }
 
@@ -276,7 +282,8 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   exec::Member& m = *member->member;
   const Status ready = m.prepares(r != nullptr ? r->core.call : call_without_memory(member, operation));
   if (ready != Status::kOk) return answer(member, ready);
-  // Not on the stack: a call that times out is outstanding, and goes on in fermata_resume, without a request to make.
+  // Not on the stack: a broadcast that times out stays outstanding. fermata_resume completes it after this
+  // function has returned, and makes no request.
   std::uint64_t(&told)[kWords] = member->told;
   std::fill(std::begin(told), std::end(told), 0);
   const std::size_t in_quarter = r != nullptr ? r->own.in_quarter : 0;
@@ -288,7 +295,7 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   if (status != Status::kOk) return answer(member, status);
   if (told[kAt] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up, or rank 0 has no memory");
   if (r == nullptr) {
-    HeldSlots nobodys;  // each member lets them go
+    HeldSlots nobodys;  // each member must drop its hold
     if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);
     return fail(Status::kMemory, "rank %u has no memory for its part of a persistent operation", m.rank());
   }

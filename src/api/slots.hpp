@@ -1,8 +1,9 @@
-// Slots of persistent operations: parts of a team's heap, kept account of by rank 0, used by all members, given back by each on its own.
+// Memory for the ring buffers of persistent collectives. Each request gets a part of the team's heap. Rank 0
+// keeps the account of the parts, all members use them, and each member frees its hold by itself.
 //
-// A part begins with a count of the members that still hold it. Each counts itself out when it frees its request, whenever that is and
-// without a word to the others; rank 0 takes back what nobody holds any more when it looks for room. So nobody ever waits for a free,
-// and the account needs no lock.
+// A part begins with a count of the members that still hold it. A member counts itself out when it frees its
+// request, at any time and without a message. Rank 0 reclaims the parts that no member holds when it looks
+// for room. So no member waits until another one frees its request, and the account needs no lock.
 #ifndef FERMATA_API_SLOTS_HPP
 #define FERMATA_API_SLOTS_HPP
 
@@ -22,16 +23,18 @@ namespace fermata::api {
 // Rank 0's account.
 class SlotHeap {
  public:
-  // The heap lies at `base` + begin.
+  // The heap begins at `base` + begin.
   SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes);
   struct Part {
-    std::uint64_t at = 0;  // from base: its line with the count, `bytes` behind that; 0: no room
-    bool used = false;     // it was another part before, and is as that one was left
+    // Offset from base: first the line with the count, then `bytes` bytes. 0: no room.
+    std::uint64_t at = 0;
+    bool used = false;  // an earlier part lay here, and its contents are still there
   };
-  Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);  // spare: bytes among them that it doesn't need
-  std::size_t taken() const { return taken_.size(); }                              // parts; some of them may not be held any more
-  // Bytes that a part may have now beyond what it needs, to be faster: of an eighth of the heap a share of what is left, so that however
-  // many parts come, they find room.
+  // `spare`: how many of the bytes go beyond its need.
+  Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);
+  std::size_t taken() const { return taken_.size(); }  // parts, including those that no member holds any more
+  // Bytes that a part may take now beyond its need, to be faster. They come from one eighth of the heap. A
+  // part gets a fixed share of what is left of it, so parts that come later find room, too.
   std::uint64_t spare() const { return spare_ / kSpares; }
 
  private:
@@ -42,27 +45,30 @@ class SlotHeap {
 
   std::uint64_t find(std::uint64_t bytes);
   void collect();
-  bool put_back(std::uint64_t at, std::uint64_t bytes);  // false: there is no memory to say so
+  bool put_back(std::uint64_t at, std::uint64_t bytes);  // false: no memory to record it
 
   std::byte* base_;
-  std::map<std::uint64_t, std::uint64_t> room_;  // bytes by where they begin; never two that touch
+  std::map<std::uint64_t, std::uint64_t> room_;  // bytes of each free range, by offset; neighbours are merged
   std::vector<Taken> taken_;
-  std::size_t collect_at_ = 0;  // parts: twice those that the last collection left, so a part is looked at twice on average
-  std::uint64_t used_;          // what lies behind is as new
-  std::uint64_t spare_;         // bytes of it that may still be taken without need
+  // collect() runs at this many parts: twice as many as it left the last time. So it checks a part twice on
+  // average.
+  std::size_t collect_at_ = 0;
+  std::uint64_t used_;   // no part has used the memory from here on
+  std::uint64_t spare_;  // bytes that parts may still take beyond their need
 };
 
-// The same where there are several hosts. Behind the count a part has a word for each host, in which that one says rank 0 the last use that
-// all its members have let go. But what the ports still carry then, a last credit for one, comes all the same. So a part stays what it is:
-// it is used again by operations with the same rings alone, and their pieces count on from beyond all that were (first_piece), so
-// whatever comes late is older than what it meets.
+// The same over several hosts. After the count, a part has a word for each host. There the host tells rank 0
+// the last use that all of its members have freed. The ports may still deliver a line after that, for example
+// a last credit. Therefore a part is used again only by collectives with the same ring buffers. Their pieces
+// get higher numbers than all earlier pieces (take_slots). So a line that comes late is older than what it
+// meets.
 class PartsOverHosts {
  public:
   struct Part {
     std::uint64_t at = 0;   // from the team's base; 0: no room
     std::uint64_t use = 0;  // from 1
   };
-  // rings: a hash of where they lie, and between whom.
+  // rings: a hash of the edges and of the size of their ring buffers.
   Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings);
 
  private:
@@ -74,7 +80,7 @@ class PartsOverHosts {
   std::uint64_t used_ = 0;  // bytes of the heap
 };
 
-// A member's hold on a part, and on the team's memory: requests may be freed after their member has left.
+// A member's hold on a part and on the team's memory. A request may be freed after its member has left.
 class HeldSlots {
  public:
   HeldSlots() = default;
@@ -87,14 +93,16 @@ class HeldSlots {
  private:
   exec::Team* team_ = nullptr;
   std::uint64_t at_ = 0;
-  std::uint64_t use_ = 0;         // over several hosts
+  std::uint64_t use_ = 0;         // over several hosts; else 0
   std::uint32_t generation_ = 0;  // a forked child holds nothing
 };
 
-// All memory that a made request needs to be persistent, for any number of starts. FERMATA_OK, or it throws.
+// Reserves all memory that a request from make() needs for any number of starts. Returns FERMATA_OK or
+// throws.
 int reserve_all(fermata_request& request);
-// Slots of its own for a persistent request, which all members make. Rank 0 tells the others where they are. Null: this member has no
-// memory for its request, but takes part: the others, who get theirs, free them on their own.
+// Gets ring buffers for a persistent request. All members call it. Rank 0 finds a part and tells the others
+// where it is. `request` null: this member has no memory for its request. It calls all the same, and drops
+// its hold at once. The other members get their ring buffers.
 int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* request);
 
 }  // namespace fermata::api

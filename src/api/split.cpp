@@ -1,4 +1,4 @@
-// Teams made out of a team: by colour and key, and again when its members have been pinned.
+// Makes a team out of a team: by colour and key, or again when its members have been pinned.
 #include <algorithm>
 #include <cstdio>
 
@@ -19,7 +19,7 @@ std::uint64_t pack(std::int32_t colour, std::int32_t key) {
   return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
 }
 
-// The members of my colour in the order of the new ranks. Reads all status lines between two barriers.
+// The members of this colour in the order of the new ranks. It reads all status lines, between two barriers.
 std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   std::vector<Part> parts;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
@@ -37,13 +37,14 @@ std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
 void announce(const fermata_member* member, std::uint64_t scratch) {
   const exec::Member& m = *member->member;
   exec::StatusLine& line = m.team().status(m.rank());
-  line.scratch.store(scratch, std::memory_order_relaxed);              // order: relaxed: the barrier orders it
-  line.meeting.store(os::random_number(), std::memory_order_relaxed);  // order: relaxed: the barrier orders it
+  line.scratch.store(scratch, std::memory_order_relaxed);  // order: relaxed: the barrier orders it
+  // order: relaxed: the barrier orders it
+  line.meeting.store(os::random_number(), std::memory_order_relaxed);
 }
 
 namespace {
 
-// The address space that a member is in.
+// The address space of a member.
 std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
   const exec::StatusLine& line = team.status(rank);
   // order: relaxed: set at join
@@ -64,16 +65,16 @@ std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   return static_cast<std::uint32_t>(at - parts.begin());
 }
 
-// The leader makes the team and passes its segment's descriptor, through an abstract socket, to the first member of each other process.
-// The socket's name is random, and only members can read it.
+// The leader makes the team. It passes the segment's descriptor through an abstract socket to the first
+// member of each other process. The socket's name is random, and only members can read it.
 int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_t mine, fermata_team** team) {
   const exec::Team& parent = member->member->team();
-  // order: relaxed: after the barrier
+  // order: relaxed: the barrier orders it
   const std::uint64_t meeting = parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed);
   char name[80];
   std::snprintf(name, sizeof name, "split.%016llx.%016llx", static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
                 static_cast<unsigned long long>(meeting));
-  constexpr std::int64_t kMostNs = 30'000'000'000;  // for a process that ended after the barrier
+  constexpr std::int64_t kMostNs = 30'000'000'000;  // a process may end after the barrier
   const std::int64_t told = member->member->timeout();
   const std::int64_t patience = told > 0 ? std::min(told, kMostNs) : kMostNs;
   if (mine != 0) return attach(name, patience, g.request.wait, g.request.stall_ns, team);
@@ -85,7 +86,8 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   return served;
 }
 
-// The new team goes on with the parent's port: those on one host, too, whose members otherwise kept back what they have signalled.
+// Gives the new team the parent's port, even if it is on one host: a member that waits in it must still move
+// what its process has signalled to other hosts.
 int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
   if (parent.port() == nullptr) return FERMATA_OK;
   std::vector<std::uint32_t> trunk_ranks;
@@ -97,8 +99,9 @@ int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
 
 }  // namespace
 
-// The first member of each process leaves the handle for the others of that process, who take a reference of it. Not for their own sake
-// with the lock: race detectors don't see what the barrier orders by way of other processes.
+// The first member of each process hands its team to the others of that process, and each takes a reference.
+// The lock in hand_off() and take_handoff() is for race detectors: they cannot see an order that the barrier
+// makes through other processes.
 int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   exec::Member& m = *member->member;
   std::uint32_t first = 0;
@@ -146,7 +149,7 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
   return request;
 }
 
-constexpr std::uint32_t kBranchRankBits = 12;  // of who leads it, in the trunk: of kMaxMembers
+constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the trunk, for kMaxMembers
 
 }  // namespace
 
@@ -156,8 +159,8 @@ std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uin
 
 namespace {
 
-// Nobody reads another host's status lines: who goes where, and a number for each new team that none has that is still there, since
-// its leader's process counts them.
+// Over hosts, a process cannot read all status lines. So an allgather tells who goes where, and a number for
+// each new team. The leader's process counts the numbers, so no other team that still exists has the new one.
 int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
@@ -180,7 +183,7 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   return FERMATA_OK;
 }
 
-// Numbers of hosts in the order of their first rank; none if there is one.
+// Numbers the hosts in the order of their first rank. One host needs no number.
 void name_hosts(const exec::Team& parent, Gathering& g) {
   if (g.here.size() == g.parts.size()) return;
   std::vector<std::uint32_t> seen;
@@ -193,8 +196,8 @@ void name_hosts(const exec::Team& parent, Gathering& g) {
   g.request.host = number(parent.host());
 }
 
-// Nobody goes on before all have read the status lines and taken the hand-off; over several hosts, before all know that the others have
-// their part of the team, with the same plans.
+// No member goes on before all have read the status lines and taken the team. Over several hosts, each also
+// learns that every other member has its part, with the same plans.
 int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
   const exec::Team& parent = member->member->team();
   if (parent.port() == nullptr) return fermata_barrier(member);
@@ -238,7 +241,7 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
     if (shared != FERMATA_OK) fermata_team_destroy(team);
   }
   rc = conclude(member, g, shared, made != nullptr ? team : nullptr);
-  parent.hand_off(m.rank(), nullptr);  // all have it
+  parent.hand_off(m.rank(), nullptr);  // all members have taken it
   if (rc != FERMATA_OK || shared != FERMATA_OK) {
     fermata_member_leave(made);
     return rc != FERMATA_OK ? rc : shared;
@@ -247,7 +250,8 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   return FERMATA_OK;
 }
 
-// The CPU of each member, if every one is pinned to one; else empty. Between two barriers, as parts_of().
+// The CPU of each member if every member is pinned to one CPU; else empty. Like parts_of(), it is called
+// between two barriers.
 std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
   std::vector<std::int32_t> cpus;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
@@ -319,7 +323,7 @@ int review(fermata_member* member) {
   fermata_team* made = nullptr;
   rc = share(member, all, &made);
   if (rc == FERMATA_OK) rc = fermata_barrier(member);
-  team.hand_off(m.rank(), nullptr);  // all have it
+  team.hand_off(m.rank(), nullptr);  // all members have taken it
   if (rc == FERMATA_OK) rc = move_to(member, made);
   fermata_team_destroy(made);
   member->planned_for = cpus;

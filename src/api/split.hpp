@@ -1,4 +1,5 @@
-// Teams that the members of a team make together: by fermata_team_split, after a review of their placement, or by a refresh.
+// How the members of a team make another team together: by fermata_team_split, after a review of their
+// placement, or by a refresh.
 #ifndef FERMATA_API_SPLIT_HPP
 #define FERMATA_API_SPLIT_HPP
 
@@ -9,31 +10,35 @@
 
 namespace fermata::api {
 
-// One member's part of a split, as it stands in its status line.
+// One member's arguments of a split, as it wrote them to its status line.
 struct Part {
   std::int32_t colour;
   std::int32_t key;
   std::uint32_t rank;
 };
 
-// A team that is to be made: by whom, of all that go into it, and of those on this host, in the order of the new ranks.
+// A team that is to be made. `parts` has all of its members, `here` those on this host, both in the order of
+// the new ranks.
 struct Gathering {
   TeamRequest request;
   std::vector<Part> parts, here;
-  std::uint32_t mine = 0;    // in parts
-  std::uint32_t branch = 0;  // of the parent's port, where it has one
-  bool replaces = false;     // the parent's trunk: all its members move on
+  std::uint32_t mine = 0;    // this member's index in `parts`
+  std::uint32_t branch = 0;  // number of the new team on the parent's port, if there is one
+  bool replaces = false;     // the new team replaces the port's team: all members move on
 };
 
-// Before the barrier that begins any of them: what the others need of this member.
+// Publishes what the others need of this member. Call it before the barrier that begins a split, a review or
+// a refresh.
 void announce(const fermata_member* member, std::uint64_t scratch);
-// All of the member's team, with a request for one like it; over several hosts, with them.
+// All members of the member's team, with a request for a team like it, on the same hosts.
 Gathering everybody(const fermata_member* member);
-// A branch's number out of one that no other team has, and who leads it.
+// The number by which a new team is told from all others on a port. The port belongs to the trunk, the team
+// from which all others on it were split. `number`: one that no other team with this leader has.
 std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader);
-// Collective: the team is made on each host, and each member has a handle of it.
+// Collective: makes the team on each host, and gives each member a handle of it.
 int share(fermata_member* member, const Gathering& g, fermata_team** team);
-// The handle keeps its identity; what it leads to is exchanged. `made` is gone.
+// Moves `member` to the team of `made`: it leaves its old team, and `made` is freed. The handle stays the
+// same.
 void take_over(fermata_member* member, fermata_member* made);
 
 }  // namespace fermata::api

@@ -1,4 +1,4 @@
-// Status texts and the per-thread detail.
+// Status texts, and the detail text of each thread.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// In memory of its own: static memory for it would come out of every thread's stack.
+// The text is allocated: as thread-local memory it would be taken from the stack of every thread.
 struct Detail {
   static constexpr std::size_t kCapacity = 512;
   char* text = nullptr;

@@ -51,7 +51,7 @@ Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const
   return program_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "");
 }
 
-// By this machine's profile for these CPUs, and what was measured of such a team.
+// Packs the costs by this machine's profile for these CPUs, and what was measured for such a team.
 std::vector<std::byte> block_knowledge(const TeamRequest& request) {
   const auto machine = this_machine();
   if (!machine) return {};
@@ -154,7 +154,7 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
 
 namespace {
 
-// The lowest rank that nobody has, or has had.
+// Joins as the lowest rank that no member has or has had.
 Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
   *detail = "all ranks of the team are taken";
   Status status = Status::kBusy;
@@ -199,7 +199,7 @@ int check(const fermata_team_config& c) {
   return FERMATA_OK;
 }
 
-// Not FERMATA_OK: there is none, or no longer.
+// An error if the handle is null, or the team was destroyed.
 int check_team(const fermata_team* team) {
   if (team == nullptr) return null_handle();
   return serial_of(team) != 0 ? FERMATA_OK : fail(Status::kArgument, "the team was destroyed");
@@ -288,7 +288,8 @@ void fermata_member_leave(fermata_member* member) {
 
 void fermata_team_abort(fermata_team* team) {
   if (serial_of(team) == 0) return;
-  // Where a refresh moved its members they look at the one that they were of, which nobody frees meanwhile.
+  // After a refresh the members still check the team that they joined. Nobody frees it meanwhile, whereas a
+  // refresh may free the current one.
   exec::Team& known = refreshes(*team->team) ? *team->team : team->current();
   known.break_with(Status::kBroken, UINT32_MAX);
 }
@@ -336,7 +337,7 @@ int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) 
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   exec::Team* now = nullptr;
   {
-    const os::ProcessLock lock;  // a refresh may leave it
+    const os::ProcessLock lock;  // a refresh may free the team
     now = &team->current();
     now->retain();
   }

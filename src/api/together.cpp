@@ -1,6 +1,9 @@
-// Small blocks ride together on one line: scatter as a broadcast of all blocks, gather as a reduce and allgather and alltoall as an
-// allreduce of all blocks, where each member's are zero but for its own; reduce_scatter is an allreduce of which each member takes its
-// part. A line or two that carry all cost less than a ring for each pair. Between two members only what the other one is to get rides.
+// Small blocks of a collective travel together on one line. That costs less than a ring buffer for each pair.
+// - scatter: a broadcast of all blocks
+// - gather: a reduce of all blocks; each member's contribution is zero except for its own block
+// - allgather, alltoall: an allreduce of all blocks, likewise
+// - reduce_scatter: an allreduce, of which each member takes its part
+// Between two members, only the block for the other one travels.
 #include "api/blocks.hpp"
 #include "base/word.hpp"
 
@@ -12,7 +15,8 @@ using exec::Member;
 using exec::PlanSlot;
 using exec::Taken;
 
-// The same at all members: of what the arguments must agree in.
+// Bytes of all blocks; 0: they don't fit on a line. Only arguments that must agree decide, so all members get
+// the same.
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
   const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
@@ -25,7 +29,7 @@ struct Line {
   alignas(8) std::byte at[kLinePayload] = {};
 };
 
-// Buffers that overlap are looked at closely: some ways to do that are wrong, and said to be at any size.
+// Buffers that overlap get the full check: some overlaps are errors, for blocks of any size.
 int check_overlap(const fermata_member* member, const Plain& plain, std::size_t in_bytes, std::size_t out_bytes) {
   const auto in = reinterpret_cast<std::uintptr_t>(plain.in), out = reinterpret_cast<std::uintptr_t>(plain.out);
   if (in + in_bytes <= out || out + out_bytes <= in || plain.in == FERMATA_IN_PLACE || plain.out == FERMATA_IN_PLACE) [[likely]]
@@ -34,7 +38,7 @@ int check_overlap(const fermata_member* member, const Plain& plain, std::size_t 
   return check(member, operation_of(plain), &checked);
 }
 
-// Where the blocks of an allgather, a reduce_scatter or an alltoall of two members are.
+// The places of the blocks in an allgather, a reduce_scatter or an alltoall of two members.
 inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uint32_t block) {
   auto* const out = static_cast<std::byte*>(plain.out);
   const bool in_place = plain.in == FERMATA_IN_PLACE;
@@ -50,7 +54,7 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   }
 }
 
-// The member's last call of the kind again, but for its buffers? These are apart, for whatever they hold.
+// Does the call repeat the member's last swap, with any buffers? These must not overlap.
 [[gnu::always_inline]] inline bool swaps_again(const fermata_member* member, const Plain& plain) {
   if (member == nullptr) return false;
   const exec::Openings& openings = member->openings;
@@ -68,8 +72,9 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
   return answer(member, m.swap_again(openings, blocks_of_two(plain, m.rank(), openings.swapped_bytes)));
 }
 
-// The call done on one line, if its blocks are small enough. False: they are not, or the arguments are wrong. (No optional: what is
-// stored in parts and loaded as a whole waits for all stores before it, the line's too.) This one: allgather, alltoall, reduce_scatter.
+// The functions below do a call on a line if its blocks are small enough. False: they are not, or the
+// arguments are wrong. The status is no std::optional: it would be stored in parts and loaded whole. Such a
+// load waits for all stores before it, the line's too. This one: allgather, alltoall, reduce_scatter.
 bool call_together(fermata_member* member, const Plain& plain, int* status) {
   Member& m = *member->member;
   const std::uint32_t all = bytes_together(m, plain);
@@ -140,7 +145,7 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   if ((*status = check_overlap(member, plain, m.team().members() * block, block)) != FERMATA_OK) return true;
   const auto* const in = static_cast<const std::byte*>(plain.in);
   *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
-  // Its signals are on their way.
+  // The root copies its own block only now, after its signals are sent.
   if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE) copy_bytes(plain.out, in + m.rank() * block, block);
   return true;
 }
@@ -176,7 +181,7 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   return true;
 }
 
-// Those of a reduce_scatter may differ: as an allreduce of all of them, one behind the other.
+// For a reduce_scatter whose blocks differ in size: an allreduce of all blocks, one after the other.
 bool differing_together(fermata_member* member, const fermata_operation& o, int* status) {
   Checked c;
   if ((*status = check(member, o, &c)) != FERMATA_OK) return true;
@@ -204,7 +209,7 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   return true;
 }
 
-// on_line: done, if its blocks are small enough.
+// on_line does the call if its blocks are small enough.
 int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
@@ -212,7 +217,7 @@ int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(ferma
   return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, operation_of(plain), false) : status;
 }
 
-// Not inlined: the shortest path makes no frame for it.
+// Not inlined, so that the shortest path needs no stack frame.
 [[gnu::noinline]] int other_call(fermata_member* member, const Plain& plain) { return small_call(member, plain, call_together); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Teams in the memory of another (exec/places.hpp): what they are made with is left there for the next.
+// Teams that lie in the file of another team (exec/places.hpp). Their plans are stored there for the next
+// team of the same shape.
 #include "api/handles.hpp"
 #include "os/os.hpp"
 #include "plan/block_model.hpp"

@@ -1,7 +1,9 @@
-// The element types as C++ types, and one operator on two elements: what every fold computes, on a line or in a kernel.
+// The element types as C++ types, and one operator applied to two elements. Every fold computes this, on a
+// line or in a kernel.
 //
-// Each operator gives the same bits whichever of its operands is on the left, so that members whose plans fold in mirrored order
-// agree. Processors give one operand's NaN of two, and compilers swap the operands of a sum, so which NaN comes out is decided here.
+// Each operator gives the same bits when its operands are swapped, so members whose plans fold in mirrored
+// order agree. This file decides which NaN is the result. Processors return one of two NaN operands, and
+// compilers swap the operands of a sum, so the choice cannot be left to them.
 #ifndef FERMATA_BASE_ELEMENT_HPP
 #define FERMATA_BASE_ELEMENT_HPP
 
@@ -22,7 +24,7 @@ struct Bfloat16 {
   std::uint16_t bits;
 };
 
-// A C struct of value and index. What the compiler would leave as a gap has a name here: a copy is bit by bit.
+// A C struct of a value and an index. The padding has a name here, so a copy moves every bit.
 template <class V, class Gap>
 struct PairWithGap {
   V value;
@@ -41,7 +43,7 @@ struct WidePair {
   std::int32_t gap;
 };
 
-// In the order of Type.
+// In the order of the enumerators of Type.
 using Elements = std::tuple<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t, std::uint8_t,
                             std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>, EvenPair<std::int32_t>,
                             WidePair<std::int64_t>, PairWithGap<std::int16_t, std::int16_t>>;
@@ -60,7 +62,8 @@ constexpr bool sizes_agree() {
 }
 static_assert(sizes_agree());
 
-// Exact. By integers, since the portable baseline has no instruction for it; a subnormal is normalized by a subtraction.
+// Exact. It uses integer operations, since the portable baseline has no conversion instruction. A subtraction
+// normalizes a subnormal number.
 constexpr float widen(Half h) {
   constexpr std::uint32_t kExponent = 0x1fu << 23;
   const std::uint32_t magnitude = (h.bits & 0x7fffu) << 13;
@@ -74,7 +77,7 @@ constexpr float widen(Half h) {
 }
 constexpr float widen(Bfloat16 b) { return std::bit_cast<float>(std::uint32_t{b.bits} << 16); }
 
-// To nearest, ties to even; every NaN becomes the one quiet one.
+// Rounds to nearest, ties to even. Every NaN becomes the same quiet NaN.
 template <class T>
 constexpr T narrow(float f) {
   const std::uint32_t all = std::bit_cast<std::uint32_t>(f);
@@ -86,7 +89,7 @@ constexpr T narrow(float f) {
     if (magnitude > 0x7f800000u) return {0x7e00};
     std::uint32_t bits = (magnitude + ((15u - 127u) << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     if (magnitude >= (127u + 16u) << 23) bits = 0x7c00;
-    if (magnitude < 113u << 23) {  // subnormal: an addition aligns, and rounds, at the right bit
+    if (magnitude < 113u << 23) {  // subnormal: the addition aligns the bits and rounds them
       constexpr std::uint32_t kMagic = (127u - 15u + 23u - 10u + 1u) << 23;
       bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic)) - kMagic;
     }
@@ -97,9 +100,10 @@ constexpr T narrow(float f) {
 template <class T>
 using FloatBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-// The NaN of a sum or product: of the operands' NaNs, made quiet, the one whose bits are the larger unsigned number. Where neither is
-// one (infinity - infinity, 0 * infinity) it is the positive quiet one without payload, which is the least: so neither the order nor the
-// grouping of the operands matters. In place: a call would bring a frame to where a sum of numbers has none.
+// The NaN of a sum or product. It is the NaN operand, made quiet, whose bits are the larger unsigned number.
+// If no operand is a NaN (infinity - infinity, 0 * infinity), it is the positive quiet NaN without payload,
+// whose bits are the smallest such number. So neither the order nor the grouping of the operands matters. The
+// function is inlined always: a call would need a stack frame even where all results are numbers.
 template <class T>
 [[gnu::always_inline]] constexpr T nan_of(T a, T b) {
   using Bits = FloatBits<T>;
@@ -109,26 +113,27 @@ template <class T>
   return std::bit_cast<T>(x < y ? y : x);
 }
 
-// The sum or product as the processor gives it: apply() but for NaNs.
+// The sum or product as the processor gives it. apply() differs for NaNs only.
 template <Op O, class T>
 constexpr T arithmetic(T a, T b) {
   static_assert(std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd));
   return O == Op::kSum ? a + b : a * b;
 }
 
-// IEEE 754-2019's minimum and maximum: -0 before +0, and a NaN wins.
+// minimum and maximum of IEEE 754-2019: -0 is less than +0, and a NaN wins.
 template <Op O, class T>
 constexpr T floating_extreme(T a, T b) {
   using Bits = FloatBits<T>;
   if (a < b) return O == Op::kMin ? a : b;
   if (b < a) return O == Op::kMin ? b : a;
   if (!(a == b)) return std::numeric_limits<T>::quiet_NaN();
-  const Bits x = std::bit_cast<Bits>(a);  // equal, so the same bits, but for the sign of zero
+  const Bits x = std::bit_cast<Bits>(a);  // equal values differ at most in the sign of zero
   const Bits y = std::bit_cast<Bits>(b);
   return std::bit_cast<T>(O == Op::kMin ? x | y : x & y);
 }
 
-// Of two values that compare equal, or two NaNs, with one index: which one is taken, so that all members take the same.
+// Decides between two values that compare equal, or two NaNs, with the same index. So all members take the
+// same one.
 template <class V>
 constexpr bool has_lower_bits(V b, V a) {
   if constexpr (std::is_floating_point_v<V>) {
@@ -139,7 +144,8 @@ constexpr bool has_lower_bits(V b, V a) {
   }
 }
 
-// Does b come before a? A NaN comes before every number; of equals, the lower index; of those, the one with the lower bits.
+// Does b come before a? A NaN comes before every number. Of equal values, the one with the lower index comes
+// first, then the one with the lower bits.
 template <Op O, class P>
 constexpr bool precedes(const P& b, const P& a) {
   const bool nan_a = a.value != a.value;
@@ -150,7 +156,8 @@ constexpr bool precedes(const P& b, const P& a) {
   return before || (nan_b && !nan_a) || (equal && lower);
 }
 
-// Wrap-around for signed sums and products is the two's complement one, computed unsigned: no undefined behaviour.
+// Signed sums and products wrap around in two's complement. They are computed unsigned, so there is no
+// undefined behaviour.
 template <Op O, class T>
 constexpr T apply(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {

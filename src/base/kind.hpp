@@ -1,4 +1,4 @@
-// The vocabulary that every part shares: kinds of collectives, element types, operators and their algebra.
+// What all parts share: kinds of collectives, element types, operators and their algebra.
 #ifndef FERMATA_BASE_KIND_HPP
 #define FERMATA_BASE_KIND_HPP
 
@@ -21,16 +21,17 @@ enum class Kind : std::uint8_t {
   kExscan = 10
 };
 inline constexpr int kKindCount = 11;
-// The first of them are planned and compiled for payloads on the line; of the others there are schedules.
+// The first kLineKindCount kinds have plans, whose payload travels on the signal's line. The other kinds have
+// only schedules.
 inline constexpr int kLineKindCount = 4;
 
 constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
 constexpr bool has_root(Kind k) { return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter; }
-// Contributions are folded; else they are only moved.
+// True: the collective folds contributions. False: it only moves them.
 constexpr bool folds(Kind k) {
   return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan || k == Kind::kExscan;
 }
-// Who has finished it has heard of everybody.
+// True: a member that has finished has heard from every member.
 constexpr bool synchronizes(Kind k) {
   return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
 }
@@ -48,7 +49,7 @@ enum class Type : std::uint8_t {
   kUint16,
   kHalf,
   kBfloat16,
-  // A value and an int32 index, as a C struct has them: for minloc and maxloc.
+  // Pairs for minloc and maxloc: a C struct of a value and an int32 index.
   kFloatInt,
   kDoubleInt,
   kInt32Int,
@@ -60,19 +61,19 @@ inline constexpr int kTypeCount = 17;
 enum class Op : std::uint8_t { kSum = 0, kProd, kMin, kMax, kAnd, kOr, kXor, kLand, kLor, kMinloc, kMaxloc };
 inline constexpr int kOpCount = 11;
 
-// What a schedule may do with an operator. All predefined operators commute; sums and products of floating-point
-// numbers do not associate; min, max, and, or, land, lor, minloc, maxloc absorb repetition.
+// What a schedule may do with an operator. All predefined operators commute. Sums and products of
+// floating-point numbers do not associate. min, max, and, or, land, lor, minloc and maxloc are idempotent.
 struct OpTraits {
   bool associative = true;
   bool commutative = true;
   bool idempotent = false;
-  bool left_to_right = false;  // one tree alone will do: ((0 op 1) op 2) op ..., as a serial loop over the ranks folds
+  bool left_to_right = false;  // only ((0 op 1) op 2) op ... is allowed, as in a serial loop over the ranks
 };
 
 constexpr bool is_floating(Type t) { return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16; }
 constexpr bool is_pair(Type t) { return t >= Type::kFloatInt; }
 
-// Bitwise operators are for integers, minloc and maxloc for pairs, and nothing else is for pairs.
+// Bitwise operators are for integers. minloc and maxloc are for pairs, and pairs have no other operators.
 constexpr bool is_defined(Op op, Type type) {
   const bool bitwise = op == Op::kAnd || op == Op::kOr || op == Op::kXor;
   const bool located = op == Op::kMinloc || op == Op::kMaxloc;
@@ -85,7 +86,8 @@ constexpr OpTraits traits_of(Op op, Type type) {
   return {.associative = !rounds, .commutative = true, .idempotent = !repeats};
 }
 
-// Every size is a power of two, so three bits of one constant each: neither a branch nor a load in a call's path.
+// Every size is a power of two, so one constant holds three bits per type. A lookup costs neither a branch
+// nor a load in the path of a call.
 inline constexpr std::uint64_t kLog2Sizes = [] {
   constexpr unsigned kLog2[kTypeCount] = {2, 3, 2, 3, 2, 3, 0, 0, 1, 1, 1, 1, 3, 4, 3, 4, 3};
   std::uint64_t bits = 0;
@@ -113,11 +115,12 @@ constexpr const char* name_of(Kind k) {
   return kNames[static_cast<int>(k)];
 }
 
-// Bytes of payload that ride on one 64-byte line behind its 8-byte header.
+// Bytes of payload on one 64-byte line, after its 8-byte header.
 inline constexpr std::size_t kLinePayload = 56;
 
-// Bytes of all blocks of a call whose blocks ride together on a line, as a broadcast, a reduce or an allreduce of all of them. 0: they
-// don't. The root's own need not, where there is but one other.
+// Small blocks of a call travel together on one line, as one broadcast, reduce or allreduce of all of them.
+// Returns the bytes of these blocks, or 0 if they do not fit. In a gather or scatter of two members only one
+// block travels, since the root's own stays.
 constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
   const bool rides =
       k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;

@@ -1,5 +1,5 @@
-// Result<T>: a value, or a status with a sentence that says what to do. For the planning side only; the run-time
-// library uses plain status codes (src/base/status.hpp).
+// Result<T>: a value, or a status with a sentence that says what to do. Only the planning side uses it.
+// libfermata-rt uses plain status codes (src/base/status.hpp).
 #ifndef FERMATA_BASE_RESULT_HPP
 #define FERMATA_BASE_RESULT_HPP
 

@@ -1,4 +1,4 @@
-// Sets of sizes, by powers of two.
+// Sets of sizes, with one bit per power of two.
 #ifndef FERMATA_BASE_SIZES_HPP
 #define FERMATA_BASE_SIZES_HPP
 
@@ -8,17 +8,17 @@
 
 namespace fermata {
 
-// Bit k: from 2^k bytes to less than 2^(k+1).
+// Bit k stands for sizes from 2^k bytes to less than 2^(k+1).
 struct Sizes {
   std::uint64_t bits = 0;
-  // All of 2^k bytes and more.
+  // All sizes of 2^k bytes and more.
   static constexpr Sizes from(int k) { return {~std::uint64_t{0} << k}; }
   constexpr bool has(std::size_t bytes) const { return bytes != 0 && (bits >> (std::bit_width(bytes) - 1) & 1) != 0; }
   constexpr bool operator==(const Sizes&) const = default;
 };
 
-// Which blocks are read where they lie instead of copied in and out. [1]: of members who have nothing else to move
-// meanwhile; [0]: of others.
+// Sizes of blocks that a receiver reads directly from the sender's memory (single copy), instead of through a
+// ring buffer. [1]: if the sender moves nothing else meanwhile; [0]: otherwise.
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }

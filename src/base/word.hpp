@@ -1,8 +1,8 @@
-// Copying whole words, one load and one store each.
+// Copies whole words, with one load and one store each.
 //
-// A load that is wider than the store it follows waits until that store has left the store buffer; behind a store to a line that
-// another CPU holds this takes as long as the line's move. Vectorized copies of just-written payload cost 30 to 50 ns of
-// a 120 ns allreduce that way (2 cores, Cascade Lake), so the compiler must not merge these accesses.
+// A load that is wider than the store before it waits until that store has left the store buffer. If another
+// CPU holds the line, this takes as long as moving the line. Vectorized copies of a payload just written cost
+// 30 to 50 ns of a 120 ns allreduce (2 cores, Cascade Lake). So the compiler must not merge these accesses.
 #ifndef FERMATA_BASE_WORD_HPP
 #define FERMATA_BASE_WORD_HPP
 
@@ -11,13 +11,13 @@
 
 namespace fermata {
 
-// The value, of unknown origin to the compiler: what is computed from it stays in words.
+// Hides from the compiler where the value comes from, so that it cannot merge words into vectors.
 inline std::uint64_t opaque(std::uint64_t v) {
   __asm__("" : "+r"(v));
   return v;
 }
 
-// Word i of `bytes` bytes at `from`; behind their end there are zeros.
+// Word i of the `bytes` bytes at `from`; zeros follow their end.
 inline std::uint64_t word_at(const void* from, std::uint32_t i, std::uint32_t bytes) {
   std::uint64_t v = 0;
   const unsigned char* at = static_cast<const unsigned char*>(from) + i * 8;
@@ -38,7 +38,7 @@ inline void copy_words(void* to, const void* from, std::uint32_t words) {
   }
 }
 
-// Any number of bytes: words, then the rest.
+// Copies any number of bytes: whole words, then the rest.
 inline void copy_bytes(void* to, const void* from, std::uint32_t bytes) {
   copy_words(to, from, bytes / 8);
   const std::uint32_t done = bytes / 8 * 8;

@@ -1,4 +1,5 @@
-// Teams over several hosts: what leaves by a ring, lines that land here, and what hosts tell each other of a team's end.
+// Teams over several hosts: the port, the lines that land here, and what hosts tell each other when a member
+// leaves or the team breaks.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 namespace fermata::exec {
 namespace {
 
-// For lines on their way when a member leaves, and when a process has done with a team.
+// How long to wait for lines on their way: when a member leaves, and when a process closes its port.
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kCloseNs = 1'000'000'000;
 
@@ -41,7 +42,7 @@ Status Team::connect(const net::Port& port, const char** detail) {
   return Status::kOk;
 }
 
-// By threads of this process: landing is short.
+// Locks a trunk's list of branches. Only threads of this process take it, and landing is short.
 class BranchesTurn {
  public:
   explicit BranchesTurn(Turn<RealAtomics>& turn) : turn_(turn) {
@@ -81,10 +82,10 @@ void Team::leave_trunk() {
 }
 
 void Team::see_branch(std::uint32_t number) {
-  std::uint32_t seen = branches_seen_.load(std::memory_order_relaxed);  // order: a number
+  std::uint32_t seen = branches_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
   // order: relaxed: a number
   while (seen < number && !RealAtomics::compare_exchange_relaxed(branches_seen_, seen, number))
-    seen = branches_seen_.load(std::memory_order_relaxed);  // order: a number
+    seen = branches_seen_.load(std::memory_order_relaxed);  // order: relaxed: a number
 }
 
 void Team::write(net::Line& line, const net::Block* block) const {
@@ -98,13 +99,13 @@ void Team::write(net::Line& line, const net::Block* block) const {
   port_.write(port_.self, &line, block);
 }
 
-// It lies nowhere, so nothing lands.
+// Its offset is not in the window, so nothing lands.
 void Team::probe(std::uint32_t rank) const {
   net::Line line{.to = rank};
   write(line);
 }
 
-// A forked child has none: it is its parent's.
+// Not in a forked child: the port belongs to the parent.
 void Team::close_port() {
   if (port() == nullptr || generation_ != os::fork_generation()) return;
   if (trunk_ != nullptr) leave_trunk();
@@ -120,7 +121,7 @@ void Team::land_here(void* self, const net::Line* line, const net::Block* block)
     if (branch->branch_ == line->branch) return branch->land(line->rank, *line, block);
 }
 
-// What lies outside the regions, or is for nobody here, is from another version of the library: nothing is touched.
+// Ignores what lies outside the window or is for nobody here: another version of Fermata sent it.
 void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* block) {
   const std::uint64_t bytes = 8 + std::uint64_t{line.words} * 8;
   if (line.words > net::kLineWords || rank >= members_ || line.offset % 8 != 0) return;
@@ -136,7 +137,8 @@ void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* blo
   };
   if (!fermata::land<RealAtomics>(slot, payload, line.header, line.words, line.payload, bring)) return;
   const OsCalls calls{.shared = shared_};
-  const bool full = header().full_fence.load(std::memory_order_relaxed) != 0;  // order: see Member::join
+  // order: relaxed: see Member::reserve()
+  const bool full = header().full_fence.load(std::memory_order_relaxed) != 0;
   ring<RealAtomics>(door(rank), full, calls);
 }
 
@@ -148,7 +150,8 @@ void Team::attend_port() {
     wake_everybody();
   }
   if (!is_over_hosts()) return;
-  const std::uint64_t word = abroad().load(std::memory_order_relaxed);  // order: relaxed: all there is to see is the word
+  // order: relaxed: there is nothing to see but the word
+  const std::uint64_t word = abroad().load(std::memory_order_relaxed);
   if (word == 0 || is_broken<RealAtomics>(header())) return;
   break_once<RealAtomics>(header(), {static_cast<std::uint32_t>(word & 0xff), static_cast<std::uint32_t>(word >> 8)});
   wake_everybody();
@@ -161,17 +164,19 @@ void Team::leave_hosts(std::uint32_t rank) {
   for (std::uint32_t r = 0; r < members_; ++r) tell(r, left_offset(rank, r), 1);
 }
 
-// By every process that finds it broken, to all members elsewhere: whom one cannot reach another may.
+// Each process that finds the team broken tells all members on other hosts: it may reach one that another
+// process cannot reach.
 void Team::tell_abroad() {
   if (!is_over_hosts()) return;
-  // order: relaxed: who comes second has nothing to do
+  // order: relaxed: whoever comes second has nothing to do
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach now = breach();
-  const Breach what = now.cause != 0 ? now : kAborted;  // whatever has been written there since
+  const Breach what = now.cause != 0 ? now : kAborted;  // a faulty member may have written 0
   for (std::uint32_t r = 0; r < members_; ++r) tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
 }
 
-// Each word has the call's number in front, so that the greater one is the newer one, and a part of its descriptor behind.
+// A word holds the call's number in its upper bits, so that the greater word is the newer one. The lower bits
+// hold a part of the call's descriptor.
 constexpr unsigned kPartBits = 24;
 static_assert(kSaidWords * kPartBits >= 64);
 
@@ -191,21 +196,22 @@ bool Team::hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number,
   const auto* const words = reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + said_offset(rank, viewer));
   *call = 0;
   for (std::uint64_t i = 0; i < kSaidWords; ++i) {
-    const std::uint64_t word = words[i].load(std::memory_order_relaxed);  // order: relaxed: all there is to see is the word
-    if (i != 0 && word >> kPartBits != *number) return false;             // the others are yet to come
+    // order: relaxed: there is nothing to see but the word
+    const std::uint64_t word = words[i].load(std::memory_order_relaxed);
+    if (i != 0 && word >> kPartBits != *number) return false;  // the other words have not come yet
     *number = word >> kPartBits;
     *call |= (word << (64 - kPartBits) >> (64 - kPartBits)) << i * kPartBits;
   }
   return *number != 0;
 }
 
-// If it is on another host.
+// Does nothing if the rank is on this host.
 void Team::tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const {
   net::Line line{.offset = offset, .header = word, .to = rank};
   if (is_away(rank)) write(line);
 }
 
-// What send() would store here is written there.
+// Writes through the port what send() stores on this host.
 BlockOperation::Moved BlockOperation::send_away(const BlockTransfer& x, Work& w) {
   const Team& team = *call_.team;
   const std::size_t elements = piece_elements(w);

@@ -1,5 +1,7 @@
-// Calls that were begun, and to which others gave another length. Whoever has the data, or gives it, knows nothing of that; the member that
-// gets it does the call with their length, and takes what it has room for. Possible as long as it has neither sent nor taken anything.
+// Calls that this member has begun with another length than the other members. A member that only gives data
+// does not notice. A member that gets data retracts the call: it undoes the start and repeats the call with
+// the others' length, then takes what it has room for. It can do so as long as it has neither sent nor taken
+// anything.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -10,10 +12,10 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLongNs = 100'000'000;  // before others' calls are looked at
-constexpr std::uint32_t kTestsOfLook = 64;     // between looks at the clock
+constexpr std::int64_t kLongNs = 100'000'000;  // before others' calls are checked
+constexpr std::uint32_t kTestsOfLook = 64;     // between two reads of the clock
 
-// Does this member get data of others, and give none on that its own arguments bound?
+// Does this member get a result, while no other member's result depends on its length?
 bool gets(const Call& call, std::uint32_t rank) {
   return (call.kind == Kind::kBroadcast && call.root != rank) || (call.kind == Kind::kReduce && call.root == rank);
 }
@@ -25,8 +27,8 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 
 }  // namespace
 
-// What those from whom its data come have said of the call with that number, if that differs in nothing but the length: kRetracted.
-// kPending: somebody has not said it yet.
+// What the members from which the data come have published as call `number`. kRetracted: theirs differs, and
+// only in its length. kPending: somebody has not published it yet. kOk: neither.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.kind == Kind::kReduce;
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
@@ -46,11 +48,11 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
   return unsaid ? Status::kPending : any ? Status::kRetracted : Status::kOk;
 }
 
-// A request that has met a piece of another length goes on with that. False: it hasn't, or can't.
+// If a request has met a piece of another length, goes on with that length. False: it has not, or cannot.
 bool Member::adapts(BlockRequest* r) {
   if (r->operation.status() != Status::kMismatch) [[likely]]
     return false;
-  const bool is_retracted = !over_hosts_ && may_settle(r);  // and made again by its caller
+  const bool is_retracted = !over_hosts_ && may_settle(r);  // and then its caller repeats it
   const std::uint64_t bytes = r->operation.their_bytes();
   return !is_retracted && bytes != 0 && adapts_to(r, bytes);
 }
@@ -59,7 +61,8 @@ bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
   return bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
 }
 
-// The first request may wait in vain because of a length: others have it on a line, or in other rings. Their call: kRetracted.
+// The first request may wait for ever because of its length: others have it as a line call, or in other
+// rings. kRetracted: `call` is theirs.
 Status Member::find_firsts(Call* call) {
   const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
@@ -76,7 +79,8 @@ bool Member::adapt_first() {
   return call.order == Call::kLineOrder ? ride(ordered_.first, call) : adapts_to(ordered_.first, call.bytes);
 }
 
-// What the present call on lines has met is what the first request awaits: others have that on this line. kRetracted, kOk: no, kPending.
+// The present line call has met another tag. Does that belong to the first request, because the others have
+// it as a line call? kRetracted: yes; kOk: no; kPending: not known yet.
 Status Member::meets_first() {
   Call call;
   const Status found = outstanding() && differing_.ride == nullptr ? find_firsts(&call) : Status::kOk;
@@ -88,8 +92,9 @@ Status Member::meets_first() {
   return met ? Status::kRetracted : Status::kOk;
 }
 
-// Over several hosts what others say of their calls can't be read. But something of theirs may have come, to this member: a piece, or a
-// line. Whose; its own rank: nothing with another length. request: the call's; null: it is the last one that this member has made.
+// Over several hosts the others' status lines cannot be read. But a piece or a slot of theirs may have come
+// here. Returns the rank whose data have another length; its own rank if there is none. request: whose call;
+// null: this member's last call.
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
@@ -113,7 +118,8 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
     TeamMemory line;
     const PlanSlot slot = slot_on_line(inward ? Kind::kReduce : Kind::kBroadcast, one);
     const Step* step = on_line(slot, own.root, &line);
-    const bool here = request == nullptr && outstanding() && line.region == memory_.region;  // this is the present call's
+    // the present call's own episode
+    const bool here = request == nullptr && outstanding() && line.region == memory_.region;
     const std::uint64_t done =
         request != nullptr ? request->episodes[one ? 0 : 1] : bound_[static_cast<std::uint32_t>(slot)].episodes[own.root];
     const std::uint64_t episode = done + (here ? 0 : 1);
@@ -135,7 +141,7 @@ void Member::count_episodes(BlockRequest* r) const {
   }
 }
 
-// This member's program of a plan with that root, and the memory that it is for.
+// This member's program of a plan with that root, and the memory for it.
 const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   if (plan.steps == nullptr) return nullptr;
@@ -149,15 +155,16 @@ const Step* Member::on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memor
   return steps;
 }
 
-// The others have the request's call on a line.
+// Carries the request out as a line call, as the others do (a ride). False: not possible.
 bool Member::ride(BlockRequest* r, const Call& call) {
   const bool one = call.bytes <= 8, folds = call.kind == Kind::kReduce;
-  if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;  // no line has these: who said it lies
+  // no correct member publishes these
+  if (folds && (call.op >= kOpCount || call.type >= kTypeCount)) return false;
   const PlanSlot slot = slot_on_line(call.kind, one);
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   TeamMemory line;
   const Step* const steps = on_line(slot, call.root, &line);
-  // Nothing else there since: later calls take what is this one's.
+  // Only if nothing else has run there since: later calls take this one's data.
   if (steps == nullptr || plan.episodes[call.root] != r->episodes[one ? 0 : 1] || !r->operation.untouched()) return false;
   void* const memory = aligned_alloc(alignof(Ride), sizeof(Ride));
   if (memory == nullptr) return false;
@@ -183,7 +190,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   return true;
 }
 
-// True: the first request, which has it, is over.
+// True: the first request, whose ride this is, is over.
 bool Member::advance_ride() {
   BlockRequest* const r = ordered_.first;
   Ride& ride = *differing_.ride;
@@ -202,8 +209,8 @@ bool Member::advance_ride() {
   return true;
 }
 
-// Of a call on lines that is tested for, as those look that wait. kRetracted: it is to be made again with their length. kOk: depart() ends
-// it, or finds what is wrong. kPending: it is not over.
+// For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
+// length. kOk: depart() ends it, or finds the error. kPending: it is not over.
 Status Member::look_at_line() {
   const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
   if (cursor_.status() != Status::kOk) {
@@ -221,7 +228,8 @@ Status Member::look_at_line() {
   return seen == Status::kOk ? Status::kPending : seen;
 }
 
-// split_ was retracted. kPending: it is on a line again; kRetracted: it is for its caller to make it again, by way of blocks.
+// differing_.split was retracted. kPending: it runs again as a line call; kRetracted: its caller repeats it
+// as a block call.
 Status Member::make_again() {
   differing_.splits = false;
   if (!differing_.on_line) return Status::kRetracted;

@@ -1,5 +1,6 @@
-// What a process sees of the links from other hosts: how late the lines come that say when they were sent. The two clocks differ, so
-// only the sum of both directions means something: a round trip.
+// What a process observes of the links from other hosts: the delay of lines that carry the time when they
+// were sent. The clocks of two hosts differ, so only the sum of both directions means something: the round
+// trip.
 #ifndef FERMATA_EXEC_ARRIVALS_HPP
 #define FERMATA_EXEC_ARRIVALS_HPP
 
@@ -11,14 +12,15 @@
 
 namespace fermata::exec {
 
-// The clock is read where a line is written, so its sender's being late is not in it. Its receiver's is: a line that came while nobody
-// looked lands when somebody does again. Such a line is left out, and of the last few others the least counts: what else delays a line,
-// a CPU that was lost for one, only adds. Written by the thread that lands lines, one at a time; read by refreshes.
+// The sender reads the clock when it writes a line, so its own delay does not count. The receiver's does: a
+// line that arrives while nobody looks lands late. Such lines are left out. Of the last few others the
+// smallest delay counts, because other causes, such as a lost CPU, only add. Written by the thread that lands
+// lines, one at a time; read by refreshes.
 class Arrivals {
  public:
   static constexpr std::int64_t kUnknown = INT64_MAX;
 
-  // Freed by free(); null: no memory.
+  // Free it with free(). Null: no memory.
   static Arrivals* make(std::uint32_t hosts) {
     void* memory = calloc(1, sizeof(Arrivals) + hosts * sizeof(From));
     if (memory == nullptr) return nullptr;
@@ -28,47 +30,53 @@ class Arrivals {
     return arrivals;
   }
 
-  // Somebody is about to take in what has come.
+  // Called before arrived lines are taken.
   void look(std::int64_t now) {
-    const std::int64_t before = looked_ns_.load(std::memory_order_relaxed);  // order: a time
-    unseen_ns_.store(now - before, std::memory_order_relaxed);               // order: likewise
-    looked_ns_.store(now, std::memory_order_relaxed);                        // order: likewise
+    const std::int64_t before = looked_ns_.load(std::memory_order_relaxed);  // order: relaxed: a time
+    unseen_ns_.store(now - before, std::memory_order_relaxed);               // order: relaxed: a time
+    looked_ns_.store(now, std::memory_order_relaxed);                        // order: relaxed: a time
   }
   void note(std::uint32_t host, std::int64_t late_ns, bool probe) {
     if (host >= hosts_) return;
     From& f = from()[host];
-    const bool watched = unseen_ns_.load(std::memory_order_relaxed) <= kMostUnseenNs;  // order: a time
-    const std::uint64_t seen = f.seen.load(std::memory_order_relaxed);                 // order: this thread alone writes it
+    // order: relaxed: a time
+    const bool watched = unseen_ns_.load(std::memory_order_relaxed) <= kMostUnseenNs;
+    // order: relaxed: only this thread writes it
+    const std::uint64_t seen = f.seen.load(std::memory_order_relaxed);
     if (watched) {
-      const std::int64_t now = looked_ns_.load(std::memory_order_relaxed);  // order: a time
-      f.late_ns[seen % kKept].store(late_ns, std::memory_order_relaxed);    // order: a mixture of new ones and old does no harm
-      f.at_ns[seen % kKept].store(now, std::memory_order_relaxed);          // order: likewise
-      f.seen.store(seen + 1, std::memory_order_relaxed);                    // order: likewise
+      const std::int64_t now = looked_ns_.load(std::memory_order_relaxed);  // order: relaxed: a time
+      // order: relaxed: a reader may see a mixture of old and new values, which does no harm
+      f.late_ns[seen % kKept].store(late_ns, std::memory_order_relaxed);
+      f.at_ns[seen % kKept].store(now, std::memory_order_relaxed);  // order: relaxed: as above
+      f.seen.store(seen + 1, std::memory_order_relaxed);            // order: relaxed: as above
     }
-    // order: relaxed: this thread alone writes it, and who waits for a probe takes what there is
+    // order: relaxed: only this thread writes it, and a reader that waits for a probe takes any value
     if (probe) f.probes.store(f.probes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  // Of the last few lines from that host the least late, by both clocks; none that is old, since clocks drift.
+  // The smallest delay of the last few lines from that host, by both clocks. Old lines are left out, because
+  // clocks drift.
   std::int64_t least_late_ns(std::uint32_t host, std::int64_t now) const {
     if (host >= hosts_) return kUnknown;
     const From& f = from()[host];
-    const std::uint64_t seen = f.seen.load(std::memory_order_relaxed);  // order: see note()
+    const std::uint64_t seen = f.seen.load(std::memory_order_relaxed);  // order: relaxed: see note()
     std::int64_t least = kUnknown;
     for (std::uint64_t i = 0; i < kKept && i < seen; ++i) {
-      if (now - f.at_ns[i].load(std::memory_order_relaxed) > kOldNs) continue;  // order: see note()
-      const std::int64_t late = f.late_ns[i].load(std::memory_order_relaxed);   // order: see note()
+      // order: relaxed: see note()
+      if (now - f.at_ns[i].load(std::memory_order_relaxed) > kOldNs) continue;
+      const std::int64_t late = f.late_ns[i].load(std::memory_order_relaxed);  // order: relaxed: see note()
       if (late < least) least = late;
     }
     return least;
   }
   std::uint64_t probes(std::uint32_t host) const {
-    return host < hosts_ ? from()[host].probes.load(std::memory_order_relaxed) : 0;  // order: see note()
+    // order: relaxed: see note()
+    return host < hosts_ ? from()[host].probes.load(std::memory_order_relaxed) : 0;
   }
 
  private:
   static constexpr std::uint32_t kKept = 8;
-  // Who waits looks again after a millisecond at most (exec/wait.cpp).
+  // A waiting member looks again after at most a millisecond (exec/wait.cpp).
   static constexpr std::int64_t kMostUnseenNs = 2'000'000;
 
   static constexpr std::int64_t kOldNs = 1'000'000'000;

@@ -1,4 +1,4 @@
-// Operations on blocks that a member works at.
+// Requests: block operations that a member works on.
 #ifndef FERMATA_EXEC_BLOCK_REQUEST_HPP
 #define FERMATA_EXEC_BLOCK_REQUEST_HPP
 
@@ -10,25 +10,30 @@
 
 namespace fermata::exec {
 
-// An operation on blocks that a member has begun, or may. Its owner keeps it, and all that it points to, until it is over.
+// A block operation that a member has begun or may begin. Its owner keeps it, and all it points to, until it
+// ends.
 struct BlockRequest {
   BlockOperation operation;
   Call call;
-  bool ordered = true;  // on the channel that all operations share, and so in the same order at all members; else on its own
+  // on the shared channel, in the same order at all members; else on a channel of its own
+  bool ordered = true;
   bool active = false;
-  Status status = Status::kOk;  // of the last use that is over
+  Status status = Status::kOk;  // of the last use that has ended
   std::uint64_t uses = 0;
-  // Of an ordered one: which call it is, and the digest of those before it.
+  // For an ordered request: the number of its call, and the digest of the calls before it.
   std::uint64_t number = 0, before = 0;
-  std::uint64_t episodes[2] = {};  // what a broadcast or reduce of up to 8 bytes, or of up to 56, has had on lines before it
-  // Makes it anew, as of blocks of so many bytes, which is what those have said from whom its data come. False: it can't be.
+  // line calls of its collective and root before it: of up to 8 bytes, of up to 56
+  std::uint64_t episodes[2] = {};
+  // Rebuilds the request for blocks of `bytes` bytes, the length that the senders of its data use. False: not
+  // possible.
   bool (*adapt)(BlockRequest* request, std::uint64_t bytes) = nullptr;
-  void (*completed)(BlockRequest* request, void* context) = nullptr;  // may begin requests, this one too; may not wait
+  // may begin requests, also this one; may not wait
+  void (*completed)(BlockRequest* request, void* context) = nullptr;
   void* context = nullptr;
   BlockRequest* next = nullptr;  // while active
 };
 
-// Requests in the order in which they get their turns.
+// Requests in the order in which they are advanced.
 struct RequestQueue {
   BlockRequest* first = nullptr;
   BlockRequest* last = nullptr;
@@ -47,7 +52,7 @@ struct RequestQueue {
   }
 };
 
-// Bytes that a request moves at most in a turn while others wait for theirs.
+// Bytes that a request may move at a time while others wait.
 inline constexpr std::size_t kFairShare = 65536;
 
 }  // namespace fermata::exec

@@ -12,30 +12,32 @@ namespace {
 using Pieces = Ring<RealAtomics>;
 using Counter = std::atomic<std::uint64_t>;
 
-// A line: header | tag | up to 48 bytes, or an address, or nothing and the piece in the buffer.
+// A line: header | tag | up to 48 bytes, or an address, or nothing if the piece is in the buffer.
 constexpr std::size_t kTagAt = 8;
 constexpr std::size_t kDataAt = 16;
-constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // of the tag
+constexpr std::uint64_t kByAddress = std::uint64_t{1} << 63;  // a bit of the tag
 
-// What lies on the line of a piece that goes by address.
+// What the line of a single-copy piece carries.
 struct Offer {
   std::byte* at = nullptr;
-  os::Lender lender;  // whose; {} in a team of threads
+  os::Lender lender;  // owner of the address; {} in a team of threads
 };
 static_assert(sizeof(Offer) <= kOnLine);
 
-// Behind the credit: written before the credit for `piece` is given, once in the life of a ring, so it may be plain.
+// A refusal lies after the credit. It is written before the credit for `piece` is given, once per ring, so it
+// needs no atomics.
 constexpr std::size_t kRefusalAt = 8;
 struct Refusal {
   std::uint64_t piece = 0;
-  std::uint64_t done = 0;  // elements of its transfer that were read all the same
+  std::uint64_t done = 0;  // elements of its transfer that were read nevertheless
 };
 
 Counter& credit_of(std::byte* ring) { return *reinterpret_cast<Counter*>(ring); }
 Counter& header_of(std::byte* line) { return *reinterpret_cast<Counter*>(line); }
 const Counter& header_of(const std::byte* line) { return *reinterpret_cast<const Counter*>(line); }
 
-// While it lives the lender of a block doesn't take it back: an operator of the caller's may throw.
+// During its lifetime the owner of the block does not take it back. A destructor ends that, because the
+// caller's operator may throw.
 class Reading {
  public:
   Reading(const Team& team, std::uint32_t rank)
@@ -53,7 +55,7 @@ class Reading {
 
 }  // namespace
 
-// The lines: what lies behind them counts only with a header.
+// Clears the lines. The buffer counts only through a line's header.
 void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings) {
   for (std::size_t r = 0; r < rings; ++r) memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
 }
@@ -64,7 +66,8 @@ std::size_t BlockOperation::piece_elements(const Work& w) const {
   return left < most ? left : most;
 }
 
-// How many elements of a receive may be written by now. Part by part: members may have different orders, and rings are short.
+// How many elements a receive may write by now. It goes on part by part: members can process transfers in
+// different orders, and rings are short.
 std::size_t BlockOperation::limit(const BlockStage& stage, std::uint32_t t) const {
   const Work& w = work_[t];
   std::size_t limit = w.after_fold != 0 ? work_[w.after_fold - 1].done : w.elements;
@@ -134,7 +137,7 @@ BlockOperation::Moved BlockOperation::send(const BlockTransfer& x, Work& w) {
   return Moved::kTold;
 }
 
-// Behind a piece that was written. Nothing that the reader may not have read yet.
+// After a piece was written: fetches the place of a later piece, but only one that the reader has read.
 void BlockOperation::fetch_ahead(const Work& w) const {
   const Channel::End& end = *w.end;
   const std::uint64_t between = w.ahead - 1;
@@ -145,7 +148,8 @@ void BlockOperation::fetch_ahead(const Work& w) const {
   for (std::size_t i = 0; i < w.in_buffer; i += kRingLine) fetch_to_write(at + i);
 }
 
-// Is there a line for the next piece, and room in the buffer? A quarter is entered again when all that was in it has been read.
+// Is there a line for the next piece, and room in the buffer? The sender enters a quarter again once all in
+// it was read.
 bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const {
   const Channel::End& end = *w.end;
   const Counter& credit = credit_of(w.ring);
@@ -159,7 +163,7 @@ bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_
   return true;
 }
 
-// On the line if it fits there, else in the buffer.
+// Puts a piece on the line if it fits, else into the buffer.
 void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, std::size_t bytes) const {
   if (bytes <= kOnLine) {
     copy_bytes(line + kDataAt, from, static_cast<std::uint32_t>(bytes));
@@ -168,7 +172,7 @@ void BlockOperation::put(const Work& w, std::byte* line, const std::byte* from, 
   memcpy(room_for(w, bytes), from, bytes);
 }
 
-// In the buffer, for the next piece.
+// Takes room in the buffer for the next piece.
 std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   Channel::End& end = *w.end;
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
@@ -178,15 +182,16 @@ std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   return channel_->at(w.ring, extent.start);
 }
 
-// Then the rest of it goes through the ring.
+// Did the reader refuse the single copy? Then the rest goes through the ring.
 bool BlockOperation::was_refused(Work& w) const {
   Refusal refusal;
   memcpy(&refusal, w.ring + kRefusalAt, sizeof refusal);
-  asm volatile("" : "+m"(refusal));  // it may lie where others write, and is read once
+  asm volatile("" : "+m"(refusal));  // others may write there: read it once
   if (refusal.piece != w.announced) return false;
   w.end->refused = true;
   w.announced = 0;
-  w.done = refusal.done < w.elements ? refusal.done : w.elements;  // a reader that read all doesn't refuse
+  // a reader that has read everything does not refuse
+  w.done = refusal.done < w.elements ? refusal.done : w.elements;
   return true;
 }
 
@@ -215,7 +220,7 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   } else {
     const Channel::Extent extent = channel_->extent_of(end.place, bytes);
     take(x, w, channel_->at(w.ring, extent.start), elements);
-    // Then at once: the sender may be waiting for that quarter, however few the pieces.
+    // Give credit at once: the sender may wait for that quarter, even after few pieces.
     leaves_quarter = extent.end / channel_->in_quarter != end.place / channel_->in_quarter;
     end.place = extent.end;
   }
@@ -227,9 +232,9 @@ BlockOperation::Moved BlockOperation::receive(const BlockStage& stage, std::uint
   return Moved::kQuietly;
 }
 
-// What a tag of this call adds to the call's own; 0: it is another call's.
+// The length that is added to the tag of a call; 0: the tag is of another call.
 std::uint64_t BlockOperation::length_in(std::uint64_t tag, std::uint64_t of_call) {
-  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of the other calls' tags
+  constexpr std::uint64_t kMostPlausible = std::uint64_t{1} << 40;  // 2^-23 of the tags of other calls pass
   const std::uint64_t theirs = (tag - of_call) << 1 >> 1;
   return theirs <= kMostPlausible ? theirs : 0;
 }
@@ -243,7 +248,7 @@ std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdg
   return length_in(tag & ~kByAddress, of_call);
 }
 
-// The tag of a block's first piece says how long its sender takes it for.
+// The tag of a block's first piece carries the length that the sender gives it.
 bool BlockOperation::takes_length_of(Work& w, std::uint64_t tag) const {
   if (!call_.bounded || w.done != 0) return false;
   const std::uint64_t theirs = length_in(tag, call_.tag);
@@ -252,7 +257,7 @@ bool BlockOperation::takes_length_of(Work& w, std::uint64_t tag) const {
   return true;
 }
 
-// Of the next elements of a receive, how many are written.
+// How many of the next elements of a receive fit into its room.
 std::size_t BlockOperation::kept(const Work& w, std::size_t elements) {
   if (w.done + elements <= w.room) [[likely]]
     return elements;
@@ -260,7 +265,7 @@ std::size_t BlockOperation::kept(const Work& w, std::size_t elements) {
   return w.done < w.room ? w.room - w.done : 0;
 }
 
-// As much of it as may be written by now.
+// Reads as much of the block as may be written by now.
 BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Work& w, std::size_t limit) {
   Offer offer;
   memcpy(&offer, line(w) + kDataAt, sizeof offer);
@@ -278,7 +283,8 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
       Pieces::give_credit(credit_of(w.ring), w.end->next++, channel_->lines, true);
       return Moved::kTold;
     }
-    // Then its owner may have it back, and what was read may be anything. (No wait as within a process: a reader may be killed.)
+    // The owner may have taken its block back, so what was read may be anything. Within a process the owner
+    // waits for readers; here it does not, because a reader may be killed.
     if (call_.team != nullptr && is_broken<RealAtomics>(call_.team->header())) {
       status_ = Status::kBroken;
       return Moved::kNothing;
@@ -289,7 +295,7 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
   return Moved::kTold;
 }
 
-// False: what is behind w.done could not be read.
+// False: the bytes after w.done could not be read.
 bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements) {
   if (call_.bounce == nullptr) return false;
   if (x.code == BlockCode::kReceive) {
@@ -323,7 +329,7 @@ void BlockOperation::take(const BlockTransfer& x, Work& w, const std::byte* thei
   spend(elements * call_.element);
 }
 
-// As move() would find it, without moving. The loads here are relaxed in effect: advance() reads again.
+// Would move() move anything? The loads could be relaxed, because advance() reads again.
 bool BlockOperation::could_move(const BlockStage& stage, std::uint32_t t) const {
   if (!may_move(stage, t)) return false;
   return is_local(program_->transfers[t].code) || peer_has_acted(t);
@@ -339,7 +345,7 @@ bool BlockOperation::peer_has_acted(std::uint32_t t) const {
   return Pieces::has_come(header_of(line(w)), w.end->next);
 }
 
-// Of the present stage.
+// Over the open transfers of the present stage.
 template <class Predicate>
 bool BlockOperation::any_open(Predicate&& holds) const {
   if (over()) return false;

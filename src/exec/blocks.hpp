@@ -1,13 +1,19 @@
 // Operations on blocks of any size: one member's walk through a block program (exec/block_program.hpp).
 //
-// Pieces travel through rings, a ring per directed edge: a line for each, with up to 48 bytes on it; more in a circular buffer behind
-// the lines, long ones cut to a quarter of it, so that writing and reading overlap and memory is bounded however long the block. Lines
-// are many, so that short calls which nobody answers stream. Long pieces are not copied in: the line carries their address and whose it
-// is, and the reader copies or folds from where they lie; out of another process by one copy of the kernel's. Where that fails the reader
-// refuses the piece, and from then on the edge's pieces go through the ring. Every line says which call it is of.
+// Blocks travel in pieces through ring buffers, one ring per directed edge. Each piece has a line in the
+// ring, which carries a tag of the call. How the piece itself travels:
+//   up to 48 bytes  on the line
+//   more            in a circular buffer after the lines, in pieces of at most a quarter of it: so writing
+//                   and reading overlap, and memory is bounded
+//   large           by single copy: the line carries the address and its owner, and the reader copies or
+//                   folds from there. Out of another process the kernel copies (process_vm_readv)
 //
-// Of a ring between members on two hosts each host has one, at the same offset. Lines, and what lies in the buffer, are written by the
-// sender's port into the receiver's; credits by the receiver's port into the sender's. All else is the same.
+// A ring has many lines, so that short calls can follow each other without an answer. If a single copy from
+// another process fails, the reader refuses the piece. From then on the pieces of that edge go through the
+// ring.
+//
+// Between two hosts each host has a copy of the ring, at the same offset. The sender's port writes lines and
+// buffer into the receiver's copy; the receiver's port writes credits into the sender's.
 #ifndef FERMATA_EXEC_BLOCKS_HPP
 #define FERMATA_EXEC_BLOCKS_HPP
 
@@ -25,41 +31,45 @@
 namespace fermata::exec {
 
 inline constexpr std::uint64_t kLeastRingLines = 4, kMostRingLines = 128;  // powers of two
-// Of crowded teams, whose members get as far as they have room in each turn on a CPU: calls that don't synchronize share its switch. By
-// members per CPU, so that the turns of all of them stay well below what makes a yield dear (sync/wait.hpp).
+// For oversubscribed teams. Each time a member runs, it does as much as its rings have room for. So calls
+// that do not synchronize share the cost of a context switch. The limit per CPU keeps one round of all
+// members well below the time from which a yield counts as too slow (sync/wait.hpp).
 inline constexpr std::uint64_t kMostCrowdedLines = 512, kLinesOfACpu = 1024;
 inline constexpr std::size_t kRingLine = 64;
-inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer behind the lines
-// Of the rings that members share, where there is room: a stream that is four pieces long stops at each (1 MiB, two processes: 126 us with
-// quarters of a piece each, 75 so).
+inline constexpr std::uint64_t kRingQuarters = 4;  // of the buffer after the lines
+// For shared rings, where there is room. A buffer of only four pieces stops the sender at each piece (1 MiB,
+// two processes: 126 us; with this limit 75 us).
 inline constexpr std::size_t kMostInQuarter = 65536;
-inline constexpr std::size_t kOnLine = 48;  // bytes of a piece beside header and tag
+inline constexpr std::size_t kOnLine = 48;  // bytes of a piece that fit on a line
 using fermata::kMostPiece;
 static_assert(kMostPiece <= net::kMostBlock && kRingLine == (1 + net::kLineWords) * 8);
-inline constexpr std::size_t kBounce = 65536;          // bytes that a fold takes from another process at a time
-inline constexpr std::size_t kMostLent = 1024 * 1024;  // bytes read from another process before others get their turn
+inline constexpr std::size_t kBounce = 65536;  // bytes that a fold reads from another process at a time
+// bytes read from another process before other requests run
+inline constexpr std::size_t kMostLent = 1024 * 1024;
 
-// Where the rings of one channel lie in a team's segment, and how far this member is with each. Operations that share a channel run
-// in the same order at all members.
+// Where the rings of one channel lie in a team's segment, and how far this member is in each. Operations that
+// share a channel run in the same order at all members.
 struct Channel {
   struct End {
     std::uint64_t next = 1;  // piece to write, or to await
     std::uint64_t credit_seen = 0;
-    std::uint64_t place = 0;                    // bytes of the buffer handed out so far, lap after lap
-    std::uint64_t last_in[kRingQuarters] = {};  // the sender's: piece that was last written into each quarter
-    bool refused = false;                       // the receiver can't read this process's memory
+    std::uint64_t place = 0;                    // bytes of the buffer used so far, over all laps
+    std::uint64_t last_in[kRingQuarters] = {};  // the sender's: the last piece written into each quarter
+    bool refused = false;                       // the receiver cannot read this process's memory
   };
   std::byte* base = nullptr;
   std::uint64_t lines = kLeastRingLines;
   std::size_t in_quarter = 0;  // bytes of a quarter of the buffer; 0: lines only
-  std::uint32_t members = 0;   // not 0: a ring for each pair, and this member's ends; 0: a ring and two ends for every edge of one program
+  // Not 0: a ring for each pair of members, and this member's ends. 0: a ring and two ends for each edge of
+  // one program.
+  std::uint32_t members = 0;
   End* ends = nullptr;
 
   static constexpr std::size_t ring_bytes(std::uint64_t lines, std::size_t in_quarter) {
     return round_up(kMaxLine + lines * kRingLine + kRingQuarters * in_quarter, kMaxLine);
   }
   static constexpr std::size_t ends_of(std::uint32_t members) { return 2 * std::size_t{members}; }
-  // Makes rings that lie where others did as new.
+  // Resets the rings at `base`, where other rings may have been.
   static void clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings);
   // Bytes of the longest piece.
   std::size_t most() const { return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine; }
@@ -67,7 +77,7 @@ struct Channel {
     return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(lines, in_quarter);
   }
   std::byte* line(std::byte* ring, std::uint64_t piece) const { return ring + kMaxLine + (piece & (lines - 1)) * kRingLine; }
-  // Where the next piece lies in the buffer, in one part, as `place` counts. Both ends find the same.
+  // Where the next piece lies in the buffer, in one part, counted as `place` is. Both ends compute the same.
   struct Extent {
     std::uint64_t start = 0, end = 0;
   };
@@ -81,7 +91,7 @@ struct Channel {
   std::byte* at(std::byte* ring, std::uint64_t start) const {
     return ring + kMaxLine + lines * kRingLine + start % (kRingQuarters * in_quarter);
   }
-  // A member may send to itself.
+  // A member can send to itself.
   End* end(const BlockEdge& edge, std::uint32_t number, bool receives) const {
     if (members == 0) return &ends[2 * number + (receives ? 1 : 0)];
     return &ends[receives ? members + edge.from : edge.to];
@@ -91,7 +101,8 @@ struct Channel {
 // out[i] = left[i] op right[i]; out may be left or right.
 using BlockFold = void (*)(void* context, void* out, const void* left, const void* right, std::size_t count);
 
-// One side's blocks. counts and displacements in elements, one per block; null: all `count`, one behind the other.
+// The blocks of one side. counts and displacements are in elements, one per block. Null: all blocks have
+// `count` elements and lie one after the other.
 struct BlockBuffer {
   std::byte* base = nullptr;
   std::size_t count = 0;
@@ -104,64 +115,72 @@ struct BlockCall {
   std::size_t element = 1;  // bytes
   BlockFold fold = nullptr;
   void* context = nullptr;
-  std::uint64_t tag = 0;        // of this call; 63 bits
-  std::size_t direct_from = 0;  // bytes from which pieces go by address: in a team of threads all,
-  Sizes lent[2];                // in one of processes these: base/sizes.hpp
-  const Team* team = nullptr;   // null: none; the members are driven by hand, in one process
-  os::Lender home;              // this one; {} in a team of threads
-  bool bounded = false;         // a block has its sender's length, and its receiver drops what it has no room for
-  std::uint64_t bytes = 0;      // of each block, where all have the same length
-  std::byte* bounce = nullptr;  // kBounce bytes; null: pieces that come by another process's address are refused
+  std::uint64_t tag = 0;  // of this call, 63 bits
+  // From so many bytes on a block goes by single copy: in a team of threads every block,
+  std::size_t direct_from = 0;
+  Sizes lent[2];               // between processes those of these sizes (base/sizes.hpp)
+  const Team* team = nullptr;  // null: a test drives the members by hand, in one process
+  os::Lender home;             // this process; {} in a team of threads
+  // a block has its sender's length, and the receiver drops what it has no room for
+  bool bounded = false;
+  std::uint64_t bytes = 0;  // of each block, if all have the same length
+  // kBounce bytes; null: refuses single copy from another process
+  std::byte* bounce = nullptr;
 };
 
 class BlockOperation {
  public:
-  // What advance() needs per transfer; the caller provides program.transfer_count of them.
+  // What advance() needs for each transfer. The caller provides program.transfer_count of them.
   struct Work {
     std::byte* from = nullptr;
     std::byte* to = nullptr;
     std::byte* ring = nullptr;
     Channel::End* end = nullptr;
-    std::size_t elements = 0;      // as many as travel
-    std::size_t room = 0;          // as many as this member's arguments say: what a receive may write
-    std::size_t done = 0;          // elements
-    std::uint64_t announced = 0;   // a direct send: the piece that carries the address; 0: not sent yet
+    std::size_t elements = 0;  // that travel
+    std::size_t room = 0;      // that this member's arguments allow: a receive writes no more
+    std::size_t done = 0;      // elements moved so far
+    // a send by single copy: the piece that carries the address; 0: not sent yet
+    std::uint64_t announced = 0;
     std::uint32_t after = 0;       // 1 + the transfer before it on its edge in this stage; 0: none
     std::uint32_t after_fold = 0;  // a receive: 1 + the one before it in this stage with the same result
-    bool follows = false;          // a receive: sends of this stage read just what it writes: it stays behind them
-    bool shifted = false;          // a receive: sends of this stage read some of what it writes, and more: it cannot be run like this
-    bool overwritten = false;      // a send: this stage writes what it reads
-    bool alone = false;            // a send: this member has nothing else to move in this stage
-    bool away = false;             // the peer is on another host
-    std::uint8_t ahead = 0;        // a send: how many pieces before it is written a piece's place is asked for; 0: it isn't
-    std::uint16_t in_buffer = 0;   // and how much of that is in the buffer
+    // A receive: sends of this stage read exactly what it writes, so it stays behind them.
+    bool follows = false;
+    // A receive: sends of this stage read part of what it writes, and more. The input must be copied.
+    bool shifted = false;
+    bool overwritten = false;  // a send: this stage writes what it reads
+    bool alone = false;        // a send: this member moves nothing else in this stage
+    bool away = false;         // the peer is on another host
+    // A send: how many pieces ahead it fetches the place of a piece; 0: it does not.
+    std::uint8_t ahead = 0;
+    std::uint16_t in_buffer = 0;  // bytes of that place in the buffer
   };
 
-  // space: program.space_blocks blocks of space_elements elements.
+  // space: program.space_blocks blocks of space_elements elements each.
   void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
                std::size_t space_elements);
   void restart();
-  // A stage writes what it still sends, as may happen where output and input are the same memory: the input must be a copy.
+  // True if a stage writes what it still has to send. That can happen if output and input share memory. Then
+  // the input must be a copy.
   bool needs_copy() const;
 
-  // Does what can be done now, though not much more than `most` bytes of it. True: over, or status() is an error. Rings doors by
-  // bell(rank).
+  // Does what can be done now, but not much more than `most` bytes of it. True: over, or status() is an
+  // error. Calls bell(rank) to ring doorbells.
   template <class Bell>
   bool advance(Bell&& bell, std::size_t most = SIZE_MAX);
   bool has_moved() const { return moved_; }  // in the last advance()
   // Could advance() do something now? For parking.
   bool ready() const;
-  // The member that the first unfinished transfer is with; its own rank if none.
+  // The peer of the first unfinished transfer; this member's own rank if there is none.
   std::uint32_t awaited() const;
-  // What is to be moved by it and those it works with before its stage is over.
+  // Bytes that this stage still has to move.
   std::size_t open_bytes() const;
   bool is_prepared() const { return program_ != nullptr; }
   bool over() const { return stage_ == program_->stage_count || status_ != Status::kOk; }
   Status status() const { return status_; }
   const BlockCall& call() const { return call_; }
   void set_tag(std::uint64_t tag) { call_.tag = tag; }
-  bool truncated() const { return truncated_; }  // dropped something
-  // Its result came some other way.
+  bool truncated() const { return truncated_; }  // something was dropped
+  // The result came in another way.
   void end(bool truncated) {
     stage_ = program_->stage_count;
     truncated_ = truncated;
@@ -171,23 +190,24 @@ class BlockOperation {
     their_bytes_ = 0;
     status_ = Status::kMismatch;
   }
-  bool untouched() const;  // nothing was sent yet, nor taken
+  bool untouched() const;  // nothing was sent or taken yet
   bool works_with(std::uint32_t rank) const;
-  // Does a transfer with `rank` need something of it that is not there? What has come from a member that left will do, even if it can't
-  // be taken yet.
+  // Does a transfer with `rank` need anything of it that has not come? What a member sent before it left
+  // counts as come, even if it cannot be taken yet.
   bool lacks(std::uint32_t rank) const;
-  // Is a block of this member's where others may be reading it?
+  // May others be reading a block of this member?
   bool lends() const;
-  // Over several hosts what another member said of its call can't be read. What has come of its call with this tag shows how long a block
-  // is there; 0: nothing has, or it is another call's.
+  // The length of a block in another member's call. For teams over several hosts, where the status lines of
+  // other hosts cannot be read. The length comes from the tag of a piece that has arrived; 0: none has, or it
+  // is of another call. `tag`: this member's tag for the call.
   static std::uint64_t length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t tag);
-  std::uint32_t foreigner() const { return foreigner_; }  // of a kMismatch: whose tag was another one
-  // Of a kMismatch: bytes of a block as that one has them, where its call is the same but for that; 0: it isn't.
+  std::uint32_t foreigner() const { return foreigner_; }  // after kMismatch: the member whose tag differed
+  // After kMismatch: the other member's block size in bytes, if its call differs in nothing else; 0: it does.
   std::uint64_t their_bytes() const { return their_bytes_; }
 
  private:
   std::byte* line(const Work& w) const { return channel_->line(w.ring, w.end->next); }
-  // Both ends of an edge have the same: of the same call, and a block of the same size.
+  // The two ends of an edge compute the same tag if the call and the size of the block are the same.
   std::uint64_t tag_of(const Work& w) const { return (call_.tag + (call_.bytes != 0 ? call_.bytes : w.elements)) << 1 >> 1; }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
   void look_ahead(Work& w, bool both_ways) const;
@@ -199,18 +219,19 @@ class BlockOperation {
   Range locate(const BlockTransfer& transfer, const BlockAt& at) const;
   void relate(const BlockStage& stage);
   bool is_done(std::uint32_t t) const { return work_[t].done == work_[t].elements; }
-  // On its edge.
+  // Is it the next one on its edge?
   bool is_next(std::uint32_t t) const { return work_[t].after == 0 || is_done(work_[t].after - 1); }
   template <class Predicate>
   bool any_open(Predicate&& holds) const;
   std::size_t piece_elements(const Work& w) const;
   std::size_t limit(const BlockStage& stage, std::uint32_t t) const;
-  // All members, so that an address means the same to each, and nobody else writes where it stands. Those of a team of processes read even
-  // their own process's memory by the kernel: another member may have written the address.
+  // Is this a team of threads? Then an address means the same to all members, and no other process can write
+  // one. In a team of processes a member reads even its own process's memory by the kernel: the address may
+  // come from another process.
   bool one_process() const { return call_.home.word == 0; }
   bool goes_direct(const Work& w) const;
   bool was_refused(Work& w) const;
-  enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: the peer may go on
+  enum class Moved : std::uint8_t { kNothing, kQuietly, kTold };  // kTold: ring the peer's doorbell
   bool may_move(const BlockStage& stage, std::uint32_t t) const;
   bool could_move(const BlockStage& stage, std::uint32_t t) const;
   bool peer_has_acted(std::uint32_t t) const;

@@ -1,7 +1,8 @@
 // Steps:
 //   1. List the signals stage by stage, in the order of src/algo's schedules.
-//   2. Lay their slots out as src/plan/layout.cpp does.
-//   3. Emit one program per member as src/plan/compile.cpp does: in each stage the sends, then the awaits, in list order.
+//   2. Lay out their slots as src/plan/layout.cpp does.
+//   3. Emit one program per member as src/plan/compile.cpp does: in each stage all sends, then all awaits, in
+//      list order.
 #include "exec/builtin.hpp"
 
 #include <stdio.h>
@@ -15,8 +16,9 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kMostStages = 13;   // log2(4096) of a dissemination, and one more
-constexpr std::uint32_t kMostComplete = 8;  // members: beyond, their squared number of slots costs more than the way through one member
+constexpr std::uint32_t kMostStages = 13;  // log2(4096) for dissemination, and one more
+// members: with more, the square of them in slots costs more than the detour through one member
+constexpr std::uint32_t kMostComplete = 8;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 struct Signal {
@@ -105,7 +107,7 @@ class Maker {
 
   // ---- 2. Their slots
 
-  // Private: each on its own line, in the receivers' order.
+  // Private: each slot on a line of its own, in the order of the receivers.
   void place_private(std::uint32_t stage) {
     std::uint32_t* next = scratch_;
     memset(next, 0, (members_ + 1) * sizeof *next);
@@ -118,7 +120,8 @@ class Maker {
     at_ += std::uint64_t{ends_[stage] - begin_of(stage)} * plan_.slots * plan_.line;
   }
 
-  // Packed: those around one member (the lower rank of the two ends) side by side, slots of one parity together.
+  // Packed: the slots of one group side by side, all first slots together, then all second ones. The group of
+  // a signal is the lower rank of its two ends.
   void place_packed(std::uint32_t stage) {
     std::uint32_t* sizes = scratch_;
     std::uint32_t* next = scratch_ + members_ + 1;
@@ -173,7 +176,7 @@ class Maker {
     return out;
   }
 
-  // Where each member's steps begin.
+  // Sets where each member's steps begin.
   void divide(MemberProgram* programs) {
     for (std::uint32_t m = 0; m < members_; ++m) programs[m].count = has_word() ? 3 : 1;
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -211,7 +214,7 @@ class Maker {
     s.pauses = plan_.pauses;
   }
 
-  // Who completes the word need not poll it.
+  // The member that completes the word does not poll it.
   void count_on_word(std::uint32_t member) {
     for (const Code code : {Code::kAdd, Code::kPoll}) {
       Step& s = step(member, code, members_);

@@ -1,4 +1,4 @@
-// What members say of their calls, and compare.
+// Descriptors of calls: each member publishes its own, and members compare them.
 #ifndef FERMATA_EXEC_CALL_HPP
 #define FERMATA_EXEC_CALL_HPP
 
@@ -10,21 +10,27 @@
 
 namespace fermata::exec {
 
-// What members say of a call: enough to name it, and to see that two made different ones. The same at all of them.
+// A packed descriptor of a call, enough to name the call and to see that two members made different calls.
+// Members that make the same call have the same descriptor.
+//
+// A line call is a barrier or a collective whose payload (at most 56 bytes) travels in slots, each within one
+// cache line. A block call moves its data through the rings of exec/blocks.hpp.
 struct Call {
-  static constexpr std::uint8_t kOwnType = 63;  // an opaque element
-  static constexpr std::uint8_t kOwnOp = 15;    // an operator of the caller's
+  static constexpr std::uint8_t kOwnType = 63;  // the caller's own element type
+  static constexpr std::uint8_t kOwnOp = 15;    // the caller's own operator
   static constexpr unsigned kBytesAt = 30;
-  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;  // 16 GiB: so many or more
+  // 16 GiB, which also stands for any greater length
+  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << (64 - kBytesAt)) - 1;
 
   Kind kind = Kind::kBarrier;
   std::uint8_t type = 0;
   std::uint8_t op = 0;
   std::uint32_t root = 0;
-  std::uint64_t bytes = 0;  // of a block; where they differ a hash of all, or 0 if not all members know them
-  bool irregular = false;   // blocks differ in size
-  bool prepares = false;    // makes a persistent operation
-  // Of a fold. kLineOrder: it rides on a line, in whatever order that folds.
+  // of a block; if blocks differ: hash_of() their sizes, or 0 if some members do not know them
+  std::uint64_t bytes = 0;
+  bool irregular = false;  // blocks differ in size
+  bool prepares = false;   // creates a persistent operation
+  // The order of a fold. kLineOrder: a line call, whose plan sets the order.
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
@@ -42,54 +48,59 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }  // if not, who said it lies
-  // Of the sizes of so many blocks, as bytes.
+  // false: no correct member publishes this
+  bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
+  // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.
   static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {
     std::uint64_t hash = 0;
     for (std::uint32_t b = 0; b < blocks; ++b) hash = (hash ^ counts[b] * element ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
     return hash >> (kBytesAt + 1);
   }
-  // Without its length, and what follows from that: of calls whose lengths may differ the rest is compared. All of it where one prepares,
-  // or all members give and get: who has what fits would be done, and others not.
+  // The descriptor without its length and the fields that depend on the length. Members compare this where
+  // their lengths may differ: in collectives with a root. All other descriptors stay whole: with different
+  // lengths one member would complete the call and another would not.
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
     if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
-    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
+    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // small broadcasts publish no type
     const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
-  // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.
+  // Do two packed descriptors of a collective with a root differ in their lengths alone?
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
     return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) && call.fits() && unpack(b).fits();
   }
-  // Of those: as long, and both on lines or neither? (Of what type is no difference where it is no part of the call.)
+  // Do two such descriptors have the same length, and are both line calls or both block calls? A type that a
+  // broadcast does not publish is no difference.
   static constexpr bool as_long(std::uint64_t a, std::uint64_t b) {
     return a >> kBytesAt == b >> kBytesAt && ((a >> 28 & 3) == kLineOrder) == ((b >> 28 & 3) == kLineOrder);
   }
 };
 static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
 
-// What a member takes of a line on which blocks ride together.
+// Which part of a line call's payload a member takes as its result, and where it goes. The payload may carry
+// several blocks.
 struct Taken {
-  void* out = nullptr;      // null: nothing
-  std::uint32_t bytes = 0;  // of a block
+  void* out = nullptr;      // null: no result here
+  std::uint32_t bytes = 0;  // of each block
   std::uint32_t blocks = 1;
-  std::uint32_t first = 0;   // offset of the first
-  std::uint32_t stride = 0;  // from one to the next
+  std::uint32_t first = 0;   // offset of the first block in the payload
+  std::uint32_t stride = 0;  // bytes from one block to the next in the payload
 };
 
-// A digest of the calls that a member has made, in their order: what it compares with others' by way of tags, in the headers of slots and
-// in pieces of blocks. Calls on lines that synchronize need not be in it: who makes another one waits in vain.
+// A digest of the calls that a member has made, in order. Members compare digests through the tags in slot
+// headers and in pieces of blocks. Line calls that synchronize all members need not be in it: if one member
+// makes a different call, none of them completes.
 class History {
  public:
   void add(std::uint64_t call) {
     const std::uint64_t mixed = (digest_ ^ call) * kOdd;
     digest_ = mixed << 29 | mixed >> 35;
   }
-  // The last one that was added was not made after all.
+  // Undoes the last add().
   void remove(std::uint64_t call) { digest_ = (digest_ << 35 | digest_ >> 29) * kInverse ^ call; }
-  // Of a call that comes behind these. That of a barrier costs nothing.
+  // The tag of the next call. `own`: own_tag() of its descriptor; a barrier's is 0.
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
   static constexpr std::uint64_t own_tag(std::uint64_t call) { return call * kOdd >> (64 - Header::kTagBits); }
   std::uint64_t digest() const { return digest_; }
@@ -97,7 +108,8 @@ class History {
 
  private:
   static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
-  static constexpr std::uint64_t kInverse = [] {  // of kOdd, modulo 2^64: each step doubles the bits that are right, from 3
+  // of kOdd modulo 2^64, by Newton's method: each step doubles the correct bits, 3 at first
+  static constexpr std::uint64_t kInverse = [] {
     std::uint64_t x = kOdd;
     for (int i = 0; i < 5; ++i) x *= 2 - kOdd * x;
     return x;

@@ -1,5 +1,5 @@
-// A segment that another process laid out is checked as a whole, by copies that nobody else writes to: those
-// are what this process works by.
+// Checks the whole of a segment that another process laid out. Others can write to the segment, so each
+// process copies what it checks, and works with the copies.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@
 namespace fermata::exec {
 namespace {
 
-// The compiler may not read again, from the segment, what has been copied: a copy is what is checked, and what is worked by.
+// The compiler must not read again from the segment what was copied: the checked copy is the one that is
+// used.
 void keep_copies() { asm volatile("" : : : "memory"); }
 
 bool lies_within(std::uint64_t at, std::uint64_t length, std::uint64_t bytes) { return at <= bytes && length <= bytes - at; }
@@ -26,7 +27,8 @@ bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged) {
          (program.regions == program.members || (program.regions == 1 && !has_root(wanted.kind)));
 }
 
-// What was checked may have been written over since: a step that is sound by itself may be none that this team can work.
+// Others may have written over the steps since the check. A step that is sound by itself may be one that this
+// team cannot run.
 std::uint32_t Team::copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const {
   const std::uint32_t count = fermata::copy_steps(blob(slot), *program(slot), index, to, room);
   const bool folds = program(slot)->kind != static_cast<std::uint32_t>(Kind::kBroadcast);

@@ -13,29 +13,29 @@ constinit Crew crews[Crew::kCrews];
 constinit thread_local char Crew::thread_ = 0;
 
 Crew& Crew::mine() {
-  // Addresses of threads' own memory differ in their middle bits.
+  // Addresses of thread-local memory differ in their middle bits.
   const auto number = reinterpret_cast<std::uintptr_t>(self());
   return crews[(number >> 12 ^ number >> 6) * 0x9e3779b97f4a7c15u >> 57];
 }
 
 Crew& Crew::number(std::size_t n) { return crews[n]; }
 
-// Held for a few instructions.
+// The lock is held for a few instructions.
 void Crew::lock() {
   const std::uint32_t generation = os::fork_generation();
   while (!turn_.take(Turn<RealAtomics>::kAlone + generation)) RealAtomics::pause();
   if (generation_ == generation) return;
   generation_ = generation;
-  first_.store(nullptr, std::memory_order_relaxed);  // order: under the lock
+  first_.store(nullptr, std::memory_order_relaxed);  // order: relaxed: under the lock
 }
 
 void Crew::add(Member* member) {
   lock();
   CrewPlace& place = member->place_;
-  Member* const first = first_.load(std::memory_order_relaxed);  // order: under the lock
+  Member* const first = first_.load(std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {this, first, nullptr, self()};
   if (first != nullptr) first->place_.before = member;
-  first_.store(member, std::memory_order_relaxed);  // order: under the lock
+  first_.store(member, std::memory_order_relaxed);  // order: relaxed: under the lock
   unlock();
   ProgressThread::requests_began();
 }
@@ -46,7 +46,7 @@ void Crew::remove(Member* member) {
   crew.lock();
   if (place.next != nullptr) place.next->place_.before = place.before;
   if (place.before != nullptr) place.before->place_.next = place.next;
-  else crew.first_.store(place.next, std::memory_order_relaxed);  // order: under the lock
+  else crew.first_.store(place.next, std::memory_order_relaxed);  // order: relaxed: under the lock
   place = {};
   crew.unlock();
 }

@@ -1,15 +1,16 @@
-// Cursor: one member's place in its program of one episode. advance() does what can be done and returns; everything that
-// waits, blocking or not, is built on it. No decisions are left here: no system call (but the wake-up of somebody who
-// parked), no allocation, no branch on the number of members.
+// Cursor: where one member stands in its program during one episode. advance() does what can be done now,
+// then returns; all waiting, blocking or not, is built on it. It takes no decisions and allocates nothing. It
+// does not depend on the number of members. Its only system call wakes a member that has parked.
 //
-// A is the atomics policy (sync/atomics.hpp), M the memory that a program's offsets refer to:
-//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i); void ring(const Step&);
-//   void carry(const Step&, offset, header, words, payload), which takes a slot's new contents to the step's peer on another host
+// A is the atomics policy (sync/atomics.hpp). M is the memory that a program's offsets refer to:
+//   Counter = Atomic<u64>; Counter& header(offset), word(offset), credit(offset); Plain& payload(offset, i);
+//   void ring(const Step&);
+//   void carry(const Step&, offset, header, words, payload): writes a slot of the step's peer on another host
 //
-// Nothing is compared for equality with an older self, so there is no ABA: phases and credits are episode numbers and words count
-// adds, all from 0 upwards in 64 bits, which at an add per nanosecond lasts 584 years. A header is the low 33 bits of the episode
-// and a tag; it wraps, and is compared by difference: what a slot holds is at most a few episodes old. A slot's index takes the low
-// bits of the episode, and slots are a power of two.
+// There is no ABA problem. Phases and credits are episode numbers and words count adds. They only grow, and
+// 64 bits last 584 years at one add per nanosecond. A header is the low 33 bits of the episode and a tag. It
+// wraps around, but is compared by difference, and a slot holds an episode that is only a few behind. A
+// slot's index is taken from the low bits of the episode; the number of slots is a power of two.
 #ifndef FERMATA_EXEC_CURSOR_HPP
 #define FERMATA_EXEC_CURSOR_HPP
 
@@ -26,34 +27,36 @@ namespace fermata {
 
 inline constexpr std::uint32_t kPayloadWords = kLinePayload / 8;
 
-// What a header holds: the episode, and a tag that says which call wrote it, so that members whose calls differ find out.
+// A slot's header: the episode, and a tag of the call that wrote it. Members whose calls differ notice it by
+// the tag.
 struct Header {
   static constexpr unsigned kTagBits = 31;
   std::uint64_t bits = 0;
 
   static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
-  // Of this episode or a later one, whoever's call it is?
+  // Is it of this episode or a later one, of whatever call?
   constexpr bool has_come(std::uint64_t seen) const { return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0; }
-  // Of this episode, and of another call? (One comparison: whether a barrier's peer is an episode ahead is as good as random, and what
-  // branches on it costs a fifth of the barrier's time.)
+  // Is it of this episode but of another call? One comparison, because a branch on the episode costs a fifth
+  // of a barrier's time: it is random whether a peer is an episode ahead.
   constexpr bool is_foreign(std::uint64_t seen) const { return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1; }
 };
 
-// left op right, element by element of a word. By value: a chain of stores and loads would be as long as the rest of a short call.
+// left op right, element by element of a word. By value: passing through memory would take as long as the
+// rest of a short call.
 using FoldFn = std::uint64_t (*)(std::uint64_t left, std::uint64_t right);
 
-// acc = acc op other, on the whole payload; never called with aliases.
+// acc = acc op other, on the whole payload. The two never overlap.
 using WholeFold = void (*)(void* acc, const void* other, void* context);
 
-// What one call carries: words of 8 bytes per register, and how to fold two words, or all of them at once.
+// What one call carries: the number of 8-byte words per register, and how to fold.
 struct Carried {
   std::uint32_t words = 0;
   FoldFn fold = nullptr;
-  WholeFold whole = nullptr;  // null: fold; looked at only where more than one word is carried
+  WholeFold whole = nullptr;  // null: use `fold`; only checked if there is more than one word
   void* context = nullptr;
 };
 
-// How much the registers carry, known where a call starts: one word has no loop.
+// How much a register holds. Each case has its own code, so that one word needs no loop.
 enum class Load : std::uint8_t { kNothing, kOneWord, kWords };
 
 template <class A>
@@ -61,7 +64,8 @@ inline void pause(std::uint32_t times) {
   for (std::uint32_t i = 0; i < times; ++i) A::pause();
 }
 
-// A send and an await in turn, which folds (or carries nothing), all in register 0, and the end: exchanges among equals.
+// Is the program a sequence of rounds: a send, then an await that folds (or carries nothing), all in register
+// 0?
 template <Load L>
 inline bool goes_in_rounds(const Step* step) {
   for (; step->code == Code::kSend; step += 2) {
@@ -76,10 +80,10 @@ inline bool goes_in_rounds(const Step* step) {
 template <class A, class M>
 class Cursor {
  public:
-  // Begins an episode. A program that opens with a signal sends it here, before its caller does anything else: what stands
-  // between one episode's last look and the next one's first signal costs most, since the line moves on meanwhile (two cores,
-  // Sapphire Rapids: 50 cycles there cost nothing, 60 cost 20 ns, and 100 behind the signal cost nothing). word(i) is this
-  // member's contribution.
+  // Begins an episode. If the program opens with a signal, it is sent here, before anything else. The time
+  // from one episode's last read to the next first signal costs most, because the cache line moves on
+  // meanwhile. (Two cores of Sapphire Rapids: 50 cycles there cost nothing and 60 cost 20 ns; 100 cycles
+  // after the signal cost nothing.) word(i) is this member's contribution.
   template <Load L, class Word>
   [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag, std::uint32_t words,
                                     Word&& word) {
@@ -95,11 +99,11 @@ class Cursor {
     status_ = Status::kOk;
   }
 
-  // True when the episode is over for this member (or status() is an error). Gives up on what it awaits after `spins`
-  // pauses; 0: after one look.
+  // True: the episode is over for this member, or status() is an error. It gives up an await after `spins`
+  // pauses; 0: after one read.
   template <Load L>
   [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords], std::uint32_t spins) {
-    // Copies that stores to shared memory cannot alias.
+    // Local copies: stores to shared memory cannot alias them.
     const Step* const program = program_;
     const std::uint64_t episode = episode_;
     const Header header = header_;
@@ -121,8 +125,8 @@ class Cursor {
           break;
         }
         case Code::kAdd: {
-          // order: acq_rel: releases what this member knew, and the one who completes the word acquires what all knew. Pairs
-          // with itself and with kWordPoll.
+          // order: acq_rel: releases what this member knew; whoever completes the word acquires what all
+          // knew. Pairs with itself and with kWordPoll.
           const std::uint64_t before = A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
           if (before + 1 == episode * step->threshold) {
             memory.ring(*step);
@@ -134,7 +138,8 @@ class Cursor {
         }
         case Code::kPoll: {
           auto& word = memory.word(step->offset);
-          // order: acquire: sees all that those who added, or flipped, knew. Pairs with kWordAdd and kWordFlip.
+          // order: acquire: sees all that the members that added or flipped knew. Pairs with kWordAdd and
+          // kWordFlip.
           for (std::uint32_t n = 0; A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
@@ -143,14 +148,15 @@ class Cursor {
           break;
         }
         case Code::kFlip:
-          // order: release: hands on what the completer acquired. Pairs with kWordPoll.
+          // order: release: passes on what the completing member acquired. Pairs with kWordPoll.
           A::template store_release<Site::kWordFlip>(memory.word(step->offset), episode);
           memory.ring(*step);
           ++step;
           break;
         case Code::kCreditAwait: {
           auto& credit = memory.credit(step->offset);
-          // order: acquire: the receiver's reads of the slot happened before our overwriting it. Pairs with kCreditGive.
+          // order: acquire: the receiver has read the slot before this member overwrites it. Pairs with
+          // kCreditGive.
           for (std::uint32_t n = 0; A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
@@ -177,9 +183,10 @@ class Cursor {
     }
   }
 
-  // The first signal of an episode whose program `goes_in_rounds`, worked out before its call comes: what stands between one call's
-  // last look and the next one's first signal costs most, and this takes a dozen cycles of it (a line that is held for less than about
-  // 45 gets two signals for one transfer, between two far cores of Sapphire Rapids 70 ns an episode for 180).
+  // The first signal of an episode of a program that goes_in_rounds, prepared before its call. It saves a
+  // dozen cycles between one call's last read and the next first signal, where time costs most. A member that
+  // holds a line for less than about 45 cycles sends two signals per transfer of the line: between two far
+  // cores of Sapphire Rapids 70 ns an episode instead of 180.
   using Payload = std::remove_reference_t<decltype(std::declval<M&>().payload(0, 0))>;
   struct Opening {
     typename M::Counter* at = nullptr;
@@ -192,13 +199,14 @@ class Cursor {
     const std::uint32_t slot = slot_of(*program, episode);
     return {&memory.header(slot), &memory.payload(slot, 0), Header::of(episode, tag)};
   }
-  // Sends it, with `value` if anything rides on it.
+  // Sends it, with `value` if the call carries data.
   template <Load L>
   [[gnu::always_inline]] static void open(const Opening& opening, std::uint64_t value) {
     if constexpr (L != Load::kNothing) A::plain_store(*opening.payload, value);
     publish(*opening.at, opening.header);
   }
-  // Behind open(): the episode has begun, and stands at its first await. Whoever parks at the first signal's door is yet to be woken.
+  // After open(): the episode has begun and waits at its first await. The caller still has to wake whoever
+  // parks at the first signal's doorbell.
   [[gnu::always_inline]] void follow(M& memory, const Step* program, std::uint64_t episode, Header header) {
     program_ = program;
     step_ = program + 1;
@@ -207,20 +215,21 @@ class Cursor {
     status_ = Status::kOk;
     look_ahead(memory);
   }
-  // A round: an await, and the next signal, if there is one. No dispatch; the word stays in a register. kMore: ring_again() follows, and
-  // then a round. kLate: advance() goes on, with value as it is now in register 0.
+  // One round: an await, then the next signal if there is one. It needs no dispatch, and the word stays in a
+  // CPU register. kMore: call ring_again(), then round() again. kLate: put `value` into register 0, then call
+  // advance().
   enum class Round : std::uint8_t { kOver, kMore, kLate };
   template <Load L, class Folds>
   [[gnu::always_inline]] Round round(M& memory, std::uint64_t& value, Folds fold, std::uint32_t spins) {
     const std::uint64_t seen = watch(*awaited_, header_, pauses_at(*step_), spins);
-    // Read anew, so that the wait keeps few registers, and its function needs no frame.
+    // Read again, so that the wait keeps few CPU registers and its function needs no stack frame.
     const Header header = header_;
     if constexpr (L == Load::kNothing) {
       if (!header.has_come(seen) || header.is_foreign(seen)) [[unlikely]]
         return Round::kLate;
     } else {
       if (seen != header.bits) [[unlikely]]
-        return Round::kLate;  // not come, or another call's
+        return Round::kLate;  // not come yet, or of another call
       const std::uint64_t theirs = A::plain_load(*awaited_payload_);
       value = step_->fold == Fold::kCombineLeft ? fold(theirs, value) : fold(value, theirs);
     }
@@ -237,38 +246,39 @@ class Cursor {
 
   // The signal before the await that a round stands at.
   const Step& sent() const { return step_[-1]; }
-  // Pauses between two looks at a signal that is awaited; 0: as the program says.
+  // The poll interval: CPU pauses between two reads of an awaited slot; 0: as the program says.
   void set_pauses(std::uint32_t pauses) { pauses_ = pauses; }
   // The step that this cursor waits at, for parking and reports.
   const Step& at() const { return *step_; }
-  bool is_at_start() const { return step_ == program_; }  // nothing was sent, and nothing taken
+  bool is_at_start() const { return step_ == program_; }  // nothing was sent or taken yet
   std::uint64_t episode() const { return episode_; }
   Status status() const { return status_; }
 
-  // Would the step that this cursor waits at go on now?
+  // Could the step that this cursor waits at go on now?
   bool ready(M& memory) const {
     const Step& s = *step_;
     switch (s.code) {
-      // order: relaxed at each: park()'s fence and its acquire of the bell come before, and advance() reads again behind.
+      // order: relaxed at each: park()'s fence and its acquire of the bell come before, and advance() reads
+      // again after it.
       case Code::kAwait: return header_.has_come(A::load_relaxed(memory.header(slot_of(s, episode_))));
       case Code::kPoll:
-        // order: relaxed, as above.
+        // order: relaxed: as above.
         return A::load_relaxed(memory.word(s.offset)) >= episode_ * s.threshold;
       case Code::kCreditAwait:
-        // order: relaxed, as above.
+        // order: relaxed: as above.
         return A::load_relaxed(memory.credit(s.offset)) + s.threshold >= episode_;
       default: return true;
     }
   }
 
-  // The header in the slot that a step awaits, whatever episode that is of; 0: it awaits none.
+  // The header in the slot that a step awaits, of whatever episode; 0 if the step awaits no slot.
   static std::uint64_t come_at(M& memory, const Step& step, std::uint64_t episode) {
-    // order: relaxed: it is compared, and advance() reads it again before anything is taken.
+    // order: relaxed: only compared; advance() reads it again before it takes anything.
     return step.code == Code::kAwait ? A::load_relaxed(memory.header(slot_of(step, episode))) : 0;
   }
 
  private:
-  // At an await, behind a signal.
+  // Called at an await that follows a signal.
   void look_ahead(M& memory) {
     const std::uint32_t slot = slot_of(*step_, episode_);
     awaited_ = &memory.header(slot);
@@ -279,18 +289,19 @@ class Cursor {
     return s.offset + (static_cast<std::uint32_t>(episode) & s.mask) * s.stride;
   }
   std::uint32_t pauses_at(const Step& s) const { return pauses_ != 0 ? pauses_ : s.pauses; }
-  // The last look at a slot's header: `wanted` may not have come within `spins` pauses.
+  // The header as last read: `wanted` may not have come within `spins` pauses.
   [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted, std::uint32_t pauses,
                                                     std::uint32_t spins) {
     std::uint64_t seen;
-    // order: acquire, before the payload is read. Pairs with kSlotPublish.
+    // order: acquire: the payload is read after it. Pairs with kSlotPublish.
     for (std::uint32_t n = 0; !wanted.has_come(seen = A::template load_acquire<Site::kSlotAwait>(header));) {
       if ((n += pauses) > spins) break;
       pause<A>(pauses);
     }
     return seen;
   }
-  // In what has come. Whoever is in a later barrier has compared the tags of this one; data of a later call are none of this one.
+  // Does a header that has come show another call? In a barrier a later episode does not: its sender has
+  // already checked the tags of this one. With data it does, because the payload belongs to the later call.
   template <Load L>
   static bool meets_another_call(Header wanted, std::uint64_t seen) {
     return L == Load::kNothing ? wanted.is_foreign(seen) : seen != wanted.bits;
@@ -324,11 +335,12 @@ class Cursor {
     publish(memory.header(slot), header);
   }
   [[gnu::always_inline]] static void publish(typename M::Counter& at, Header header) {
-    // order: release, so that who reads this header sees the payload, and all that this member knew. Pairs with kSlotAwait.
+    // order: release: whoever reads this header sees the payload and all that this member knew. Pairs with
+    // kSlotAwait.
     A::template store_release<Site::kSlotPublish>(at, header.bits);
   }
 
-  // Apart, so that what stays on the host is as fast as without it.
+  // A function of its own, so that calls within one host do not pay for it.
   [[gnu::noinline, gnu::cold]] static void leave_host(M& memory, const Step& s, std::uint64_t episode, Header header, std::uint32_t carried,
                                                       std::uint64_t (*regs)[kPayloadWords]) {
     if (s.code == Code::kSendAway) return memory.carry(s, slot_of(s, episode), header.bits, carried, regs[s.reg]);
@@ -353,7 +365,7 @@ class Cursor {
   }
 
   static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t* mine) {
-    alignas(16) std::uint64_t theirs[kPayloadWords];  // behind carried.words nobody reads
+    alignas(16) std::uint64_t theirs[kPayloadWords];  // nobody reads beyond carried.words
     for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
     if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);
     carried.whole(theirs, mine, carried.context);
@@ -362,10 +374,10 @@ class Cursor {
 
   const Step* program_ = nullptr;
   const Step* step_ = nullptr;
-  // Of a round: what it awaits, worked out while that is on its way,
+  // Of a round: the slot that it awaits, computed while the signal is on its way,
   const typename M::Counter* awaited_ = nullptr;
   const Payload* awaited_payload_ = nullptr;
-  std::uint32_t next_slot_ = 0;  // and where it sends then
+  std::uint32_t next_slot_ = 0;  // and the slot that it writes next
   std::uint32_t pauses_ = 0;     // 0: as the program says
   std::uint64_t episode_ = 0;
   Header header_;

@@ -1,4 +1,4 @@
-// What a member keeps of calls to which others gave another length (exec/adapt.cpp).
+// What a member stores about calls to which the others give another length (exec/adapt.cpp).
 #ifndef FERMATA_EXEC_DIFFERING_HPP
 #define FERMATA_EXEC_DIFFERING_HPP
 
@@ -9,14 +9,14 @@
 
 namespace fermata::exec {
 
-// A call on lines that was retracted, as its caller made it.
+// A retracted line call, as its caller made it.
 struct Split {
   Call call;
   void* out = nullptr;
   std::uint64_t in[kPayloadWords] = {};
 };
 
-// What a request does on a line, with a cursor of its own.
+// A request that is carried out as a line call, with a cursor of its own.
 struct Ride {
   TeamCursor cursor;
   TeamMemory memory;
@@ -30,21 +30,24 @@ struct Differing {
   struct Own {
     std::uint64_t number = 0, call = 0;  // packed
   };
-  Own own;                                   // the last call that others may not wait for: kept where nobody else writes
-  std::uint64_t bytes = 0;                   // of a block, as the others have the call that was retracted,
-  bool on_line = false;                      // and they have it on a line
-  bool behind = false;                       // or it is made again as it was, behind a request that is what they have there
-  bool departs = false;                      // from a split-phase call
-  bool splits = false;                       // what is outstanding on lines is split, and has data
-  bool again = false;                        // `split` is made again on a line, and
-  std::uint64_t result[kPayloadWords] = {};  // this is where its result goes
+  Own own;                  // the last call that others may not wait for; no other member can write here
+  std::uint64_t bytes = 0;  // the others' block size in the retracted call
+  bool on_line = false;     // the others have it as a line call
+  // or it is repeated unchanged, after a request that the others have as a line call
+  bool behind = false;
+  bool departs = false;                      // this member is in depart()
+  bool splits = false;                       // the outstanding line call is split-phase and has data
+  bool again = false;                        // `split` runs again as a line call, and
+  std::uint64_t result[kPayloadWords] = {};  // its result goes here
   Split split;
-  Ride* ride = nullptr;       // of the first ordered request, if it has one
-  std::uint64_t adapted = 0;  // the last call that was retracted and is made again, blocking, with their length
-  std::uint64_t settled = 0;  // the last call that is made as the others have it: once, whatever they say then
-  std::uint64_t said = 0;     // and that other hosts' members were told of
-  std::uint32_t tests = 0;    // of calls on lines, that found them not over
-  std::uint64_t tested = 0;   // the last of these calls,
+  Ride* ride = nullptr;  // of the first ordered request, if it has one
+  // the last call that was retracted and repeated, blocking, with the others' length
+  std::uint64_t adapted = 0;
+  // the last call that was settled to the others' length: each only once
+  std::uint64_t settled = 0;
+  std::uint64_t said = 0;     // the last call that other hosts were told of
+  std::uint32_t tests = 0;    // tests of line calls that were not over
+  std::uint64_t tested = 0;   // the last call that was tested,
   std::int64_t since_ns = 0;  // and since when
 };
 

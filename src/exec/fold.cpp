@@ -9,7 +9,7 @@
 namespace fermata {
 namespace {
 
-// The elements of a word. Lanes beyond the count are folded too; nobody reads them.
+// Folds all elements of a word. Those beyond the count are folded too, but nobody reads them.
 template <Op O, class T>
 std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   constexpr int kLanes = 8 / sizeof(T);
@@ -22,7 +22,7 @@ std::uint64_t fold(std::uint64_t left, std::uint64_t right) {
   return left;
 }
 
-// A wide pair's words mean nothing alone. This is called for a count of 0 only, whose one word nobody reads.
+// A single word of a wide pair means nothing. This only runs for a count of 0, whose one word nobody reads.
 std::uint64_t keep(std::uint64_t left, std::uint64_t) { return left; }
 
 template <Op O, class T>
@@ -80,7 +80,7 @@ std::uint64_t fold_tags(std::uint64_t left, std::uint64_t right) {
 }
 
 bool tags_agree(std::uint64_t folded) {
-  // max(tag) and max(~tag) are complements exactly if all tags were equal; {0, 0} comes from no tag at all.
+  // max(tag) and max(~tag) are complements only if all tags were equal. {0, 0}: no tag was given.
   return folded == 0 || static_cast<std::uint32_t>(folded) == ~static_cast<std::uint32_t>(folded >> 32);
 }
 

@@ -15,12 +15,14 @@ void publish_affinity(TeamHeader& header) {
   for (std::int32_t i = 0; i < n && i < static_cast<std::int32_t>(kCpuWords * 64); ++i) {
     const auto cpu = static_cast<std::uint32_t>(cpus[i]);
     if (cpu < kCpuWords * 64)
-      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);  // order: before count_joined()
+      // order: relaxed: count_joined() releases it
+      header.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64, std::memory_order_relaxed);
   }
   count_joined<RealAtomics>(header.joined);
 }
 
-// Of two members: each sends, and folds what has come. The same at both.
+// For a team of two: is the plan of a one-word allreduce one exchange, a send and then a fold, at both
+// members?
 bool is_exchange(const Team& team) {
   for (const std::uint32_t rank : {0u, 1u}) {
     Step steps[3];
@@ -29,10 +31,10 @@ bool is_exchange(const Team& team) {
   return true;
 }
 
-// Each program begins on a line of its own: short ones lie on one.
+// Rounds up to whole cache lines, so that each program begins on a line and a short one lies on one.
 std::uint32_t on_lines(std::uint32_t steps) { return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step))); }
 
-// Of all programs that a member runs without a root, or for root 0. False: one of them is none.
+// Counts the steps of the programs that a member runs without a root or for root 0. False: one is not sound.
 bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots], std::size_t* all) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
@@ -54,10 +56,10 @@ Status Member::join(Team* team, std::uint32_t rank, Member** out, const char** d
 }
 
 void Member::settle() {
-  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: reports only
+  status_->thread.store(os::thread_id(), std::memory_order_relaxed);  // order: relaxed: only for reports
   publish_affinity(team_->header());
   choose_spins();
-  // Only now, with the lock held and the process named: before, who looks would take it for dead.
+  // Only now, with the lock held and the process stored: otherwise others would take this member for dead.
   say_state<RealAtomics>(*status_, static_cast<std::uint32_t>(MemberState::kJoined));
 }
 
@@ -88,7 +90,7 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kMismatch;
   }
   StatusLine& status = team->status(rank);
-  // order: relaxed: a claim; nothing else is handed over by it
+  // order: relaxed: a claim, which publishes nothing
   if (!RealAtomics::compare_exchange_relaxed(status.state, static_cast<std::uint32_t>(MemberState::kAbsent),
                                              static_cast<std::uint32_t>(MemberState::kJoining))) {
     *detail = "this rank was joined before";
@@ -100,8 +102,9 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
       say_state<RealAtomics>(status, static_cast<std::uint32_t>(MemberState::kAbsent));
       return locked;
     }
-    // order: relaxed: the one who could not register fences in full from now on, and parkers always do at least that;
-    // a park of its own that another process's sender misses until it sees this store is bounded by the park's time.
+    // order: relaxed: this process fences in full from now on, and parkers always do at least that. A sender
+    // in another process that has not seen the store yet can miss a park here; the park's time limit bounds
+    // that.
     if (!os::register_fence(true)) header.full_fence.store(1, std::memory_order_relaxed);
   }
   std::size_t episodes = 0;
@@ -129,8 +132,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->status_ = &status;
   m->turn_.set(Turn<RealAtomics>::kAlone);
   if (team->shared()) m->home_ = os::lend();
-  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() hands it over
-  status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: likewise
+  status.process.store(os::process_id(), std::memory_order_relaxed);  // order: relaxed: settle() publishes it
+  status.home.store(m->home_.word, std::memory_order_relaxed);        // order: relaxed: as above
   m->tagged_ = layout.tagged != 0;
   m->barrier_carries_ = m->tagged_;
   m->memory_.doors = team->doors();
@@ -187,7 +190,7 @@ void Member::leave() {
         if (r->operation.lends()) team->break_with(Status::kMemberLost, rank_);
     if (outstanding() || has_requests()) team->wake_everybody();
     team->leave_hosts(rank_);
-    broken_ = Status::kBroken;  // callbacks start nothing any more
+    broken_ = Status::kBroken;  // callbacks can start nothing any more
     fail_requests(broken_);
   }
   for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i) free(of_roots_[i]);
@@ -275,7 +278,8 @@ Status Member::other_barrier() {
   return Status::kOk;
 }
 
-// A barrier that carries 8 bytes: tags, or, where the barrier's own plan has words, nothing but the histories.
+// Starts a barrier that carries 8 bytes: tags; or, if the barrier's own plan has words, only the tag of the
+// history.
 Status Member::start_barrier_with(std::uint64_t folded) {
   const PlanSlot slot = tagged_ ? PlanSlot::kBarrier : PlanSlot::kAllreduce8;
   const Status ready = start<Load::kOneWord>(slot, Call{}, 1, [&](std::uint32_t) { return folded; });
@@ -295,7 +299,7 @@ Status Member::barrier_with_tag(std::uint64_t folded) {
 
 Status Member::barrier_tagged(std::uint32_t tag) {
   if (!tagged_) return Status::kUnsupported;
-  status_->tag.store(tag, std::memory_order_relaxed);  // order: reports only
+  status_->tag.store(tag, std::memory_order_relaxed);  // order: relaxed: only for reports
   return barrier_with_tag(tag_register(tag));
 }
 
@@ -361,7 +365,7 @@ Status Member::test() {
   const Status seen = waits ? look_at_line() : Status::kOk;
   if (seen == Status::kOk && over) return seen;
   if (seen != Status::kOk && seen != Status::kPending) return seen == Status::kRetracted ? make_again() : give_up(seen);
-  // Whoever only tests would never see it otherwise.
+  // A member that only tests would not notice otherwise that the team is broken.
   const Status broken = broken_status();
   if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;
   gate_ = 0;

@@ -1,4 +1,4 @@
-// Member: one rank's handle. One thread uses it at a time.
+// Member: the handle of one rank. Only one thread at a time uses it.
 #ifndef FERMATA_EXEC_MEMBER_HPP
 #define FERMATA_EXEC_MEMBER_HPP
 
@@ -27,13 +27,13 @@ inline constexpr std::uint64_t kNoReview = ~std::uint64_t{0};  // a call that ne
 class Member {
  public:
   static Status join(Team* team, std::uint32_t rank, Member** out, const char** detail);
-  // The two halves of join(): reserve() does all that may fail, on behalf of a thread that is yet to come, and settle() is called
-  // by the thread that will use the member.
+  // join() in two halves: reserve() does all that may fail, for a thread that does not exist yet. The thread
+  // that will use the member calls settle().
   static Status reserve(Team* team, std::uint32_t rank, Member** out, const char** detail);
   void settle();
-  void leave();  // and free
+  void leave();  // frees it too
 
-  // openings: the place where this member keeps them, so that a caller who has it at hand need not look there for it.
+  // openings: this member's own, passed by a caller that has them at hand.
   [[gnu::always_inline]] Status barrier(const Openings& openings) {
     if (openings.barrier.is_known() && gate_ == os::fork_generation()) [[likely]] {
       TeamCursor::open<Load::kNothing>(openings.barrier, 0);
@@ -45,7 +45,7 @@ class Member {
   void keep_openings_in(Openings* place);
   Status barrier_tagged(std::uint32_t tag);
   Status arrive();
-  // A broadcast, reduce or allreduce of at most 56 bytes; in and out may be null where this member has none. out is there behind depart().
+  // A broadcast, reduce or allreduce of at most 56 bytes. depart() fills `out`. Null: no data here.
   Status arrive_with(const Call& call, const void* in, void* out);
   Status depart();
   Status test();
@@ -60,7 +60,7 @@ class Member {
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
-  // The call of openings.word once more? Then its arguments are known to be good, and the shortest path is open.
+  // Is this the call of openings.word again? Then its arguments are valid and its first signal is prepared.
   [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type, std::uint32_t op) const {
     return count == openings.count && type == openings.type && op == openings.op && openings.word.is_known() &&
            gate_ == os::fork_generation();
@@ -70,7 +70,7 @@ class Member {
     TeamCursor::open<Load::kOneWord>(openings.word, value);
     return rest_of_allreduce(value, out);
   }
-  // data (1..56 bytes) of all members, folded in rank order by `fold` if the plan folds in that order.
+  // Folds `data` (1..56 bytes) of all members with `fold`, in rank order if the plan folds in that order.
   [[gnu::always_inline]] Status allreduce_whole(const Openings& openings, void* data, std::uint32_t bytes, WholeFold fold, void* context) {
     if (bytes != 8 || !openings.whole.is_known() || gate_ != os::fork_generation()) [[unlikely]]
       return other_allreduce_whole(data, bytes, fold, context);
@@ -78,8 +78,7 @@ class Member {
     TeamCursor::open<Load::kOneWord>(openings.whole, value);
     return rest_of_allreduce_whole(value, data, fold, context);
   }
-  // Two members whose plan for one word is one exchange: each sends the other what is for it, a block of at most 8 bytes, and nothing else
-  // rides.
+  // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.
   bool swaps() const { return swaps_; }
   [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count, std::uint32_t type,
                                            std::uint32_t op) const {
@@ -91,11 +90,11 @@ class Member {
     TeamCursor::open<Load::kOneWord>(openings.swap, value);
     return rest_of_swap(value, swap);
   }
-  // fold: null where blocks are only moved.
+  // fold: null if blocks are only moved.
   Status swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap);
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
-  // A call whose blocks ride together: a payload of `bytes` (1..56), this member's contribution in `in` (null: it has none), and of what is
-  // on the line in the end `taken`.
+  // A line call that carries several blocks: `bytes` (1..56) of payload, this member's part in `in` (null:
+  // none). `taken`: which part is its result.
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
@@ -103,77 +102,77 @@ class Member {
 
   // The channel that ordered requests share; null if this team moves no blocks.
   Channel* shared_channel() { return channel_.base != nullptr ? &channel_ : nullptr; }
-  // A persistent operation is made, by all members in the same order: compared as calls are.
+  // Records that a persistent operation is created. All members do so in the same order, as with calls.
   Status prepares(Call call);
-  // From here until it is over the request is active. Never waits.
+  // Starts a request, which stays active until it ends. Never waits.
   Status begin(BlockRequest* request);
-  // Gives each active request a turn: what it can do now, though no more than `most` bytes of it; after `until` (as os::now_ns(); 0: none)
-  // no further ones. The next call goes on with those that were left out. True: something has moved.
+  // Moves at most `most` bytes of each active request, and starts on no further one after the time `until`
+  // (0: no limit); the next call continues with the rest. True: something has moved.
   bool progress(std::size_t most = SIZE_MAX, std::int64_t until = 0);
-  // One turn for each request of the calling thread's other members. True: there are any.
+  // Does the same for the calling thread's other members. True: there are any.
   bool progress_others();
-  // The progress thread's turn: data move, and nothing is said to be over, nor any callback run: that is for the member's own thread.
-  // True: something has moved. With the turn taken, and given back.
+  // For the progress thread, which holds the lock; releases it. Only moves data: the member's own thread
+  // notices completion and runs callbacks. True: something has moved.
   bool push_data();
-  // Nothing outstanding but calls that wait.
+  // No request is outstanding but the one that a call waits for.
   bool is_idle() const { return turn_.is_alone(); }
-  // Requests of this member belong to the calling thread from here on.
+  // From now on the requests of this member belong to the calling thread.
   void adopt() { const Hold hold(*this); }
-  // The same for at most ns nanoseconds, if that is above 0, with the calling thread's other members between; else once, and a little
+  // Makes progress for at most `ns` ns, also on the thread's other members. If ns <= 0: once, and a little
   // longer while something moves.
   Status progress_for(std::int64_t ns);
-  // Until one of the requests is over (not active), or as set_timeout and the idle hook say. `several`: some are other members', which
-  // the calling thread has adopted.
+  // Waits until one of the requests ends; set_timeout() and the idle hook apply. `several`: some are of other
+  // members, which the calling thread has adopted.
   Status wait_for_any(BlockRequest* const* requests, std::size_t count, bool several = false);
   Status wait_for(BlockRequest* request) {
     const Status status = wait_for_any(&request, 1);
     return request->active ? status : request->status;
   }
-  // begin() and wait_for(): a call. If it is interrupted, it is outstanding as other calls are: resume() waits on.
+  // begin() and wait_for(), as a call. If it is interrupted, resume() continues the wait.
   Status execute(BlockRequest* request);
-  Status test_for(BlockRequest* request);  // kPending, or how it ended
-  Status team_status();                    // what broke the team; its requests have ended with it
+  Status test_for(BlockRequest* request);  // kPending, or the final status
+  Status team_status();                    // what broke the team; then its requests have ended
   bool has_requests() const { return active_ != 0; }
 
   std::uint32_t rank() const { return rank_; }
   Team& team() const { return *team_; }
   const os::Lender& home() const { return home_; }  // its process, in a team of processes
-  // Is that member in this one's process? Known once it has joined.
+  // Does that member live in this member's process? Known once it has joined.
   bool is_beside(std::uint32_t rank) const { return team_->where_is(rank, home_) == Where::kHere; }
   void set_timeout(std::int64_t ns) { timeout_ns_ = ns; }
   std::int64_t timeout() const { return timeout_ns_; }
   void set_idle_hook(IdleHook hook, void* context) { hook_ = hook, hook_context_ = context; }
-  // While the hook is set: the longest sleep between two of its calls.
+  // While the idle hook is set: the longest sleep between two of its calls.
   void set_idle_sleep(std::int64_t ns) { idle_sleep_ns_ = ns; }
   std::uint64_t calls() const { return sequence_; }
   const Patience& patience() const { return patience_; }
-  // By which the team says how long it parks: who starts nothing but what is out of order would park for ever otherwise.
+  // The call number for parking (sync/wait.hpp). Unordered starts count, else it might never grow.
   std::uint64_t paced_calls() const { return sequence_ + unordered_starts_; }
-  // Before what all members do once, in the same call: see sync/wait.hpp.
+  // Announces a slow first call, so that its yields are not blamed on other programs (sync/wait.hpp).
   void excuse_call() const { excuse(team_->header().pace, paced_calls() + 1); }
   bool outstanding() const { return gate_ == 0 && broken_ == Status::kOk; }
-  // Pauses between looks are not those of the programs, which nobody has timed, but found from here on.
+  // From now on measures the poll interval instead of using the programs' pauses, which nobody has tuned.
   void find_spacing();
-  std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs'
-  // The call from which on the owner of this member wants to look at its placement again.
+  std::uint32_t found_pauses() const { return spacing_.pauses(); }  // 0: the programs' own
+  // The call at which the owner of this member wants to review its placement.
   void set_review(std::uint64_t call) { review_at_ = call; }
   bool review_due() const { return sequence_ >= review_at_; }
-  // Episodes of a plan so far, with every root.
+  // Episodes of a plan so far, over all roots.
   std::uint64_t uses(PlanSlot slot) const;
   void set_bounded(bool on) { bounded_ = on; }
   bool is_bounded() const { return bounded_; }
-  std::uint64_t their_bytes() const { return differing_.bytes; }  // of a block in a call that was retracted
-  const Split& split() const { return differing_.split; }         // what depart() or test() has retracted, for blocks
-  // Takes over what the user set on another member.
+  std::uint64_t their_bytes() const { return differing_.bytes; }  // of a block in the retracted call
+  const Split& split() const { return differing_.split; }         // the retracted call (exec/adapt.cpp)
+  // Copies the user's settings from another member.
   void inherit(const Member& other);
-  bool forked() const { return generation_ != os::fork_generation(); }  // it is the parent's, also what it has begun
+  bool forked() const { return generation_ != os::fork_generation(); }  // it is the parent's
   Status usable() const { return forked() ? Status::kForked : broken_; }
-  // Ranks that this member's wait may be for: text for errors and reports.
+  // Text for errors and reports: which ranks this member may be waiting for.
   const char* detail() const { return detail_; }
 
  private:
   static constexpr auto kNoWord = [](std::uint32_t) { return std::uint64_t{0}; };
-  // From here until over() a call is outstanding.
+  // Starts a line call, which is outstanding until over().
   template <Load L, class Word>
   [[gnu::always_inline]] Status start(PlanSlot slot, const Call& call, std::uint32_t words, Word&& word) {
     const std::uint32_t root = call.root;
@@ -190,7 +189,7 @@ class Member {
     }
     const std::uint64_t tag = history_.tag(History::own_tag(call.packed()));
     cursor_.start<L>(memory_, steps, ++plan.episodes[root], tag, words, word);
-    // Behind the first signal: only who has waited for long looks at these.
+    // After the first signal: only members that have waited long read what follows.
     gate_ = 0;
     if (slot == PlanSlot::kBarrier) openings_->barrier.forget();
     if (slot == PlanSlot::kAllreduce8) forget_words();
@@ -200,7 +199,7 @@ class Member {
     if (!synchronizes(call.kind)) remember(call.packed());
     return Status::kOk;
   }
-  // A call that others may not wait for: what comes next compares it.
+  // After a call that others may not wait for: the next call compares histories.
   [[gnu::always_inline]] void remember(std::uint64_t call) {
     differing_.own = {sequence_, call};
     history_.add(bounded_ ? Call::without_length(call) : call);
@@ -213,17 +212,18 @@ class Member {
     openings_->whole.forget();
     openings_->swap.forget();
   }
-  // The spacing's turn, and a look whether the team is broken, of which a member whose calls never wait learns here. False: it is.
+  // Adapts the poll interval, and checks whether the team is broken: a member whose calls never wait learns
+  // it here. False: it is broken.
   [[gnu::noinline, gnu::cold]] bool take_seldom_turn();
-  // Another program than its own for root 0: that of the rank that it has exchanged with the root, or, over several hosts, its own for
-  // this root. Null: there is no memory, or what lies in the segment is none.
+  // The program for another root: over several hosts one of its own, else that of the rank it exchanges with
+  // the root. Null: no memory, or the program in the segment is not sound.
   const Step* steps_of_root(PlanSlot slot, std::uint32_t root);
   [[gnu::cold]] Status refuse_root();
   Status refusal() const;
 
   static std::uint32_t words_of(std::uint64_t bytes) { return static_cast<std::uint32_t>((bytes + 7) / 8); }
 
-  // A call with data begins, from this member's contribution; null: it has none.
+  // Starts a line call with data. in: this member's contribution, null if it has none.
   template <Load L>
   [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in, Carried& carried) {
     const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
@@ -240,7 +240,7 @@ class Member {
       for (std::uint32_t i = 0; i < words; ++i) regs_[0][i] = word(i);
     return Status::kOk;
   }
-  // And goes on to its result; null: it has none.
+  // The same, and completes it. out: where the result goes, null if this member gets none.
   template <Load L>
   [[gnu::always_inline]] Status move(PlanSlot slot, const Call& call, const void* in, void* out) {
     Carried carried;
@@ -267,8 +267,8 @@ class Member {
     }
     return cursor_.advance<Load::kWords>(memory_, carried_, regs_, spins);
   }
-  // The shortest path, of the barrier's and one word's allreduce's plans if they go in rounds: what is behind the first signal. Functions
-  // of their own, so that no frame is made before it, and none taken down behind the last look.
+  // The fast path after the first signal, for barriers and one-word allreduces that go in rounds. Separate
+  // functions: no stack frame is set up before the signal or taken down after the last read.
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
   [[gnu::noinline]] Status rest_of_swap(std::uint64_t sent, const Swap& swap);
@@ -291,7 +291,7 @@ class Member {
   Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
-  // The end of a call off the shortest path: results, tags and errors.
+  // Ends a call that left the fast path: results, tags and errors.
   Status finish();
   void take(const Taken& taken);
   void over() {
@@ -299,7 +299,7 @@ class Member {
     say_over<RealAtomics>(*status_, sequence_);
   }
   void choose_spins();
-  // What is waited for: a call on lines, or a request.
+  // What wait() waits for: a line call, or a request.
   struct LineWait;
   struct BlockWait;
   template <class What>
@@ -310,7 +310,7 @@ class Member {
   Status look_around(std::int64_t waited_ns), look_at_others(std::int64_t waited_ns);
   std::uint32_t awaited_member() const;
   Status break_team(Status status, std::uint32_t rank);
-  // The team is broken, and this member's wait over: the other hosts are to know.
+  // Ends this member's wait in a broken team, and tells the other hosts.
   Status give_up(Status status) {
     team_->tell_abroad();
     return broken_ = status;
@@ -322,7 +322,7 @@ class Member {
   void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const, may_settle(const BlockRequest* request) const, is_unsettled(const BlockRequest& request) const;
   Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
-  bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();  // adapt.cpp
+  bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();
   Status find_firsts(Call* call), meets_first(), find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
   bool may_retract() const, ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
@@ -330,7 +330,7 @@ class Member {
   void count_episodes(BlockRequest* request) const;
   Status look_at_line(), make_again(), end_again();
   Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
-  // For a scope: this thread alone works on this member's requests. In a callback it does already.
+  // In its scope only this thread works on this member's requests. Callbacks run in such a scope already.
   class Hold {
    public:
     explicit Hold(Member& member) : member_(member), outer_(member.hold()) {}
@@ -345,8 +345,8 @@ class Member {
     bool outer_;
   };
   friend class Crew;
-  bool is_held() const { return holder_.is_this_thread(); }  // in a callback, which may not wait: nothing goes on meanwhile
-  // False: it does already.
+  bool is_held() const { return holder_.is_this_thread(); }  // in a callback, which may not wait
+  // False: this thread holds it already.
   bool hold() {
     if (is_held()) return false;
     if (!turn_.is_alone()) [[unlikely]]
@@ -382,7 +382,7 @@ class Member {
   std::uint32_t generation_ = 0;
   std::uint32_t spins_ = 0;
   Status broken_ = Status::kOk;
-  std::uint32_t gate_ = 0;  // generation_ when a call may start; 0 while one is outstanding, or after the team broke
+  std::uint32_t gate_ = 0;  // generation_: a call may start; 0: one is outstanding, or the team broke
   void repeat(const Repeat& call, std::size_t count, Type type, Op op) {
     repeat_ = call;
     openings_->count = count;
@@ -391,9 +391,9 @@ class Member {
     prepare(PlanSlot::kAllreduce8, openings_->word, repeat_.tag);
   }
   struct SwappedWord;
-  bool rounds_ = false;          // the plan of allreduces of one word goes in rounds
+  bool rounds_ = false;          // the plan of a one-word allreduce goes in rounds
   bool swaps_ = false;           // and is one exchange of two members
-  bool barrier_rounds_ = false;  // so does the barrier's, and it carries no tags
+  bool barrier_rounds_ = false;  // the barrier's plan goes in rounds and carries no tags
   Load load_ = Load::kNothing;
   Repeat repeat_;
   Swapped swapped_;
@@ -406,12 +406,12 @@ class Member {
   std::uint64_t review_at_ = kNoReview;
   StatusLine* status_ = nullptr;
   Bound bound_[kPlanSlots];
-  Step** of_roots_ = nullptr;  // of each plan and root; null: not used yet
+  Step** of_roots_ = nullptr;  // one per plan and root; null: not used yet
   bool tagged_ = false;        // this team's barrier carries tags
   bool over_hosts_ = false;
-  bool attends_ = false;            // a port, in every turn of requests
-  bool barrier_has_words_ = false;  // which carry no history; 8 bytes' allreduce does
-  bool barrier_carries_ = false;    // the next barrier is not the plain one: tagged, or to compare histories
+  bool attends_ = false;            // requests also drive a port
+  bool barrier_has_words_ = false;  // words carry no history; an 8-byte allreduce does
+  bool barrier_carries_ = false;    // the next barrier carries tags or the history
   History history_;
   alignas(16) std::uint64_t regs_[kMaxRegisters][kPayloadWords] = {};
 
@@ -419,31 +419,31 @@ class Member {
   RequestQueue ordered_, unordered_;
   BlockRequest* interrupted_ = nullptr;
   bool progressing_ = false, taken_back_ = false;
-  std::uint32_t active_ = 0;      // requests
-  BlockRequest* call_ = nullptr;  // one of them: a call waits for it that began it, so nobody else need know of it
-  Turn<RealAtomics> turn_;        // at all of this; alone: no others know of this member
-  Holder holder_;                 // of the turn
+  std::uint32_t active_ = 0;      // requests that are active
+  BlockRequest* call_ = nullptr;  // the request that a call waits for; no other thread needs it
+  Turn<RealAtomics> turn_;        // biased lock for all of this; kAlone: no other thread uses it
+  Holder holder_;                 // of the lock
   CrewPlace place_;
   Patience patience_;
-  static constexpr std::uint64_t kSeldom = 16384;  // calls from one seldom turn to the next, at most
+  static constexpr std::uint64_t kSeldom = 16384;  // at most so many calls between two take_seldom_turn()
   std::uint64_t next_turn_ = kSeldom;
   Spacing spacing_;
-  std::uint64_t ended_ = 0;      // requests
-  std::uint64_t looked_at_ = 0;  // of them, when pending_ns_ was set
-  std::int64_t pending_ns_ = 0;  // since when none has ended
+  std::uint64_t ended_ = 0;      // requests that have ended
+  std::uint64_t looked_at_ = 0;  // ended_ when pending_ns_ was set
+  std::int64_t pending_ns_ = 0;  // since then no request has ended
   std::int64_t next_look_ns_ = 0;
 
-  Taken taken_;  // where results go when the operation is over
+  Taken taken_;  // where the result of the outstanding call goes
   bool tag_check_ = false, bounded_ = false;
 
   AutoWait auto_;
-  std::uint32_t joined_seen_ = 0;  // members that auto_ was made for
+  std::uint32_t joined_seen_ = 0;  // the number of members that auto_ is for
   std::int64_t timeout_ns_ = 0;
   IdleHook hook_ = nullptr;
   void* hook_context_ = nullptr;
-  std::int64_t idle_sleep_ns_ = 0;  // 0: as long as may be
+  std::int64_t idle_sleep_ns_ = 0;  // 0: no limit
   char detail_[240] = {};
-  Differing differing_;  // seldom: behind all that a call needs
+  Differing differing_;  // rarely used: after all that a call needs
 };
 
 }  // namespace fermata::exec

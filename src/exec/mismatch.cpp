@@ -1,5 +1,6 @@
-// Calls that differ. What shows it is a tag of another call, in a slot or a piece, or, to those who have waited long, other calls of the
-// same number in the status lines; who made which is read there in any case.
+// Calls that differ. A member notices it by the tag of another call in a slot or a piece. A member that has
+// waited long also compares the calls of the same number in the status lines. Which call each member made is
+// read from the status lines in any case.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,13 +10,14 @@
 namespace fermata::exec {
 namespace {
 
-// A signal goes out before its call is said, and its sender may lose its CPU between the two.
+// A signal goes out before its call is published, and its sender may lose its CPU between the two.
 constexpr std::int64_t kSayNs = 40'000'000;
 
 }  // namespace
 
-// A call of this member's, if it is still known. What is not kept here was said in the status line, and a member that lies may have written
-// over it: the present call, if it is not kept, has no root.
+// One of this member's own calls, if it is still known. The last call that others may not wait for is in
+// differing_. Other calls are read from the status line, which a faulty member may have written over. So the
+// present call is not taken from there if it claims to have a root.
 bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
   if (number == differing_.own.number) {
     *packed = differing_.own.call;
@@ -34,9 +36,9 @@ void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint
            rank, their_text);
 }
 
-// The present call may have another length at those from whom this member gets its data: one has them, or all others give them. kRetracted:
-// it is to be made again with theirs. kOk: nothing speaks for that. kPending: nor against it, and somebody has not said which call it is
-// in. May it be taken back? Else that breaks the team.
+// Compares the length of the present call with that of the members from which its data come: the root, or all
+// others. kRetracted: repeat the call with their length. kOk: no difference is known. kPending: somebody has
+// not published its call yet. If the call is not retractable, a difference breaks the team.
 Status Member::settle_length(bool retractable) {
   std::uint64_t mine;
   if (!bounded_ || !own_call(sequence_, &mine)) return Status::kOk;
@@ -83,11 +85,13 @@ Status Member::settle_length(bool retractable) {
   return Status::kRetracted;
 }
 
-// For those who have met a tag of another call. kPending: they wait, as for a signal, since a signal goes out before its call is said, and
-// some may not have come to this call yet. A call that can't be taken back is wrong whatever they say.
+// For a member that has met the tag of another call. kPending: it waits as for a signal. Signals go out
+// before their calls are published, and some members may not have reached this call yet. kOk: it is an error,
+// as always if the call is not retractable.
 Status Member::settle_met_length(bool retractable) {
   const Status first = retractable ? meets_first() : Status::kOk;
-  if (first == Status::kRetracted) {  // that is to take it, and this call comes behind, as it is
+  // the first request will take it, and this call is repeated after it, unchanged
+  if (first == Status::kRetracted) {
     differing_.behind = true;
     differing_.bytes = Call::unpack(differing_.own.call).bytes;
     differing_.on_line = true;
@@ -98,11 +102,12 @@ Status Member::settle_met_length(bool retractable) {
   return settled == Status::kOk ? first : settled;
 }
 
-// Of the present call on lines nothing was sent nor taken, and whoever made it can make it again.
+// Nothing was sent or taken in the present line call, and its caller can repeat it.
 bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
 
 Status Member::retract_line() {
-  const std::uint32_t root = Call::unpack(differing_.own.call).root;  // memory_.root is another where each root has programs of its own
+  // memory_.root differs if each root has programs of its own
+  const std::uint32_t root = Call::unpack(differing_.own.call).root;
   for (const Bound& plan : bound_)
     if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region) --plan.episodes[root];
   differing_.split.out = taken_.out;
@@ -124,7 +129,8 @@ Status Member::retract() {
   return Status::kRetracted;
 }
 
-// Is that rank's call with this number another one than this member's, as far as that is still known? Text for the error.
+// Does that rank's call of this number differ from this member's, as far as both are known? Then writes the
+// error text.
 bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs) {
   std::uint64_t mine = 0;
   bool known = own_call(number, &mine);
@@ -135,7 +141,7 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   if (!known || mine == theirs) return false;
   const Call call = Call::unpack(mine);
   const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
-  // Whoever gets the data has settled that already, or does (settle_length()), and for others it is no matter of theirs.
+  // The member that gets the data settles the length (settle_length()). To the others it makes no difference.
   const bool settles =
       number == differing_.adapted ? outward && call.root != rank : !over_hosts_ || outward || call.root == rank_ || call.root == rank;
   if (bounded_ && settles && Call::only_lengths_differ(mine, theirs)) return false;
@@ -143,8 +149,8 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   return true;
 }
 
-// The first call of those both still know that differs: text for the error. Of a member of another host only the one is known that it has
-// waited in for long.
+// Looks for the first call that differs, among those that both still know, and writes the error text. For a
+// member on another host only one call is known: the one that it has waited in for long.
 bool Member::differs_from(std::uint32_t rank) {
   if (std::uint64_t number = 0, theirs = 0; team_->is_away(rank))
     return team_->hear(rank, rank_, &number, &theirs) && is_another(number, rank, theirs);
@@ -156,7 +162,7 @@ bool Member::differs_from(std::uint32_t rank) {
   return false;
 }
 
-// The present call on lines, whoever would settle a difference in length: it is a tag of another call that has come.
+// Compares the present line calls, also if only the length differs: a tag of another call has come.
 bool Member::differs_now(std::uint32_t rank) {
   std::uint64_t mine = 0, theirs = 0;
   if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
@@ -165,7 +171,7 @@ bool Member::differs_now(std::uint32_t rank) {
   return true;
 }
 
-// This member has waited long in that call, and others may wait for it, in another one.
+// This member has waited long in that call: tells the other hosts, and compares it with what they have told.
 Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   if (differing_.said < number) {
     differing_.said = number;
@@ -176,7 +182,7 @@ Status Member::compare_abroad(std::uint64_t number, std::uint64_t call) {
   return Status::kOk;
 }
 
-// That rank's tag is of another call: breaks the team.
+// That rank's tag is of another call: names the difference if it can, and breaks the team.
 Status Member::met_another_call(std::uint32_t rank) {
   const std::int64_t end = os::now_ns() + kSayNs;
   const auto names_it = [&] { return differs_from(rank) || (call_ == nullptr && differs_now(rank)); };

@@ -1,4 +1,5 @@
-// Openings: what a member keeps of its last calls of the shortest path, so that the same call again needs no working out.
+// Openings: what a member stores of its last calls on the fast path. It need not compute the first signal
+// again if the same call follows.
 #ifndef FERMATA_EXEC_OPENINGS_HPP
 #define FERMATA_EXEC_OPENINGS_HPP
 
@@ -12,17 +13,18 @@
 
 namespace fermata::exec {
 
-// The first signals of a member's next calls, as its history is now; unknown: not yet worked out, or something has come between.
+// The prepared first signals of the member's next calls, for its present history. Unknown: not prepared yet,
+// or another call has come between.
 struct Openings {
   TeamCursor::Opening barrier;
   TeamCursor::Opening word;
-  TeamCursor::Opening whole;  // of one word with a fold of the caller's own
+  TeamCursor::Opening whole;  // of one word with the caller's own fold
   TeamCursor::Opening swap;
-  // The call that `word` is for: arguments that make sense.
+  // The call that `word` is for. Its arguments are valid.
   std::size_t count = 0;
   std::uint32_t type = 0;
   std::uint32_t op = 0;
-  // And `swap`.
+  // The call that `swap` is for.
   Kind swapped_kind = Kind::kBarrier;
   std::size_t swapped_count = 0;
   std::uint32_t swapped_type = 0;
@@ -38,12 +40,13 @@ struct Repeat {
   bool sums_doubles = false;
 };
 
-// Buffers of a call of two members, each of which sends the other what is for it, a block of at most 8 bytes.
+// Buffers of a swap: each of two members sends the other a block of at most 8 bytes.
 struct Swap {
-  const void* sent = nullptr;  // for the other one
-  const void* kept = nullptr;  // of one's own
-  void* kept_to = nullptr;     // where it goes; null: it is folded with what comes
-  void* out = nullptr;         // where that goes
+  const void* sent = nullptr;  // for the other member
+  const void* kept = nullptr;  // the own block
+  void* kept_to = nullptr;     // where `kept` goes; null: it is folded with the block that comes
+  // where the block that comes, or the result of the fold, goes
+  void* out = nullptr;
 };
 
 // The last swap.
@@ -54,7 +57,7 @@ struct Swapped {
   std::uint64_t sent = 0;
   std::uint64_t kept = 0;
   std::uint32_t bytes = 0;
-  bool left = false;  // this member's operand stands left of the other's
+  bool left = false;  // this member's operand is the left one
 };
 
 }  // namespace fermata::exec

@@ -1,6 +1,7 @@
-// Bounded waiting, as WAIT_NB of hybrid-collectives-p7ih (section 3.3): how long a call that only makes progress looks for the next piece
-// after something has moved, before it gives up and returns to its caller. There a constant; here learned, since an answer that comes at
-// once lets an operation go on by several stages in one call, and one that doesn't is time taken from the caller.
+// Bounded waiting, as WAIT_NB in hybrid-collectives-p7ih (section 3.3). It says how long a call for progress
+// looks for the next piece after something has moved. The limit is a constant there; here it is learned. If
+// the answer comes at once, the operation advances by several stages in one call. If not, the wait costs the
+// caller time.
 #ifndef FERMATA_EXEC_PATIENCE_HPP
 #define FERMATA_EXEC_PATIENCE_HPP
 
@@ -12,13 +13,13 @@ class Patience {
  public:
   static constexpr std::int64_t kMostNs = 2000;
 
-  // For the wait that begins now; 0: none.
+  // The limit of the wait that begins now; 0: do not wait.
   std::int64_t next_ns() {
     if (resting_ == 0) return limit_;
     --resting_;
     return 0;
   }
-  // The answer came after so long: twice as long is enough for those like it.
+  // The answer came after `ns`. Twice as long is enough for similar ones.
   void came(std::int64_t ns) {
     in_vain_ = 0;
     rest_ = kFirstRest;
@@ -26,25 +27,25 @@ class Patience {
     if (limit_ < kLeastNs) limit_ = kLeastNs;
     if (limit_ > kMostNs) limit_ = kMostNs;
   }
-  // It did not. The peer is elsewhere: ever fewer waits are tried.
+  // The answer did not come. The peer is busy elsewhere, so fewer and fewer waits are tried.
   void gave_up() {
     if (++in_vain_ < kTrials) return;
     in_vain_ = 0;
-    limit_ = kMostNs;  // it may come later than was thought
+    limit_ = kMostNs;  // it may come later than expected
     resting_ = rest_;
     if (rest_ < kMostRest) rest_ *= 2;
   }
-  // So many waits will be left out.
+  // How many waits will be skipped.
   std::uint32_t resting() const { return resting_; }
 
  private:
-  static constexpr std::int64_t kLeastNs = 300;  // a signal there and one back
+  static constexpr std::int64_t kLeastNs = 300;  // a signal and its answer
   static constexpr std::uint32_t kTrials = 4;
   static constexpr std::uint32_t kFirstRest = 16;
   static constexpr std::uint32_t kMostRest = 1024;
 
   std::int64_t limit_ = kMostNs;
-  std::uint32_t in_vain_ = 0;  // waits in a row
+  std::uint32_t in_vain_ = 0;  // in a row, without an answer
   std::uint32_t resting_ = 0;
   std::uint32_t rest_ = kFirstRest;
 };

@@ -6,23 +6,25 @@
 
 namespace fermata::exec {
 
-// Room that is not used because the file may not grow is lost: there will be none later either.
+// If the file may not grow, this range of it is lost. That costs nothing: no later call could use it either.
 Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
-  // order: relaxed: each has its own part
+  // order: relaxed: each caller gets a range of its own
   const std::uint64_t taken = table_.taken.fetch_add(bytes, std::memory_order_relaxed);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of a file, and more than there is
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of a file; no file is larger
   if (taken > kMost || bytes > kMost || (taken & 4095) != 0) return Status::kMemory;
   *offset = own_bytes_ + taken;
   return os::extend(fd_, *offset + bytes);
 }
 
-// Offsets and lengths in the table are what its members say. The file is sealed against shrinking, so what lies in it stays.
+// Members can write any offset and length into the table. The file is sealed against shrinking, so what lies
+// in it stays.
 bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t length = os::length_of(fd_);
   return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length && bytes <= length - offset;
 }
 
-// With its turn: one of these bytes, else one that was never taken, else any, which then moves to where there is room for it.
+// Returns a place whose lock is held. It prefers a place of this size, then one that was never taken, then
+// any. The last kind gets a new range of the file.
 Place* Places::free_place(std::uint64_t bytes) {
   for (const bool any : {false, true}) {
     for (Place& place : table_.places) {
@@ -44,15 +46,15 @@ Status Places::take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* num
   place->bytes = status == Status::kOk ? bytes : 0;
   if (status == Status::kOk) status = os::take_memory(fd_, *offset, front < bytes ? front : bytes);
   if (status != Status::kOk) {
-    if (place->bytes != 0) os::give_memory(fd_, *offset, bytes);  // the room is for the next one
+    if (place->bytes != 0) os::give_memory(fd_, *offset, bytes);  // the range serves the next taker
     place->turn.give(Turn<RealAtomics>::kFree);
     return status;
   }
-  // order: relaxed: changed with the turn, and handed over below
+  // order: relaxed: the lock is held, and the release below publishes it
   const std::uint32_t times = place->times.load(std::memory_order_relaxed) + 1;
-  place->times.store(times, std::memory_order_relaxed);  // order: likewise
+  place->times.store(times, std::memory_order_relaxed);  // order: relaxed: as above
   *number = std::uint64_t{times} << 32 | static_cast<std::uint64_t>(place - table_.places);
-  // order: release, as kMove: who holds it sees what it is. Pairs with hold().
+  // order: release, as kMove: whoever holds the place sees its offset and size. Pairs with hold().
   RealAtomics::store_release<Site::kMove>(place->users, std::uint32_t{1});
   return Status::kOk;
 }
@@ -61,12 +63,13 @@ bool Places::hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* by
   if (static_cast<std::uint32_t>(number) >= PlaceTable::kPlaces) return false;
   Place& place = at(number);
   for (;;) {
-    const std::uint32_t users = place.users.load(std::memory_order_relaxed);  // order: relaxed: the exchange finds out
+    // order: relaxed: the exchange checks it
+    const std::uint32_t users = place.users.load(std::memory_order_relaxed);
     if (users == 0) return false;
-    // order: acquire, as kMovedRead: what the place is. Pairs with take().
+    // order: acquire, as kMovedRead: the place's offset and size are read after it. Pairs with take().
     if (RealAtomics::compare_exchange_acquire<Site::kMovedRead>(place.users, users, users + 1)) break;
   }
-  // order: relaxed: behind the exchange, and it stays as long as there are users
+  // order: relaxed: read after the exchange, and it does not change while there are users
   const bool same = place.times.load(std::memory_order_relaxed) == number >> 32;
   *offset = place.offset;
   *bytes = place.bytes;
@@ -84,7 +87,7 @@ void Places::drop(std::uint64_t number, std::uint64_t offset, std::uint64_t byte
 
 std::size_t Places::look_up(std::uint64_t key, void* bytes, std::size_t capacity) const {
   for (const Kept& kept : table_.kept) {
-    if (moved_to<RealAtomics>(kept.key) != key) continue;  // the release is keep()'s
+    if (moved_to<RealAtomics>(kept.key) != key) continue;  // keep() stores the key with release
     const std::uint64_t length = kept.bytes, offset = kept.offset;
     if (length > PlaceTable::kMostKept || !lies_there(offset, length)) return 0;
     if (bytes != nullptr && length <= capacity && !os::read_at(fd_, offset, bytes, length)) return 0;
@@ -100,7 +103,7 @@ void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
     if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length)) return;
     kept.offset = offset;
     kept.bytes = length;
-    // order: release, as kMove: the bytes are there. Pairs with look_up().
+    // order: release, as kMove: whoever sees the key sees the bytes. Pairs with look_up().
     RealAtomics::store_release<Site::kMove>(kept.key, key);
     return;
   }

@@ -1,11 +1,14 @@
-// Places: room for further teams in the file of a team of processes, which have its descriptor already:
-// nobody hands one out, and the file grows as places are first taken. They are address space; memory is taken
-// where it is used, and given back with the place.
+// Places: ranges in the shared memory file of a team of processes, where further teams can lie. All its
+// processes have the file's descriptor already, so nobody has to pass one. The file grows when a place is
+// taken for the first time. A place is address space: memory is allocated where it is used, and freed with
+// the place.
 //
-// What members write over the table ends teams, but no process: a place must lie in the file behind the
-// team's own segment, and is looked at as any other segment is. A table at the end of that team's own segment
-// says what is taken. It holds no lock that others wait for, so a process may die at any moment: what it had
-// stays taken until the file goes.
+// A table at the end of the team's own segment lists the places. A member that writes over the table can
+// break teams, but it cannot crash another process. Each process checks that a place lies in the file after
+// the team's own segment. It checks the segment there as it checks any other.
+//
+// The table has no lock that others wait for, so a process may die at any moment. Its places then stay taken
+// until the file is deleted.
 #ifndef FERMATA_EXEC_PLACES_HPP
 #define FERMATA_EXEC_PLACES_HPP
 
@@ -19,44 +22,45 @@
 namespace fermata::exec {
 
 struct Place {
-  Turn<RealAtomics> turn;            // taken with it
-  std::atomic<std::uint32_t> users;  // handles of processes; 0: nobody may come any more
-  std::atomic<std::uint32_t> times;  // that it was taken, so that a number means one team alone
-  std::uint64_t offset, bytes;       // since it was first taken; with the turn
+  Turn<RealAtomics> turn;            // held while the place is taken
+  std::atomic<std::uint32_t> users;  // handles in all processes; 0: nobody can attach any more
+  std::atomic<std::uint32_t> times;  // how often the place was taken: makes its number unique to one team
+  std::uint64_t offset, bytes;       // of the range, set under the lock when it is first taken
 };
 
-// What teams of one shape are made with, left for the next: written once.
+// The packed plans for one team configuration, cached for the next team like it. Written once.
 struct Kept {
-  Turn<RealAtomics> turn;          // taken for ever
-  std::atomic<std::uint64_t> key;  // 0: not there yet
+  Turn<RealAtomics> turn;          // never given back
+  std::atomic<std::uint64_t> key;  // of the configuration; 0: nothing is stored yet
   std::uint64_t offset, bytes;
 };
 
 struct PlaceTable {
   static constexpr std::uint32_t kPlaces = 2048, kKept = 128;
-  static constexpr std::uint64_t kMostKept = std::uint64_t{1} << 28;  // bytes of one
-  std::atomic<std::uint64_t> taken;                                   // bytes of the file behind the team's own segment
+  static constexpr std::uint64_t kMostKept = std::uint64_t{1} << 28;  // bytes of one entry
+  // bytes of the file after the team's own segment
+  std::atomic<std::uint64_t> taken;
   Place places[kPlaces];
   Kept kept[kKept];
 };
 
 class Places {
  public:
-  // `own_bytes`: of the team's segment.
+  // `own_bytes`: size of the team's own segment.
   Places(PlaceTable& table, std::int32_t fd, std::uint64_t own_bytes) : table_(table), fd_(fd), own_bytes_(own_bytes) {}
 
-  // Zeroed, with one user. `front`: bytes whose memory is taken at once, so that there being none is an error
-  // here.
+  // Takes a place, zeroed, with one user. The memory of its first `front` bytes is allocated at once, so that
+  // a lack of memory is an error of this call.
   Status take(std::uint64_t bytes, std::uint64_t front, std::uint64_t* number, std::uint64_t* offset);
-  // One more user of a place; false: nobody has it any more.
+  // Adds a user to a place. False: nobody has that place any more.
   bool hold(std::uint64_t number, std::uint64_t* offset, std::uint64_t* bytes);
-  // One less. The last one gives the memory back: as its user knows the place, not as others may have written
-  // over the table.
+  // Removes a user. The last one frees the memory. It passes the offset and size that it knows, because
+  // others may have written over the table.
   void drop(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes);
 
-  // The bytes kept under a key: how many, and a copy where there is capacity. 0: none.
+  // The length of the entry stored under a key, 0 if there is none; copies the entry if `capacity` suffices.
   std::size_t look_up(std::uint64_t key, void* bytes, std::size_t capacity) const;
-  // If there is room.
+  // Stores an entry if there is room.
   void keep(std::uint64_t key, const void* bytes, std::size_t length);
 
  private:

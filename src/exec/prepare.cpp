@@ -1,4 +1,5 @@
-// Before an operation on blocks begins: where its blocks lie, what of a stage waits for what, how far ahead a stream asks for its places.
+// What happens before a block operation begins: it locates its blocks, finds which transfers of a stage wait
+// for which, and decides how far ahead a stream fetches its places.
 #include "exec/blocks.hpp"
 
 namespace fermata::exec {
@@ -23,7 +24,7 @@ BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, cons
     const std::size_t first = buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
     base = buffer.base + first * call_.element;
   }
-  // count x piece / pieces, which may not be formed.
+  // count x piece / pieces, without the product, which may overflow.
   const auto bound = [&](std::size_t piece) { return count / transfer.pieces * piece + count % transfer.pieces * piece / transfer.pieces; };
   const std::size_t begin = bound(transfer.piece);
   return {base + begin * call_.element, bound(transfer.piece + 1) - begin};
@@ -55,7 +56,8 @@ void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call,
   restart();
 }
 
-// What of a stage must wait for what. By addresses: input and output may be the same memory.
+// Finds which transfers of a stage must wait for which. It compares addresses, because input and output can
+// share memory.
 void BlockOperation::relate(const BlockStage& stage) {
   const std::uint32_t end = stage.first + stage.count;
   std::uint32_t moves = 0, receives = 0;
@@ -72,9 +74,11 @@ void BlockOperation::relate(const BlockStage& stage) {
     if (!is_receive(x.code)) look_ahead(w, receives != 0);
     for (std::uint32_t u = stage.first; u < t; ++u) {
       const BlockTransfer& y = program_->transfers[u];
-      // An empty block lies where the next one does, and is done at once: nobody waits for it, nor for others by way of it.
+      // An empty block has the address of the next one and is done at once. Nothing waits for it, or for
+      // others because of it.
       if (is_local(y.code) || work_[u].elements == 0) continue;
-      if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;  // a member may send to itself
+      // a member can send to itself
+      if (y.edge == x.edge && is_receive(y.code) == is_receive(x.code)) w.after = u + 1;
       if (is_receive(x.code) && is_receive(y.code) && work_[u].to == w.to) w.after_fold = u + 1;
     }
     if (!is_receive(x.code)) continue;
@@ -89,11 +93,15 @@ void BlockOperation::relate(const BlockStage& stage) {
   }
 }
 
-// The place of a short piece, its line and what it takes of the buffer, is asked for a few pieces before it is written: else every call
-// of a stream waits for its lines to come back from the reader, which had them a lap ago, since few stores fit behind one that waits
-// (CPUs 250 ns apart, 64 bytes: 170 ns a call, 60 so). Not many pieces before: the reader's CPU fetches what lies behind that which it
-// reads, and takes back what was asked for too soon (8 pieces, 64 bytes: 170 ns again). Where the other side sends as well, each of
-// them waits for the other and not for lines, and data that are asked for only stand in the way (256 bytes both ways: 450 ns, 480 so).
+// Fetches the place of a short piece, its line and its part of the buffer, a few pieces before it is written.
+// Otherwise every call of a stream waits for lines that the reader still holds from the lap before. The CPU
+// cannot hide that wait: it buffers only a few stores (CPUs 250 ns apart, 64 bytes: 170 ns a call instead of
+// 60).
+//
+// Not many pieces ahead: the reader's CPU prefetches what follows the piece that it reads, and takes back
+// what was fetched too early (8 pieces, 64 bytes: 170 ns again). If the other side also sends, each waits for
+// the other, not for lines. Then fetching a place in the buffer only costs (256 bytes both ways: 480 ns
+// instead of 450).
 void BlockOperation::look_ahead(Work& w, bool both_ways) const {
   constexpr std::size_t kLinesAhead = 6, kPiecesAhead = 3;
   const std::size_t bytes = piece_elements(w) * call_.element;

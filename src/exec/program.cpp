@@ -21,7 +21,7 @@ std::uint64_t program_hash(const void* blob, std::uint32_t length) {
 
 namespace {
 
-// What lies at `from`, read once: the compiler may not read it again behind a check.
+// Reads a T from memory that others can write. The compiler must not read it again after a check.
 template <class T>
 T read_once(const void* from) {
   T value;
@@ -44,7 +44,7 @@ bool header_is_sound(const ProgramHeader& p, std::size_t available) {
   return std::uint64_t{p.steps_offset} + std::uint64_t{p.steps} * sizeof(Step) <= p.bytes;
 }
 
-// Jumps go forwards only: every program ends.
+// Jumps only go forwards, so every program ends.
 bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, const ProgramHeader& p) {
   const bool jumps = s.code == Code::kAdd || s.code == Code::kJump;
   if (s.code > Code::kCreditGiveAway || s.reg >= p.registers || s.fold > Fold::kCopy) return false;
@@ -55,7 +55,8 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   if (gives && (s.threshold == 0 || (s.threshold & (s.threshold - 1)) != 0)) return false;
   const bool waits = s.code == Code::kAwait || s.code == Code::kPoll || s.code == Code::kCreditAwait;
   if (waits && (s.pauses < 1 || s.pauses > kMostPauses)) return false;
-  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;  // parks there in any case
+  // a wait parks at `door` even if nobody rings it
+  if (waits && s.rings == 0 && (s.door % 8 != 0 || std::uint64_t{s.door} + 8 > p.region_bytes)) return false;
   const bool has_word = s.code == Code::kAdd || s.code == Code::kPoll || s.code == Code::kFlip;
   if (!has_word && s.code != Code::kEnd && s.code != Code::kJump && s.peer >= p.members) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;

@@ -9,17 +9,19 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kAsleepNs = 100'000'000;  // with nothing outstanding; requests that begin ring
-constexpr std::int64_t kNapNs = 50'000;          // while peers have nothing to say
-constexpr std::uint32_t kYields = 16;            // before that
+// with nothing outstanding; a request that begins rings its doorbell
+constexpr std::int64_t kAsleepNs = 100'000'000;
+constexpr std::int64_t kNapNs = 50'000;  // while nothing moves
+constexpr std::uint32_t kYields = 16;    // rounds without movement before that
 
 pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 pthread_t thread;  // under the lock
-// The process, by os::fork_generation(), in which it runs; 0: it does not. Written under the lock.
+// The process in which it runs, by os::fork_generation(); 0: none. Written under the lock.
 constinit std::atomic<std::uint32_t> runs_in{0};
 
 bool runs_here() {
-  return runs_in.load(std::memory_order_relaxed) == os::fork_generation();  // order: relaxed: under the lock, or a hint
+  // order: relaxed: under the lock, or a hint
+  return runs_in.load(std::memory_order_relaxed) == os::fork_generation();
 }
 
 constinit std::atomic<std::uint32_t> stop{0};
@@ -27,7 +29,8 @@ constinit DoorLine door{};
 const OsCalls calls;
 
 bool stopped() {
-  return stop.load(std::memory_order_relaxed) != 0;  // order: relaxed: the join orders what comes behind
+  // order: relaxed: the join orders what follows
+  return stop.load(std::memory_order_relaxed) != 0;
 }
 
 bool anything_outstanding() {
@@ -69,13 +72,14 @@ void* run(void*) {
   return nullptr;
 }
 
-// A forked child has neither the progress thread nor another one that would give the lock back. fork() can't take it: who has it waits for
-// the progress thread, which may be in an operator of the program's that forks.
+// A forked child has no progress thread, and no thread that would release the lock, so it resets the lock.
+// fork() cannot take the lock first: its holder may wait for the progress thread, and that may be in an
+// operator of the program that calls fork().
 __attribute__((constructor(101))) void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] { switching = PTHREAD_MUTEX_INITIALIZER; });
 }
 
-// Signals are for the program's own threads.
+// All signals go to the program's own threads.
 int start_thread() {
   sigset_t all, before;
   sigfillset(&all);
@@ -94,29 +98,31 @@ Status ProgressThread::set(int on) {
   Status status = Status::kOk;
   const bool runs = runs_here();
   if (on > 0 && !runs) {
-    stop.store(0, std::memory_order_relaxed);                                                  // order: the thread is created behind it
-    if (start_thread() == 0) runs_in.store(os::fork_generation(), std::memory_order_relaxed);  // order: see runs_here()
+    // order: relaxed: the thread is created after it
+    stop.store(0, std::memory_order_relaxed);
+    // order: relaxed: see runs_here()
+    if (start_thread() == 0) runs_in.store(os::fork_generation(), std::memory_order_relaxed);
     else status = Status::kSystem;
   } else if (on <= 0 && runs) {
-    stop.store(1, std::memory_order_relaxed);  // order: see stopped()
+    stop.store(1, std::memory_order_relaxed);  // order: relaxed: see stopped()
     fermata::wake<RealAtomics>(door.door, calls);
     pthread_join(thread, nullptr);
-    runs_in.store(0, std::memory_order_relaxed);  // order: see runs_here()
+    runs_in.store(0, std::memory_order_relaxed);  // order: relaxed: see runs_here()
   }
-  // order: relaxed: a hint whether to wake it; it looks by itself, too
+  // order: relaxed: a hint whether to wake it; it also looks by itself
   if (status == Status::kOk) mode_.store(on > 0 ? kOn : on == 0 ? kOff : kAsEnvironmentSays, std::memory_order_relaxed);
   pthread_mutex_unlock(&switching);
   return status;
 }
 
 void ProgressThread::wake() {
-  const std::uint32_t mode = mode_.load(std::memory_order_relaxed);  // order: see requests_began()
+  const std::uint32_t mode = mode_.load(std::memory_order_relaxed);  // order: relaxed: see requests_began()
   if (mode == kAsEnvironmentSays) {
     if (os::is_on(os::Variable::kProgressThread)) set(1);
     else RealAtomics::compare_exchange_relaxed(mode_, kAsEnvironmentSays, kOff);  // order: relaxed: see set()
     return;
   }
-  if (mode == kOn && !runs_here()) set(1);  // a forked child's own
+  if (mode == kOn && !runs_here()) set(1);  // for a forked child
   ring<RealAtomics>(door.door, true, calls);
 }
 

@@ -1,9 +1,9 @@
-// The progress thread: one per process, if asked for. It moves the data of requests that are outstanding in any member of the process while
-// those members' own threads compute.
+// The progress thread: one per process, if the user asks for it. It moves the data of outstanding requests of
+// all members in the process while the members' own threads compute.
 //
-// What is theirs stays theirs: completion is noticed, callbacks run, and what they start is started by the member's own thread. The two
-// never work on one member's requests at the same time: whoever does has the member's turn (exec/crew.hpp), which members take anyway
-// while requests are outstanding, so that without this thread nothing costs more.
+// It only moves data. The member's own thread notices completion, runs callbacks and starts what they start.
+// The two never work on one member at the same time: each takes the member's biased lock (exec/crew.hpp).
+// Members take it in any case while requests are outstanding, so nothing costs more without this thread.
 #ifndef FERMATA_EXEC_PROGRESS_THREAD_HPP
 #define FERMATA_EXEC_PROGRESS_THREAD_HPP
 
@@ -16,9 +16,10 @@ namespace fermata::exec {
 
 class ProgressThread {
  public:
-  // Above 0: starts it, if it does not run. Else stops it, and waits for its end; below 0 the environment has the word.
+  // Above 0: starts it if it does not run. Otherwise stops it and waits for its end; below 0 the environment
+  // decides from then on.
   static Status set(int on);
-  // A member of this process has requests outstanding.
+  // Called when a member of this process leaves requests outstanding.
   static void requests_began() {
     // order: relaxed: a thread that is being switched on looks by itself
     if (mode_.load(std::memory_order_relaxed) != kOff) [[unlikely]]
@@ -26,7 +27,8 @@ class ProgressThread {
   }
 
  private:
-  static constexpr std::uint32_t kAsEnvironmentSays = 0;  // FERMATA_PROGRESS_THREAD=1; not looked at yet
+  // FERMATA_PROGRESS_THREAD=1; not read yet
+  static constexpr std::uint32_t kAsEnvironmentSays = 0;
   static constexpr std::uint32_t kOff = 1;
   static constexpr std::uint32_t kOn = 2;
   static void wake();

@@ -1,4 +1,4 @@
-// Reports: who is in which call. Read from the status lines, by those who have waited long.
+// Reports which member is in which call. Members that have waited long read it from the status lines.
 #include <stdio.h>
 
 #include "exec/member.hpp"
@@ -17,8 +17,9 @@ void describe(const Call& call, char* text, std::size_t capacity) {
     const int n = snprintf(details + at, sizeof details - at, format, values...);
     if (n > 0 && at + static_cast<std::size_t>(n) < sizeof details) at += static_cast<std::size_t>(n);
   };
-  constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};  // as enum Order, of 2 bits
-  // A broadcast is of bytes, unless it is made as data.
+  // indexed by enum Order, which has 2 bits
+  constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};
+  // A broadcast that publishes no type (0 or int8) is described in bytes.
   const auto type = static_cast<Type>(call.type);
   const bool of_bytes = call.kind == Kind::kBarrier || (call.kind == Kind::kBroadcast && (type == Type{} || type == Type::kInt8));
   if (!of_bytes) add("%s, ", call.type < kTypeCount ? name_of(type) : "own type");
@@ -33,7 +34,8 @@ void describe(const Call& call, char* text, std::size_t capacity) {
 
 namespace {
 
-// One line: who it is, and what it is in. Where nothing fits only its length is told. All loads here are text.
+// One line: which member it is, and which call it is in. Without capacity it only returns the length. All
+// loads here are for text.
 std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, std::size_t capacity) {
   const StatusLine& s = team.status(rank);
   const std::uint64_t sequence = newest_call<RealAtomics>(s);
@@ -54,7 +56,7 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   const bool named = state == MemberState::kJoined && sequence != 0;
   // order: relaxed: text
   const unsigned process = s.process.load(std::memory_order_relaxed);
-  const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: text
+  const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: relaxed: text
   const int n = named ? snprintf(text, capacity, "rank %u (process %u, thread %u) %s call %llu, %s\n", rank, process, thread, where,
                                  static_cast<unsigned long long>(sequence / 2), call)
                       : snprintf(text, capacity, "rank %u (process %u, thread %u) %s\n", rank, process, thread, where);

@@ -1,4 +1,4 @@
-// What can be said of a team and its calls in words.
+// Text about a team and its calls.
 #ifndef FERMATA_EXEC_REPORT_HPP
 #define FERMATA_EXEC_REPORT_HPP
 
@@ -12,7 +12,7 @@ namespace fermata::exec {
 // Writes one line per member into text; returns the length needed.
 std::size_t report(const Team& team, char* text, std::size_t capacity);
 
-// The library's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
+// Writes Fermata's name of a call, e.g. "allreduce(double, sum, 8 bytes)".
 void describe(const Call& call, char* text, std::size_t capacity);
 
 }  // namespace fermata::exec

@@ -1,4 +1,4 @@
-// Requests: operations on blocks that a member has begun, advanced whenever it waits or asks for progress.
+// Requests: block operations that a member has begun. They advance whenever it waits or asks for progress.
 #include <stdio.h>
 
 #include "exec/member.hpp"
@@ -7,8 +7,8 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint32_t kTurnLooks = 200;  // before the CPU is given up
-constexpr std::uint32_t kMostAnswers = 8;  // that one call for progress looks for
+constexpr std::uint32_t kTurnLooks = 200;  // tries before the thread yields its CPU
+constexpr std::uint32_t kMostAnswers = 8;  // answers that one call for progress waits for
 
 }  // namespace
 
@@ -27,9 +27,10 @@ Status Member::begin(BlockRequest* request) {
   const Status now = usable();
   if (now != Status::kOk) return now;
   const Hold hold(*this);
-  // A callback may start those with a channel of their own while its member waits in a call.
+  // A callback may start a request with a channel of its own while its member waits in a call.
   if (request->active || (request->ordered && outstanding())) return Status::kBusy;
-  // Seldom, since after the call is said the text would say more: a member whose calls never wait would not learn of it otherwise.
+  // Checked only rarely here: a check after the call is published gives a better error text. But a member
+  // whose calls never wait would not notice otherwise that the team is broken.
   if (ended_ != 0 && ended_ % kSeldom == 0) [[unlikely]]
     if (const Status broken = broken_status(); broken != Status::kOk) {
       gate_ = 0;
@@ -39,8 +40,9 @@ Status Member::begin(BlockRequest* request) {
   if (!has_requests()) next_look_ns_ = 0;
   ++active_;
   request->operation.restart();
-  // Ordered ones come in the same order at all members, as calls on lines do, and are counted and compared with them. Others have their
-  // slots for themselves: all that may differ is how often they were started.
+  // Ordered requests start in the same order at all members, as line calls do, so they are counted and
+  // compared with them. Each unordered request has a channel of its own: only the number of its starts can
+  // differ.
   if (request->ordered) {
     request->number = ++sequence_;
     request->before = history_.digest();
@@ -55,7 +57,8 @@ Status Member::begin(BlockRequest* request) {
   return Status::kOk;
 }
 
-// Its first turn, unless it has to wait for others, or this is a callback: those must not nest. True: it is over.
+// Advances a new request at once. Not if it must wait for others, or in a callback: callbacks must not nest.
+// True: it is over.
 bool Member::begin_now(BlockRequest* r) {
   if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
   if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
@@ -69,15 +72,16 @@ bool Member::begin_now(BlockRequest* r) {
 
 bool Member::is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_; }
 
-// Is it a call whose length may be settled, and whose caller makes it again?
+// Is it a call whose length may be settled, and which its caller can repeat?
 bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }
 
-// It has met a piece of another call, and may wait for what others say of theirs. Over several hosts nothing is said.
+// Has it met a piece of another call, and may it wait until the others publish theirs? Over several hosts
+// they publish nothing.
 bool Member::is_unsettled(const BlockRequest& request) const {
   return bounded_ && !over_hosts_ && may_settle(&request) && request.operation.status() == Status::kMismatch;
 }
 
-// The turn of one request. True: it has left its queue, and is over.
+// Advances one request. True: it is over.
 bool Member::advance_request(BlockRequest* r, std::size_t most) {
   if (differing_.ride != nullptr && r == ordered_.first) [[unlikely]]
     return advance_ride();
@@ -87,7 +91,7 @@ bool Member::advance_request(BlockRequest* r, std::size_t most) {
   return over;
 }
 
-// How a request that is over has ended. What went wrong has broken the team, or does.
+// How a request that is over has ended. An error breaks the team, if it is not broken already.
 Status Member::outcome(const BlockRequest& r) {
   const Status own = r.operation.status();
   if (own == Status::kOk) return r.operation.truncated() ? Status::kTruncated : own;
@@ -101,7 +105,7 @@ Status Member::outcome(const BlockRequest& r) {
   return status;
 }
 
-// It has left its queue.
+// The request must have left its queue.
 void Member::end_request(BlockRequest* r, Status status) {
   if (r == call_) call_ = nullptr;
   r->active = false;
@@ -119,7 +123,8 @@ bool Member::progress(std::size_t most, std::int64_t until) {
   if (progressing_) return false;
   progressing_ = true;
   bool moved = false;
-  // Where the channel is shared the others wait for the first. Callbacks may begin more, at the end of either queue.
+  // On the shared channel the other requests wait for the first. Callbacks may add requests at the end of
+  // both queues.
   while (ordered_.first != nullptr) {
     BlockRequest* const r = ordered_.first;
     const bool over = advance_request(r, most);
@@ -147,7 +152,7 @@ bool Member::progress(std::size_t most, std::int64_t until) {
   return moved;
 }
 
-// A split-phase barrier, or a call that was interrupted.
+// Advances an outstanding line call, split-phase or interrupted.
 void Member::advance_line() {
   if (outstanding() && interrupted_ == nullptr) advance(0);
 }
@@ -188,7 +193,7 @@ bool Member::push_data() {
   return moved;
 }
 
-// Somebody else has the turn for as long as he advances requests, or runs their callbacks.
+// Waits while another thread advances this member's requests or runs their callbacks.
 void Member::take_turn() {
   for (std::uint32_t n = 0; !turn_.take(); ++n) {
     if (turn_.is_alone()) return;
@@ -238,7 +243,7 @@ Status Member::progress_for(std::int64_t ns) {
       advance_line();
       if (!has_requests()) break;
       progress_others();
-      // Whom it waits for may want this CPU.
+      // The member that it waits for may need this CPU.
       if (!moved) os::yield();
     } while (os::now_ns() < end);
   }
@@ -247,7 +252,7 @@ Status Member::progress_for(std::int64_t ns) {
   return broken == Status::kOk ? Status::kPending : broken;
 }
 
-// Something has moved: the answer may come while the caller would still be on its way out.
+// Something has moved, so an answer may come soon: looks for it a little longer (exec/patience.hpp).
 void Member::be_patient() {
   bool moved = true;
   for (std::uint32_t n = 0; n < kMostAnswers && moved && has_requests(); ++n) {
@@ -281,19 +286,20 @@ Status Member::team_status() {
   return broken_;
 }
 
-// The team is broken, and requests are about to end: what they lent is their owner's again, so nobody may be reading it. Members of
-// a team of processes read by the kernel, which knows what is there.
+// The team is broken and the requests are about to end. Then their blocks belong to the caller again, so no
+// other member may be reading one. In a team of processes the kernel does the reading, which is safe even if
+// the memory is gone.
 void Member::take_back() {
   if (taken_back_ || team_->shared()) return;
   taken_back_ = true;
   withdraw<RealAtomics>();
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
-    while (still_reads<RealAtomics>(team_->status(r).reading)) os::yield();  // for the time of a copy
+    while (still_reads<RealAtomics>(team_->status(r).reading)) os::yield();  // at most for the time of a copy
   }
 }
 
-// The team is broken: nothing will move any more.
+// Ends all requests of a broken team: nothing will move any more.
 void Member::fail_requests(Status status) {
   if (has_requests()) take_back();
   for (RequestQueue* queue : {&ordered_, &unordered_})

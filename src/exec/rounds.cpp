@@ -1,4 +1,4 @@
-// The shortest path: calls of a barrier or of one word, whose plans go in rounds and whose first signal was worked out before.
+// The fast path: barriers and one-word calls whose plans go in rounds and whose first signal is prepared.
 #include <bit>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace fermata::exec {
 namespace {
 
-// A fold of the caller's own, on one word.
+// The caller's own fold, on one word.
 struct WholeWord {
   WholeFold fold;
   void* context;
@@ -20,7 +20,8 @@ struct WholeWord {
 
 }  // namespace
 
-// The fold of a swap, whose plan folds what was sent with what has come, in either order: neither is what the caller wants folded.
+// The fold of a swap. The plan folds the sent word with the one that came, in either order. This takes the
+// word that came out of the two, and folds it with the caller's own operand.
 struct Member::SwappedWord {
   const Swapped* swapped;
   static std::uint64_t result(const Swapped& s, std::uint64_t left, std::uint64_t right) {
@@ -36,16 +37,16 @@ struct Member::SwappedWord {
   std::uint32_t bytes() const { return swapped->bytes; }
 };
 
-// Works out the first signal of the plan's next episode.
+// Prepares the first signal of the plan's next episode.
 void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   memory_.region = plan.region;
   opening = TeamCursor::opening(memory_, plan.steps, *plan.episodes + 1, history_.tag(own_tag));
 }
 
-// Behind the first signal. True: somebody is parked for it, or a seldom turn is due. What is done here is in few steps and without a
-// frame: in the rhythm that a pair of far cores has at its best each sends two signals while it has the line, and all of a call lies
-// between them.
+// Runs after the first signal. True: somebody is parked for that signal, or take_seldom_turn() is due. It
+// must take few steps and no stack frame: at best two far cores each send two signals per transfer of the
+// cache line, and all of a call lies between them.
 [[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   const Step* const steps = plan.steps;
@@ -112,7 +113,7 @@ template <Load L, class Folds>
   return go_round<L>(value, out, fold);
 }
 
-// go_round() has stopped at an await.
+// go_round() has stopped at an await whose signal has not come, or is of another call.
 template <Load L, class Folds>
 [[gnu::noinline, gnu::cold]] Status Member::late(std::uint64_t value, void* out, const Folds& fold) {
   gate_ = 0;
@@ -141,7 +142,7 @@ Status Member::rest_of_barrier() {
   return go<Load::kNothing>(attend, 0, nullptr, nullptr);
 }
 
-// The most common sum has its fold in place: a call by pointer, and the frame around it, are 10 ns of it between far cores.
+// A sum of doubles is folded inline: a call by pointer and its stack frame cost 10 ns between far cores.
 Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   openings_->whole.forget();
   openings_->swap.forget();

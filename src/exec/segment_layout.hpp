@@ -18,7 +18,8 @@ inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxL
 inline std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
 inline std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
 
-// What a window begins with: what broke the team elsewhere, of each two members whether one has left, and what one has said of its call.
+// The window begins with what other hosts write here: a word for what broke the team; for each pair of
+// members, whether one has left; for each pair, the call that one has published.
 inline constexpr std::uint64_t kSaidWords = 3;
 inline std::uint64_t left_bytes(std::uint32_t members) {
   return round_up(std::uint64_t{members} * members * sizeof(std::uint64_t), kMaxLine);
@@ -27,8 +28,9 @@ inline std::uint64_t regions_in_window(std::uint32_t members) {
   return kMaxLine + left_bytes(members) + round_up(std::uint64_t{members} * members * kSaidWords * sizeof(std::uint64_t), kMaxLine);
 }
 
-// Rings for all pairs, then the heap: address space. As many lines, and behind them bytes, as keep the rings
-// within kRingSpace: a quarter of it for lines.
+// Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
+// is used. The rings stay within kRingSpace if they can: at most a quarter of it for lines, the rest for the
+// buffers behind the lines.
 inline constexpr std::uint64_t kRingSpace = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHeapSpace = std::uint64_t{16} << 20;
 inline constexpr std::uint32_t kMostBlockMembers = 1024;

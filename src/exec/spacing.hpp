@@ -1,11 +1,15 @@
-// Spacing: how many of the CPU's pauses a member makes between two looks at an awaited line, found while it makes calls. Each look takes
-// the line away from who is about to write it, and each pause is time that an early signal waits; which weighs more is the machine's
-// and the minute's. (Two virtual CPUs, Zen 5, a barrier: where a line moves in 50 ns, 47 ns with 1 pause and 94 with 4; where
-// the hypervisor has put them apart and it takes 265, 200 and 169. Sapphire Rapids, far cores: 4.)
-// For programs that nobody has timed here: a plan's layout has pauses that were measured.
+// Poll interval: how many CPU pauses a member makes between two reads of an awaited cache line. It is
+// measured while the member makes calls, for programs that nobody has tuned (a plan's layout has measured
+// pauses).
 //
-// Trials: windows of a few calls with each choice in turn, and again; the choice whose best window was shortest stays until the next
-// trial. All members count the same calls, so that they try the same choice at the same time.
+// Each read takes the line away from the member about to write it. Each pause delays a signal that has come.
+// Which costs more depends on the machine, and can change. (A barrier on two virtual CPUs, Zen 5: 47 ns with
+// 1 pause and 94 with 4 if a line moves in 50 ns; 200 and 169 ns if the hypervisor has moved the CPUs apart
+// and it takes 265. Far cores of Sapphire Rapids: 4 pauses are best.)
+//
+// A trial measures windows of a few calls with each choice in turn, several times. The choice with the
+// shortest window stays until the next trial. All members count the same calls, so they try the same choice
+// at the same time.
 #ifndef FERMATA_EXEC_SPACING_HPP
 #define FERMATA_EXEC_SPACING_HPP
 
@@ -16,16 +20,17 @@ namespace fermata::exec {
 class Spacing {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kFirst = 256;       // calls before the first trial
-  static constexpr std::uint64_t kWindow = 32;       // calls
-  static constexpr std::uint64_t kMostRest = 65536;  // calls from one trial to the next: a trial is half a percent of them
+  static constexpr std::uint64_t kFirst = 256;  // calls before the first trial
+  static constexpr std::uint64_t kWindow = 32;  // calls
+  // calls from one trial to the next at most: a trial is about half a percent of them
+  static constexpr std::uint64_t kMostRest = 65536;
 
-  // From the member's present call on. Before, and if it is never called, pauses are the program's.
+  // Starts with the member's present call. Until then the program's own pauses apply.
   void start(std::uint64_t call) { next_ = call + kFirst; }
 
-  // turn() is due in the call of this number, or the first one behind it.
+  // turn() is due in the call of this number, or in the first one after it.
   std::uint64_t next() const { return next_; }
-  std::uint32_t pauses() const { return pauses_; }  // 0: as the program says
+  std::uint32_t pauses() const { return pauses_; }  // 0: the program's own
 
   void turn(std::uint64_t call, std::int64_t now_ns) {
     if (window_ == 0) {
@@ -44,9 +49,10 @@ class Spacing {
 
  private:
   static constexpr std::uint32_t kTried[] = {1, 2, 4};
-  static constexpr std::uint32_t kChoices = 4;  // what it was, and those
+  static constexpr std::uint32_t kChoices = 4;  // the present choice, and those of kTried
   static constexpr std::uint32_t kRounds = 3;
-  static constexpr std::int64_t kFarBetween = kWindow * 5000;  // ns of calls that spacing makes no difference to
+  // ns of a window: in calls longer than 5 us the poll interval makes no difference
+  static constexpr std::int64_t kFarBetween = kWindow * 5000;
 
   std::uint32_t choice(std::uint32_t i) const { return i == 0 ? stays_ : kTried[i - 1]; }
 
@@ -54,7 +60,7 @@ class Spacing {
     std::uint32_t least = 0;
     for (std::uint32_t i = 1; i < kChoices; ++i)
       if (best_[i] < best_[least]) least = i;
-    const bool distinct = best_[0] - best_[least] > best_[0] / 20;  // what noise seldom does
+    const bool distinct = best_[0] - best_[least] > best_[0] / 20;  // more than noise, mostly
     pauses_ = choice(distinct && best_[least] < kFarBetween ? least : 0);
     next_ = call + rest_;
     rest_ = rest_ < kMostRest ? 2 * rest_ : kMostRest;
@@ -65,9 +71,9 @@ class Spacing {
   std::uint64_t rest_ = 4096;
   std::int64_t began_ns_ = 0;
   std::int64_t best_[kChoices] = {};
-  std::uint32_t window_ = 0;  // of a trial, from 1; 0: none
+  std::uint32_t window_ = 0;  // of a trial, from 1; 0: no trial
   std::uint32_t pauses_ = 0;
-  std::uint32_t stays_ = 0;  // what it was before the trial
+  std::uint32_t stays_ = 0;  // the choice before the trial
 };
 
 }  // namespace fermata::exec

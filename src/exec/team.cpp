@@ -14,7 +14,8 @@ namespace {
 
 const ProgramHeader& header_of(const void* p) { return *static_cast<const ProgramHeader*>(p); }
 
-// Where each plan's blob and regions go. Regions start on a page of their own: they are what members write.
+// Sets the offsets of each plan's blob and regions. Regions start on a page of their own, because members
+// write to them.
 std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   std::size_t at = plans_offset(options.members);
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
@@ -44,8 +45,8 @@ std::size_t lay_out(const TeamOptions& options, TeamLayout& header) {
   return round_up(at, 4096);
 }
 
-// Whoever made a program, none runs that is not proved here.
-constexpr std::size_t kMostProof = std::size_t{2} << 30;  // of memory, while it lasts
+// No program runs without this proof, whoever made it.
+constexpr std::size_t kMostProof = std::size_t{2} << 30;  // bytes of memory during the proof
 Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const char** detail) {
   const Proof proof = prove_program(program, {.hosts = hosts, .most_bytes = kMostProof});
   if (proof) return Status::kOk;
@@ -53,11 +54,14 @@ Status prove(const ProgramHeader& program, const std::uint32_t* hosts, const cha
   return Status::kVerify;
 }
 
-// Of a team within another, so that its making fails, and no member of it, where memory has run out.
+// A team within another allocates at most this many bytes at once. A lack of memory is then an error of
+// create(), not a crash of a member.
 constexpr std::uint64_t kMostFront = std::uint64_t{1} << 17;
 
-// More members than CPUs: a switch costs far more than a fence, and parks are frequent, so membarrier would cost more
-// than it saves. The creator's own affinity says little (it may be pinned): the machine's CPUs and the quota decide.
+// The CPUs that all members can use: the machine's, or fewer by the cgroup's quota. The creator's own
+// affinity does not count, because the creator may be pinned. If there are more members than CPUs, a context
+// switch costs far more than a fence and parks are frequent. Then membarrier costs more than it saves, so
+// doorbells fence in full.
 double cpus_for_members() {
   const double quota = os::cgroup_quota().cpus;
   const std::int32_t cpus = os::online_cpus();
@@ -94,7 +98,7 @@ Where Team::where_is(std::uint32_t rank, const os::Lender& process) const {
   const StatusLine& s = status(rank);
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
   if (state != MemberState::kJoined && state != MemberState::kLeft) return Where::kUnknown;
-  // order: relaxed: written before the state that was acquired above
+  // order: relaxed: written before the state, which state_of() acquires
   const bool here = s.process.load(std::memory_order_relaxed) == process.process && s.home.load(std::memory_order_relaxed) == process.word;
   return here ? Where::kHere : Where::kElsewhere;
 }
@@ -106,7 +110,8 @@ bool Team::is_free(std::uint32_t rank) const {
 bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   if (is_away(rank)) {
     const auto& left = *reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + left_offset(rank, viewer));
-    // order: acquire: what it signalled before has landed before, and by who landed this. Pairs with land()'s kSlotPublish.
+    // order: acquire: the thread that landed this notice had landed all of the rank's signals. Pairs with
+    // land()'s kSlotPublish.
     return RealAtomics::load_acquire<Site::kSlotAwait>(left) != 0 || port_says_gone(rank);
   }
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(status(rank)));
@@ -118,7 +123,8 @@ bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
 std::uint32_t Team::usable_cpus() const {
   std::uint32_t cpus = 0;
   for (const auto& word : header().cpus)
-    cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));  // order: a hint
+    // order: relaxed: a hint
+    cpus += static_cast<std::uint32_t>(__builtin_popcountll(word.load(std::memory_order_relaxed)));
   return os::within_quota(cpus);
 }
 
@@ -163,7 +169,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   laid.usable_cpus = options.within != nullptr ? options.within->layout_.usable_cpus : cpus_for_members();
   const double per_cpu = options.members / laid.usable_cpus;
   if (options.blocks && options.members <= kMostBlockMembers)
-    bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);  // alike on all hosts
+    // the same on all hosts
+    bytes = lay_out_blocks(bytes, options.hosts == nullptr ? most_ring_lines(per_cpu) : kMostRingLines, laid);
   if (options.shared && options.within == nullptr) {
     laid.places = bytes;
     bytes = round_up(bytes + sizeof(PlaceTable), 4096);
@@ -192,7 +199,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
-  // order: nobody else has the segment yet
+  // order: relaxed: nobody else has the segment yet
   header->full_fence.store(per_cpu > 1 || !os::register_fence(options.shared), std::memory_order_relaxed);
   excuse(header->pace, 0);
   laid.bytes = bytes;
@@ -249,9 +256,9 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     *detail = "mapping the team's segment failed";
     return status;
   }
-  // Its file may have places behind it.
+  // The file may also hold places, after the team's own segment.
   std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
-  asm volatile("" : "+r"(own));  // not read again: others write there
+  asm volatile("" : "+r"(own));  // others can write there: do not read it again
   if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);
   if (team == nullptr) {
@@ -271,7 +278,7 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
 }
 
 void Team::retain() {
-  references_.fetch_add(1, std::memory_order_relaxed);  // order: who retains already has a reference
+  references_.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: the caller already has a reference
 }
 
 void Team::release() {
@@ -280,7 +287,8 @@ void Team::release() {
     close_port();
     os::unmap(&segment_);
   } else {
-    // Also the closing: who attached meanwhile would lose the locks that it takes.
+    // The lock also covers the closing of descriptors: that drops the record locks of this process on the
+    // file, also those that a concurrent attach() has just taken.
     const os::ProcessLock lock;
     if (!drop_reference<RealAtomics>(references_)) return;
     free_segment();
@@ -337,7 +345,8 @@ bool Team::break_with(Status status, std::uint32_t culprit) {
 }
 
 void Team::wake_everybody() {
-  // Pollers of words park on doors in the regions, which are not listed here: their parks are timed.
+  // Members that poll a word park at doors in the regions, which are not listed here. Their parks have a time
+  // limit.
   const OsCalls calls{.shared = shared_};
   for (std::uint32_t r = 0; r < members_; ++r) fermata::wake<RealAtomics>(door(r), calls);
 }

@@ -1,4 +1,4 @@
-// What a team's cursors walk: its memory, and the first signals of a member's next calls.
+// The memory that a team's cursors work in, and where a member finds each of its plans.
 #ifndef FERMATA_EXEC_TEAM_MEMORY_HPP
 #define FERMATA_EXEC_TEAM_MEMORY_HPP
 
@@ -15,10 +15,10 @@
 
 namespace fermata::exec {
 
-// The memory that a program's offsets refer to: one region of a team's segment, and its doors.
+// The memory that a program's offsets refer to: one region of a team's segment, and the members' doors.
 struct TeamMemory {
   std::byte* region = nullptr;
-  DoorLine* doors = nullptr;                          // of the members
+  DoorLine* doors = nullptr;                          // one per member
   const std::atomic<std::uint32_t>* fence = nullptr;  // the team's full_fence
   std::uint32_t root = 0;
   OsCalls calls;
@@ -29,14 +29,16 @@ struct TeamMemory {
   Counter& word(std::uint32_t offset) const { return header(offset); }
   Counter& credit(std::uint32_t offset) const { return header(offset); }
   std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const { return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i]; }
-  // Rooted programs are made for root 0 and run with ranks 0 and root exchanged: all others keep their neighbours.
+  // On one host rooted programs are made for root 0. For another root, ranks 0 and root are exchanged; all
+  // other members keep their neighbours.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
   Door<RealAtomics>& door(const Step& step) const {
     if (step.rings == 1) return doors[swapped(step.door)].door;
     return *reinterpret_cast<Door<RealAtomics>*>(region + step.door);
   }
   bool full_fence() const {
-    return fence->load(std::memory_order_relaxed) != 0;  // order: see Member::join
+    // order: relaxed: see Member::reserve()
+    return fence->load(std::memory_order_relaxed) != 0;
   }
   [[gnu::always_inline]] bool must_wake(const Step& step) const {
     return step.rings != 0 && is_armed<RealAtomics>(door(step), full_fence());
@@ -58,7 +60,7 @@ struct TeamMemory {
 
 using TeamCursor = Cursor<RealAtomics, TeamMemory>;
 
-// Where one plan of the team is, for a member.
+// Where a member finds one plan of the team.
 struct Bound {
   const Step* steps = nullptr;        // in the member's memory; null: the team has no such plan
   std::byte* region = nullptr;        // of root 0

@@ -1,4 +1,4 @@
-// Waiting: everything a member does once its bounded spin was in vain.
+// Waiting: what a member does after its bounded spin has not found what it waits for.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,16 +9,21 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::int64_t kLookNs = 20'000'000;        // between looks at the other members, and the longest park
-constexpr std::int64_t kSayAbroadNs = 100'000'000;  // in a call, before other hosts are told which one it is
-constexpr std::int64_t kWithRequestsNs = 50'000;    // parks beside requests that don't ring the door of what is waited for
-constexpr std::int64_t kWithPortNs = 1'000'000;     // the longest park between two looks at what comes from other hosts
-constexpr std::int64_t kUnsaidNs = 1'000'000;       // the longest park until others say which call they are in: nobody rings for that
-constexpr std::int64_t kPortNs = 50'000;            // between two such looks by who awaits a member of its own host
+// between two checks of the other members; also the longest park
+constexpr std::int64_t kLookNs = 20'000'000;
+constexpr std::int64_t kSayAbroadNs = 100'000'000;  // in a call, before other hosts are told which call it is
+// The longest park beside requests that do not ring this wait's doorbell.
+constexpr std::int64_t kWithRequestsNs = 50'000;
+constexpr std::int64_t kWithPortNs = 1'000'000;  // the longest park between two looks at the port
+// The longest park while others have not published their call: nobody rings for that.
+constexpr std::int64_t kUnsaidNs = 1'000'000;
+// Between two looks at the port while the awaited member is on this host.
+constexpr std::int64_t kPortNs = 50'000;
 constexpr std::int64_t kSayAgainNs = 1'000'000'000;
-constexpr std::uint32_t kMostMoves = 256;            // between looks at the clock
-constexpr std::size_t kBytesPerNs = 4;               // that another member copies at least while nobody disturbs it
-constexpr std::int64_t kMostExpectedNs = 4'000'000;  // a slice of other programs' time: for more it may have lost its CPU
+constexpr std::uint32_t kMostMoves = 256;  // between two reads of the clock
+constexpr std::size_t kBytesPerNs = 4;     // that another member copies at least, if it keeps its CPU
+// About a time slice of other programs: if a copy takes longer, its member may have lost its CPU.
+constexpr std::int64_t kMostExpectedNs = 4'000'000;
 
 }  // namespace
 
@@ -49,13 +54,13 @@ Status Member::broken_status() {
   return status;
 }
 
-// Of whose signal the call on lines waits; this one: of nobody's in particular.
+// The member whose signal the line call awaits; this rank: no particular one.
 std::uint32_t Member::awaited_member() const {
   const Step& step = cursor_.at();
   return step.code == Code::kAwait || step.code == Code::kCreditAwait ? memory_.swapped(step.peer) : rank_;
 }
 
-// Called now and then while waiting: is anybody that we may wait for gone, or in another call?
+// Called at intervals while waiting: has a member left that this call needs, or is one in another call?
 Status Member::look_around(std::int64_t waited_ns) {
   if (waited_ns >= 2 * kLookNs) {
     const Status settled = settle_length(may_retract());
@@ -72,28 +77,29 @@ Status Member::look_at_others(std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_) continue;
     const bool gone = team_->is_gone(r, rank_);
-    const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
-    const bool away = team_->is_away(r);                                            // whose calls nobody here knows of
-    // What it signalled before it went is there.
+    // it has done its part of this call
+    const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;
+    const bool away = team_->is_away(r);  // on another host: its calls are not known here
+    // All that it signalled before it left has arrived. An awaited signal that is not here will not come.
     if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && !away && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
-// The same for a request: those it works with now.
+// The same for a request: checks the members that it works with now.
 Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
     const bool gone = team_->is_gone(r, rank_);
-    // Gone before a look at what it left: what is not there will not come.
+    // is_gone() is read before lacks(): what is missing then will not come.
     if (gone && request.operation.lacks(r)) return lost(r);
     if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
-// Any of them may be what holds up the one that is waited for: the channel is shared.
+// Checks all requests, because they share the channel and each may hold up the awaited one.
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
   if (waited_ns >= 2 * kLookNs && is_only_call()) {
@@ -102,7 +108,8 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     if (settled != Status::kOk && settled != Status::kPending) return settled;
   }
   for (std::uint32_t r = 0; r < team_->members() && call_ != nullptr && is_unsettled(*call_); ++r)
-    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);  // and will never say it
+    // it will never publish its call
+    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);
   if (waited_ns >= 2 * kLookNs) adapt_first();
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
     if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
@@ -114,7 +121,7 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
   return Status::kOk;
 }
 
-// For who asks again and again instead of waiting.
+// For a member that tests again and again instead of waiting.
 Status Member::look_now_and_then() {
   const std::int64_t now = os::now_ns();
   if (looked_at_ != ended_ || next_look_ns_ == 0) {
@@ -127,15 +134,15 @@ Status Member::look_now_and_then() {
   return look_for_requests(now - pending_ns_);
 }
 
-// With the text for it written. What broke the team before is the answer: who left for that is not what broke it. (Of calls that differ
-// each of the two has a text that is right.)
+// The caller has written the error text. If the team was broken before, that break is the answer: `rank` may
+// have left because of it. (If calls differ, the texts of both members are right.)
 Status Member::break_team(Status status, std::uint32_t rank) {
   const bool first = team_->break_with(status, rank);
   const bool both_differ = status == Status::kMismatch && Team::cause_of(team_->breach()) == status;
   return first || both_differ ? status : status_of_broken();
 }
 
-// Of a team that was seen broken, whatever a member that lies has written there since.
+// For a team that was seen broken, even if a faulty member has written over the word since.
 Status Member::status_of_broken() {
   const Status status = broken_status();
   return status != Status::kOk ? status : Status::kBroken;
@@ -146,7 +153,7 @@ Status Member::lost(std::uint32_t rank) {
   return break_team(Status::kMemberLost, rank);
 }
 
-// Text: a member that has left; or one whose process has died, and all others that were in it.
+// Writes the error text: a member that has left, or a process that has died and all members that were in it.
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
   if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank, rank_))) {
@@ -154,11 +161,11 @@ void Member::name_lost(std::uint32_t rank) {
     snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
     return;
   }
-  // order: relaxed: text, and written before the state that showed it gone
+  // order: relaxed: text, written before the state that showed the member gone
   const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr, s.process.load(std::memory_order_relaxed)};
   if (static_cast<MemberState>(state_of<RealAtomics>(s)) == MemberState::kLeft) {
     snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left", rank, process.process,
-             s.thread.load(std::memory_order_relaxed));  // order: text
+             s.thread.load(std::memory_order_relaxed));  // order: relaxed: text
     return;
   }
   auto at = static_cast<std::size_t>(snprintf(detail_, sizeof detail_, "process %u has died, and with it", process.process));
@@ -182,7 +189,7 @@ struct Member::LineWait {
     return m.advance(spins) && (m.cursor_.status() == Status::kOk || m.settle_met_length(m.may_retract()) != Status::kPending);
   }
   void park(std::int64_t limit_ns) const {
-    // What wakes this wait need not wake it for the requests.
+    // The requests may ring another doorbell than this one, so the park is short.
     if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
     const bool unsettled = m.cursor_.status() != Status::kOk;
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
@@ -192,7 +199,7 @@ struct Member::LineWait {
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
   std::uint32_t peer() const { return m.cursor_.at().peer; }
-  // False: a signal of this host, which no port of this process brings.
+  // False: the awaited signal comes from this host, not through a port.
   bool from_away() const { return m.team_->is_away(m.awaited_member()); }
   std::int64_t expected_ns() const { return 0; }
 };
@@ -201,13 +208,14 @@ struct Member::BlockWait {
   Member& m;
   BlockRequest* const* requests;
   std::size_t count;
-  bool several;  // members'
+  bool several;  // some requests are of other members
   bool over() const {
     for (std::size_t i = 0; i < count; ++i)
       if (!requests[i]->active) return true;
     return false;
   }
-  // Looks that find something aren't counted, up to a point: hooks and time limits want their turn.
+  // Rounds that move something do not count, up to kMostMoves: the idle hook and the time limit must be
+  // served too.
   bool advance(std::uint32_t spins) const {
     const std::size_t most = m.active_ == 1 ? SIZE_MAX : kFairShare;
     std::uint32_t moves = 0;
@@ -259,7 +267,8 @@ struct Member::BlockWait {
   }
 };
 
-// Where members outnumber CPUs this runs once per turn on a CPU, so a turn reads the clock twice: before its yield and behind it.
+// If members outnumber CPUs, a wait is often a single yield. It then reads the clock twice: before the yield
+// and after it.
 template <class Policy, class What>
 Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t start = os::now_ns();
@@ -282,7 +291,7 @@ Status Member::wait_with(Policy& policy, What what) {
     view.waited_ns = now - start;
     if (hook_ != nullptr) {
       if (hook_(hook_context_) != 0) return Status::kInterrupted;
-      // It may have given the CPU away: what came meanwhile need not wait for another turn.
+      // The hook may have given up the CPU: look for what came meanwhile before the next yield.
       if (what.advance(0)) return end();
     }
     const Status broken = broken_status();
@@ -292,7 +301,7 @@ Status Member::wait_with(Policy& policy, What what) {
       if (seen != Status::kOk) return seen == Status::kRetracted ? seen : give_up(seen);
       next_look = now + kLookNs;
     }
-    // Where nothing can be said now, it is tried again in a while.
+    // If standard error takes nothing now, try again later.
     if (now >= stall) stall = report_stall(view.waited_ns) ? INT64_MAX : now + kSayAgainNs;
     if (now >= deadline) {
       const std::uint32_t peer = what.peer();
@@ -304,7 +313,8 @@ Status Member::wait_with(Policy& policy, What what) {
       return Status::kTimeout;
     }
     const bool others = progress_others();
-    if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();  // who spins has the time
+    // a member that spins has time for this
+    if (view.last_action == WaitAction::kSpin) view.expected_ns = what.expected_ns();
     view.last_action = policy.next(view);
     switch (view.last_action) {
       case WaitAction::kSpin: break;
@@ -313,7 +323,8 @@ Status Member::wait_with(Policy& policy, What what) {
         std::int64_t limit = next_look - now;
         if (deadline - now < limit) limit = deadline - now;
         if (others && limit > kWithRequestsNs) limit = kWithRequestsNs;
-        // What the hook serves, or comes from other hosts, is served soon at first, and costs an eighth of a long wait's time to answer.
+        // The hook and the port are served often at first, later at intervals of an eighth of the time
+        // waited.
         if (sleep_ns > 0) {
           const std::int64_t soon = view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
           const std::int64_t most = soon < sleep_ns ? soon : sleep_ns;
@@ -323,7 +334,7 @@ Status Member::wait_with(Policy& policy, What what) {
         break;
       }
     }
-    // Just before the look: what has landed is not to wait for a yield.
+    // Just before advance(), so that what lands now does not wait for a yield.
     if (port && (now >= next_port || what.from_away())) {
       team_->attend_port();
       next_port = now + kPortNs;
@@ -360,7 +371,7 @@ Status Member::wait(What what) {
     HostsWait policy;
     return wait_with(policy, what);
   }
-  // Itself at least: the count is where a member that lies can write.
+  // At least 1: a faulty member can write over the count.
   const std::uint32_t joined = std::clamp(joined_so_far<RealAtomics>(team_->header().joined), 1U, team_->members());
   if (joined != joined_seen_) {
     joined_seen_ = joined;

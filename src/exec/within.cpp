@@ -1,4 +1,4 @@
-// Teams within another's file: their segments are places there, and so are the bytes that their members lock.
+// Teams in another team's file: each segment is a place there, and their members lock bytes of that file.
 #include <stdlib.h>
 
 #include "exec/team.hpp"
@@ -41,7 +41,7 @@ Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, 
   }
   team->settle_in(ground, lot);
   team->shared_ = true;
-  team->layout_.bytes = bytes;  // of the place, if it is let go unread
+  team->layout_.bytes = bytes;  // of the place, in case the segment is not sound
   status = team->check_segment(detail);
   if (status != Status::kOk) {
     team->layout_.bytes = bytes;
@@ -74,7 +74,8 @@ Team* Team::take_handoff(std::uint32_t rank) const {
   return made;
 }
 
-// A forked child's handle is its parent's: it counts for itself from when it joins.
+// A forked child's handle is a copy of its parent's and no user of the place. The child counts from its first
+// join.
 Status Team::claim(std::uint32_t rank, const char** detail) {
   std::uint64_t offset = 0, bytes = 0;
   const bool counts = ground_ != nullptr && is_in_child();

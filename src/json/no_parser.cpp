@@ -1,4 +1,4 @@
-// In place of parse.cpp where nlohmann-json is missing: nothing is read, everything is written.
+// Replaces parse.cpp in a build without nlohmann-json. Such a build writes JSON, but does not read it.
 #include "json/reader.hpp"
 
 namespace fermata {

@@ -1,4 +1,4 @@
-// Text to values, by nlohmann-json.
+// Parses JSON text with nlohmann-json.
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -10,8 +10,8 @@ namespace fermata {
 namespace {
 
 // Counts lines as the lexer consumes characters. The lexer reads one character past a number, so a value's
-// line is the one before its last consumed character: right for every kind of token, since none ends in a
-// newline.
+// line is `before`, the line before the last consumed character. This holds for every kind of token, since
+// none ends in a newline.
 struct LineCount {
   std::int32_t now = 1, before = 1;
 };
@@ -76,7 +76,7 @@ class Builder {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: reason"
+    // The text is, for example, "[json.exception.parse_error.101] parse error at line 1, column 2: reason".
     const std::string what = e.what();
     const auto colon = what.find(": ");
     complaint = "line " + std::to_string(count_.before) + ": " + (colon == std::string::npos ? what : what.substr(colon + 2, 160));
@@ -89,8 +89,8 @@ class Builder {
  private:
   static constexpr std::size_t kMaxDepth = 32;
 
-  // A pointer into a parent's items stays valid while the child is open: the parent gets no other item until
-  // then.
+  // A pointer into a parent's items stays valid while the child is open, since the parent gets no other item
+  // until then.
   JsonNode* add(JsonNode::Type type) {
     JsonNode* node = &root;
     if (!open_.empty()) node = &open_.back()->items.emplace_back();

@@ -1,5 +1,5 @@
-// JSON values that know the line they came from, so that a file which is valid JSON but not what it should be
-// is refused with a line too. Depth is limited and memory is proportional to the text.
+// JSON values that store their line, so that an error in the content of valid JSON can name a line, too.
+// Depth is limited, and memory is proportional to the text.
 #ifndef FERMATA_JSON_READER_HPP
 #define FERMATA_JSON_READER_HPP
 
@@ -18,9 +18,9 @@ struct JsonNode {
   Type type = Type::kNull;
   bool integer = false;           // a number without fraction or exponent, within +-2^53
   std::int32_t line = 1;          // where the value starts
-  double number = 0;              // also 0 or 1 of a bool
+  double number = 0;              // of a number; 0 or 1 for a bool
   std::string text;               // of a string
-  std::vector<std::string> keys;  // of an object, beside items
+  std::vector<std::string> keys;  // of an object, parallel to items
   std::vector<JsonNode> items;    // of an array or an object
 
   const JsonNode* get(std::string_view key) const;  // null if absent
@@ -29,8 +29,8 @@ struct JsonNode {
 // Errors: kParse with the line; kUnsupported where the build lacks nlohmann-json.
 Result<JsonNode> read_json(std::string_view text);
 
-// Takes members out of one object with their types and ranges checked, and keeps the first complaint. Reading
-// goes on with defaults after a complaint, so callers check once, at the end.
+// Reads the members of one object, checks their types and ranges, and keeps the first complaint. After a
+// complaint reading goes on with defaults, so callers check once, at the end.
 class ObjectReader {
  public:
   ObjectReader(const JsonNode& object, std::string what);
@@ -46,8 +46,8 @@ class ObjectReader {
   const JsonNode* object(std::string_view key);  // null if absent; complains about another type
 
   void complain(const JsonNode& where, const std::string& reason);
-  void take_over(const ObjectReader& inner);                 // its complaint becomes this one's
-  void only(std::initializer_list<std::string_view> known);  // complains about any other key, and about repeats
+  void take_over(const ObjectReader& inner);                 // takes its complaint if there is none yet
+  void only(std::initializer_list<std::string_view> known);  // complains about other keys and about repeats
   bool ok() const { return complaint_.empty(); }
   Error error() const { return {Status::kParse, complaint_}; }
 

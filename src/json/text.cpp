@@ -7,7 +7,7 @@
 namespace fermata {
 namespace {
 
-// Bytes of the UTF-8 sequence that the text begins with; 0: it begins with none. (Unicode 15, table 3-7.)
+// Length of the UTF-8 sequence with which the text begins; 0: it begins with none (Unicode 15, table 3-7).
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);

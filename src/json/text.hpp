@@ -1,4 +1,4 @@
-// Values as JSON text, for files that are written by hand to be read by people, too.
+// Values as JSON text, for code that lays out JSON files itself, so that people can read them, too.
 #ifndef FERMATA_JSON_TEXT_HPP
 #define FERMATA_JSON_TEXT_HPP
 
@@ -7,9 +7,9 @@
 
 namespace fermata {
 
-// With quotes; bytes that are no UTF-8 become U+FFFD.
+// Returns the text in quotes. Bytes that are not valid UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
-// The shortest text that reads back as the same number; 0 for what JSON has no text for.
+// The shortest text that reads back as the same number; 0 for NaN and infinity, which JSON lacks.
 std::string json_number(double value);
 
 }  // namespace fermata

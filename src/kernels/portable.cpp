@@ -1,4 +1,4 @@
-// Folds without Highway: the compiler's own vectors of the portable baseline.
+// Folds without Highway. The compiler vectorizes them for the portable baseline.
 #include "kernels/fold.hpp"
 #include "kernels/table.hpp"
 

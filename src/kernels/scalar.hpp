@@ -1,4 +1,5 @@
-// Elements first..count of a fold, one after the other: what vectors leave over, and all of it where there are no vectors.
+// Folds elements first .. count - 1 one by one: those that vectors leave over, or all where there are no
+// vectors.
 #ifndef FERMATA_KERNELS_SCALAR_HPP
 #define FERMATA_KERNELS_SCALAR_HPP
 
@@ -26,13 +27,14 @@ inline void fold_elements(void* out, const void* const* inputs, std::size_t k, s
   }
 }
 
-// A sum or product may be a NaN, which apply() chooses. A NaN stays one whatever is added, so it is looked for in results only.
+// A sum or product can be a NaN, and apply() chooses which. A NaN stays a NaN whatever is added, so only
+// results are checked.
 template <Op O, class T>
 inline constexpr bool kMayBeNaN = std::is_floating_point_v<T> && (O == Op::kSum || O == Op::kProd);
 
-inline constexpr std::size_t kChunk = 128;  // elements: what is copied stays in the first cache
+inline constexpr std::size_t kChunk = 128;  // elements; a copy of them fits in the first-level cache
 
-// The compiler's own vectors, of whatever the code around it is compiled for.
+// Leaves the vectors to the compiler, for the instruction set of the surrounding code.
 struct Portable {
   template <Op O, class T>
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
@@ -42,7 +44,8 @@ struct Portable {
       fold_elements<O, T>(out, inputs, k, 0, count);
     }
   }
-  // At most kChunk elements: vectors have no branches, so those with a NaN are folded again, one by one.
+  // Folds at most kChunk elements. Vector code has no branches, so a chunk with a NaN is folded again, one by
+  // one.
   template <Op O, class T>
   static void fold_chunk(void* out, const void* const* inputs, std::size_t k, std::size_t first, std::size_t end) {
     T sums[kChunk];

@@ -1,4 +1,4 @@
-// One Fold per operator and type, from a template with `template <Op, Type> static constexpr Fold of()`.
+// Makes one Fold per operator and type from a class with `template <Op, Type> static constexpr Fold of()`.
 #ifndef FERMATA_KERNELS_TABLE_HPP
 #define FERMATA_KERNELS_TABLE_HPP
 

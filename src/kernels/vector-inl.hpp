@@ -1,4 +1,5 @@
-// The folds of one instruction set: included once for each. Each combine() computes what apply() of base/element.hpp does.
+// The folds of one instruction set; the file is included once for each. combine() computes what apply() of
+// base/element.hpp does.
 #if defined(FERMATA_KERNELS_VECTOR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef FERMATA_KERNELS_VECTOR_INL_HPP
 #undef FERMATA_KERNELS_VECTOR_INL_HPP
@@ -12,7 +13,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <Op O, class D, class V>
 HWY_INLINE V truth(D d, V a, V b) {
-  // Not Ne(): of a NaN it is true on some instruction sets only.
+  // Eq(), not Ne(): for a NaN, Ne() is true only on some instruction sets.
   const auto x = hn::Eq(a, hn::Zero(d));
   const auto y = hn::Eq(b, hn::Zero(d));
   const auto one = hn::Set(d, hn::TFromD<D>(1));
@@ -117,7 +118,8 @@ struct Numbers {
   }
 };
 
-// 16-bit floats, as the low halves of 32-bit lanes. By integers on every instruction set: Highway's own conversions truncate on some.
+// 16-bit floats, in the low halves of 32-bit lanes. Integer operations convert them on every instruction set,
+// since Highway's own conversions truncate on some.
 template <class T, class DF, class VI>
 HWY_INLINE hn::Vec<DF> widened(DF df, VI h) {
   const hn::RebindToUnsigned<DF> du;
@@ -185,7 +187,8 @@ struct SixteenBitFloats {
   }
 };
 
-// Pairs, as two vectors: values, and indices. A lane is half of a pair; both are compared in a form that ignores gaps.
+// Pairs, as two vectors: values and indices. A lane is half of a pair. Values and indices are compared in a
+// form that ignores padding.
 template <Op O, Type Y>
 struct Pairs {
   using P = Element<Y>;
@@ -202,7 +205,7 @@ struct Pairs {
     if constexpr (sizeof(P) == 16) return hn::ShiftLeft<32>(v);
     else return v;
   }
-  // As precedes() of base/element.hpp: where b comes before a.
+  // Where b comes before a, as precedes() of base/element.hpp says.
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> second(D d, V a, V ai, V b, V bi) {
     const hn::Rebind<Value, D> dv;
@@ -240,7 +243,7 @@ struct Pairs {
 };
 
 struct Vectors {
-  // Operators that do not care for the sign, or for the element's bounds, share one fold.
+  // sum, prod, land and lor do the same to signed and unsigned integers, so both share one fold.
   template <Op O, class T>
   static constexpr Fold number() {
     if constexpr (O == Op::kAnd || O == Op::kOr || O == Op::kXor || O == Op::kMin || O == Op::kMax || !std::is_integral_v<T>) {

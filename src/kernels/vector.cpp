@@ -1,10 +1,13 @@
 // Folds with Highway, compiled once per instruction set and chosen at run time.
 //
-// Steps: (1) four vectors at a time, whose folds overlap; (2) one at a time; (3) what is left, element by element.
+// Steps:
+//   (1) Fold four vectors at a time, so that their operations overlap.
+//   (2) Fold one vector at a time.
+//   (3) Fold the remaining elements one by one.
 #include "kernels/fold.hpp"
 #include "kernels/table.hpp"
 
-// CPUs with SSSE3 but not SSE4 left the shops by 2011: the compiler's code of the baseline serves them.
+// CPUs with SSSE3 but without SSE4 were sold until 2011. The compiler's code for the baseline serves them.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector.cpp"

@@ -11,7 +11,7 @@ namespace fermata::net {
 namespace {
 
 constexpr std::int64_t kHeldTimes = 4;
-constexpr long kNapNs = 20'000;  // between looks while a port is flushed
+constexpr long kNapNs = 20'000;  // between the checks of a flush
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Loop::Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& option
   }
 }
 
-// splitmix64.
+// The generator splitmix64.
 std::uint64_t Loop::random() {
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -107,7 +107,8 @@ void Loop::progress(void* self) {
   end.loop->advance(end, os::now_ns());
 }
 
-// Steps: move on what has come to any process by now; land what has come here; repeat what nobody acknowledged; give up who never does.
+// Steps: deliver what is due to any process, land what has reached this one, repeat what is not acknowledged,
+// give up receivers that never acknowledge.
 void Loop::advance(End& end, std::int64_t now) {
   while (!under_way_.empty() && under_way_.begin()->first <= now) {
     const Packet packet = under_way_.begin()->second;
@@ -132,7 +133,7 @@ void Loop::advance(End& end, std::int64_t now) {
   });
 }
 
-// Acknowledged as a kernel does, when it has come, not when its process looks.
+// Acknowledges on arrival, as a kernel does, not when the receiving process looks.
 void Loop::arrive(End& end, const Packet& packet, std::int64_t now) {
   if (packet.acknowledges) {
     end.pending.erase(packet.number);

@@ -1,4 +1,5 @@
-// A transport within one process, for tests: its links are late, out of order and lossy as told, by a seed.
+// A transport within one process, for tests. Its links delay, reorder and lose packets at random, as the
+// options and their seed say.
 #ifndef FERMATA_NET_LOOP_HPP
 #define FERMATA_NET_LOOP_HPP
 
@@ -15,13 +16,16 @@
 namespace fermata::net {
 
 struct LoopOptions {
-  std::int64_t delay_ns = 0;   // of each packet,
-  std::int64_t jitter_ns = 0;  // and up to so much more
+  std::int64_t delay_ns = 0;   // the delay of each packet
+  std::int64_t jitter_ns = 0;  // at most this much is added at random
   double held = 0;             // share of the packets that take four times as long: later ones overtake them
-  double lost = 0;             // share of the packets, acknowledgements too, that never come
+  double lost = 0;             // share of the packets that are lost, acknowledgements included
   std::uint64_t seed = 1;
-  std::int64_t repeat_ns = 1'000'000;  // what is not acknowledged is sent again after so long (and twice the delay),
-  std::uint32_t patience = 10'000;     // and given up after so many times: a process that was stopped for long has repeated once
+  // An unacknowledged packet is sent again after this time plus twice the delay.
+  std::int64_t repeat_ns = 1'000'000;
+  // After this many repeats the receiver is given up. Not after a time: a process that was stopped for long
+  // has repeated only once.
+  std::uint32_t patience = 10'000;
 };
 
 // Pretended processes 0, 1, ..., each with a port.
@@ -30,32 +34,32 @@ class Loop {
   Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& options);
 
   const Port* port(std::uint32_t process) const { return &ends_[process]->port; }
-  // It sends nothing more, and nothing lands there. What it has sent comes.
+  // From now on the process sends nothing, and nothing lands there. What it has sent still arrives.
   void kill(std::uint32_t process);
-  // Between the two each packet is so late from now on.
+  // From now on each packet between the two has this delay.
   void set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns);
-  // Nothing gets through between the two any more.
+  // From now on nothing gets through between the two. Packets on their way are lost.
   void cut(std::uint32_t a, std::uint32_t b);
 
   struct Counts {
-    std::uint64_t packets = 0;  // sent,
-    std::uint64_t lost = 0;     // of them,
+    std::uint64_t packets = 0;  // packets that were sent
+    std::uint64_t lost = 0;     // of these, the lost ones
     std::uint64_t repeats = 0;
   };
   Counts counts() const;
-  // That carried lines between the two.
+  // How many packets with lines were sent between the two.
   std::uint64_t packets_between(std::uint32_t a, std::uint32_t b) const;
 
  private:
   struct Packet {
     std::uint32_t from = 0, to = 0;
-    std::uint64_t number = 0;  // of the line that it carries, or acknowledges
+    std::uint64_t number = 0;  // of the line that the packet carries or acknowledges
     bool acknowledges = false;
     Line line;
-    Block block;  // bytes 0: the line brings none; from: not valid
+    Block block;  // bytes 0: the line brings no block; `from` is not valid
     std::vector<std::byte> bytes;
   };
-  struct Pending {  // not acknowledged yet
+  struct Pending {  // a packet that is not acknowledged yet
     Packet packet;
     std::int64_t repeat_at_ns = 0;
     std::uint32_t repeats = 0;
@@ -64,7 +68,7 @@ class Loop {
     Loop* loop = nullptr;
     std::uint32_t process = 0;
     Port port;
-    Window window;                // land null: not open
+    Window window;                // land is null: the port is not open
     bool silent = false;          // closed or killed
     std::vector<Packet> arrived;  // not landed yet
     std::map<std::uint64_t, Pending> pending;
@@ -88,10 +92,11 @@ class Loop {
 
   const std::vector<std::uint32_t> process_of_rank_;
   const LoopOptions options_;
-  mutable std::mutex guard_;  // of all below
+  mutable std::mutex guard_;  // guards all members below
   std::vector<std::unique_ptr<End>> ends_;
-  std::multimap<std::int64_t, Packet> under_way_;                           // by when they arrive
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;  // where they are other ones
+  std::multimap<std::int64_t, Packet> under_way_;  // by arrival time
+  // Where they differ from options_.delay_ns.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> delays_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::uint64_t state_;
   std::uint64_t next_number_ = 0;

@@ -1,29 +1,36 @@
-// The contract of a transport between hosts: what a process needs in order to write a slot of a member on another host. exec/ says what is
-// written, a transport how it gets there; the member that awaits it spins on its own memory in either case.
+// The contract of a transport between hosts: what a process needs in order to write a slot of a member on
+// another host. src/exec decides what is written, the transport decides how it gets there. The member that
+// awaits it spins on its own memory, as for a signal on its own host.
 //
-//   - A line is a slot's new contents. Slots have the same offset in the segments of all hosts, so an address is a rank and an offset.
-//   - A line may bring a block: bytes for another place in the window. They are there before the line's header is, and they are written
-//     only if the line lands: what comes twice or late finds the place in use for something newer. (A transport that puts them there by
-//     itself, and repeats, must know which of its puts came.)
-//   - A write never waits. Line and block are copied, and what the transport cannot send at once it keeps. That is bounded by the plan: a
-//     sender writes a slot again only when its receiver has read it (schedule/verify.hpp), so of an edge as many lines are on their way at
-//     once as it has slots; of an operation on blocks as much as its ring holds.
-//   - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that loses packets repeats them
-//     itself. Nobody above could: a collective's sender is often back in its program when its signal is lost, and of what was sent only
-//     the transport remembers anything.
-//   - Landing is a max-write: header and payload replace the slot's if the header is the greater one, by difference. So a line that comes
-//     twice, or behind a later one of its slot, does no harm, and no transport need keep order or look for repeats.
-//   - Payload before header: who sees the header sees the payload. A transport whose writes become visible in smaller pieces than a line
-//     (ordered_bytes of a remote store) sends the header behind the payload, with a flush between; land() does so by itself. That is
-//     known where the transport is written, so nobody above asks for it.
-//   - What the writer's thread knew before write(), it may have learned from others, is visible to who sees the header: a collective is
-//     the point of coherency. Queues between threads hand it on by their locks; a system call or a doorbell of a network card is at least
-//     a full fence.
-//   - Only progress() moves anything, and what was written before goes on moving in it. Whoever waits calls it again and again.
+// - A line is the new contents of a slot. Slots have the same offset in the segments of all hosts, so an
+//   address is a rank and an offset.
+// - A line may bring a block: bytes for another place in the window. They are there before the line's header.
+//   They are written only if the line lands, since the place of a repeated or late block may hold newer
+//   bytes. (A transport that writes blocks there itself, and repeats lost packets, must know which of its
+//   writes have arrived.)
+// - A write never waits. The transport copies line and block, and stores what it cannot send at once. The
+//   plan bounds how much that is: a sender writes a slot again only after its receiver has read it
+//   (schedule/verify.hpp). So each edge has at most as many lines on their way as it has slots. A collective
+//   on blocks has at most what its ring buffer holds.
+// - A write is reliable: its line lands, or the receiver's process is_gone(). A transport over a link that
+//   loses packets repeats them itself. No layer above can: when a signal is lost, its sender has often
+//   returned to its program, and only the transport still has the line.
+// - Landing is a max-write: header and payload replace the slot's if the line's header is the greater one, by
+//   signed difference. So a line that comes twice, or after a later line of its slot, does no harm. A
+//   transport need not keep the order or look for repeats.
+// - Payload before header: whoever sees the header sees the payload. In some transports a line becomes
+//   visible in smaller pieces (ordered_bytes of a remote store). Such a transport sends the header after the
+//   payload, with a flush between. land() needs no such care. The transport's author knows this, so no layer
+//   above asks for it.
+// - Whoever sees the header also sees all that the writing thread knew before write(), including what it
+//   learned from others. A collective is the point of coherency. Queues between threads pass this on by their
+//   locks. A system call, or a network card's doorbell, is at least a full fence.
+// - Only progress() moves data, including what was written before. Waiting members call it again and again.
 //
-// Any thread of the process may call any of these at any time; land() is called by one thread of a process at a time. A table of
-// functions, since the run-time parts have no C++ run-time library, and since transports come in libraries of their own
-// (include/fermata/hosts.h has the same in C; src/api compares the two).
+// Any thread of the process may call any of these functions at any time. One thread of a process at a time
+// calls land(). The port is a table of functions, because libfermata-rt has no C++ run-time library and
+// because transports come in libraries of their own. include/fermata/hosts.h has the same in C; src/api
+// compares the two.
 #ifndef FERMATA_NET_NET_HPP
 #define FERMATA_NET_NET_HPP
 
@@ -33,36 +40,38 @@
 
 namespace fermata::net {
 
-inline constexpr std::uint32_t kLineWords = 7;  // of payload
+inline constexpr std::uint32_t kLineWords = 7;  // words of payload
 
 struct Line {
-  std::uint64_t offset = 0;  // of the slot in the window
+  std::uint64_t offset = 0;  // the slot's place in the window
   std::uint64_t header = 0;
   std::uint32_t to = 0;     // the receiver's rank
-  std::uint16_t words = 0;  // of payload that count, 0..7
-  std::uint16_t from = 0;   // the sender's host, in the port's team; with sent_ns
-  // Teams that were made out of the port's by a split use its port: which of them, 0 for the port's own, and the receiver's rank there.
-  // Their slots are in a window of their own, so their lines land by land() alone.
+  std::uint16_t words = 0;  // how many words of payload are valid, 0..7
+  std::uint16_t from = 0;   // the sender's host in the port's team; valid if sent_ns is not 0
+  // A team that was split from the port's team uses the same port. branch says which team the line is for (0:
+  // the port's own), and rank is the receiver's rank there. Such a team has a window of its own, so only
+  // land() can land its lines.
   std::uint32_t branch = 0;
   std::uint32_t rank = 0;
-  std::int64_t sent_ns = 0;  // by the sender's clock, where a team observes its links (exec/arrivals.hpp); else 0
+  std::int64_t sent_ns = 0;  // the sender's clock, if the team observes its links (exec/arrivals.hpp); else 0
   std::uint64_t payload[kLineWords] = {};
 };
 static_assert(sizeof(Line) == 96 && std::is_trivially_copyable_v<Line>);
 
-inline constexpr std::size_t kMostBlock = 16384;  // bytes of one
+inline constexpr std::size_t kMostBlock = 16384;  // bytes of one block
 
 struct Block {
-  std::uint64_t offset = 0;  // of its place in the window
+  std::uint64_t offset = 0;  // its place in the window
   std::uint64_t bytes = 0;
   const void* from = nullptr;
 };
 
-// Where lines of a process's members land.
+// The memory in which lines for a process's members land.
 struct Window {
-  std::byte* base = nullptr;  // for transports that write there by themselves
+  std::byte* base = nullptr;  // for transports that write to it themselves
   std::size_t bytes = 0;
-  // For all others: the max-write, and who sleeps for it is woken. block: what the line brings, or null.
+  // For other transports: does the max-write, and wakes the members that sleep until it lands. block: what
+  // the line brings, or null.
   void (*land)(void* team, const Line* line, const Block* block) = nullptr;
   void* team = nullptr;
 };
@@ -71,16 +80,17 @@ struct Window {
 struct Port {
   std::size_t size = sizeof(Port);
   void* self = nullptr;
-  // Lines may come from now on. 0, or a negative status.
+  // From this call on, lines may come. Returns 0 or a negative status.
   std::int32_t (*open)(void* self, const Window* window) = nullptr;
   void (*write)(void* self, const Line* line, const Block* block) = nullptr;  // block: null if it brings none
   void (*progress)(void* self) = nullptr;
-  // Nothing of that rank's process will come any more: it has closed its port, died, or not answered for too long. What came before is in
-  // the slots.
+  // Not 0: nothing more comes from that rank's process, and all that came before has landed. The process has
+  // closed its port, has died, or has not answered for too long.
   std::int32_t (*is_gone)(void* self, std::uint32_t rank) = nullptr;
-  // Waits until what was written needs nobody here any more, and will land before what is written from now on; for at most so many ns.
+  // Waits until what was written needs no further call in this process, for at most most_ns ns. It then lands
+  // before what is written later.
   void (*flush)(void* self, std::int64_t most_ns) = nullptr;
-  // The same, and the window is not touched any more.
+  // Does the same, and from then on the transport does not touch the window.
   void (*close)(void* self, std::int64_t most_ns) = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// How long files may get: beyond RLIMIT_FSIZE growth is a signal, SIGXFSZ, which ends the program that tries.
+// How long a file may become. If a file grows beyond RLIMIT_FSIZE, the kernel sends SIGXFSZ, which ends the
+// program.
 #ifndef FERMATA_OS_FILE_LIMIT_HPP
 #define FERMATA_OS_FILE_LIMIT_HPP
 
@@ -15,7 +16,8 @@ inline bool may_be_as_long(std::uint64_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
 }
 
-// A regular file that cannot take so many bytes more, neither at its end nor where the next ones go.
+// Returns true if fd is a regular file that cannot take `more` bytes at its end, or at its position if that
+// is later.
 inline bool is_full_file(int fd, std::uint64_t more) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return false;

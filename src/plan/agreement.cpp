@@ -8,7 +8,7 @@
 namespace fermata {
 namespace {
 
-// 1-based; a run of values each within `noise` of the run's first shares its average rank.
+// Ranks from 1 on. Sorted values within `noise` of the first one of their run share the run's average rank.
 std::vector<double> ranks_of(const std::vector<double>& values, double noise) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -51,7 +51,7 @@ Agreement agreement(const std::vector<double>& predicted, const std::vector<doub
     for (std::size_t j = 0; j < measured.size(); ++j) {
       if (measured[i] * (1 + noise) >= measured[j]) continue;
       ++told_apart;
-      // A predicted tie does not order them.
+      // A predicted tie does not count as the same order.
       if (predicted[i] < predicted[j]) ++alike;
     }
   }

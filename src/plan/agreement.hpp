@@ -1,4 +1,4 @@
-// How well predictions order and hit measurements.
+// How well predictions match measurements, in their order and in their values.
 #ifndef FERMATA_PLAN_AGREEMENT_HPP
 #define FERMATA_PLAN_AGREEMENT_HPP
 
@@ -7,13 +7,15 @@
 namespace fermata {
 
 struct Agreement {
-  double rank_correlation = 0;  // Spearman's, average ranks for ties; measurements within `noise` of each other are ties
-  double pairs_in_order = 0;    // of those pairs that measurement tells apart: the share that the prediction orders alike
-  double median_error = 0;      // of |predicted - measured| / measured
+  // Spearman's. Values within `noise` of each other are ties, which share their average rank.
+  double rank_correlation = 0;
+  // The share of pairs that the prediction orders as the measurement does; pairs within `noise` do not count.
+  double pairs_in_order = 0;
+  double median_error = 0;  // of |predicted - measured| / measured
   double worst_error = 0;
 };
 
-// Equally long, at least 2 entries, all > 0. noise: relative, e.g. 0.05.
+// Precondition: both are equally long, with at least 2 entries, all > 0. noise: relative, e.g. 0.05.
 Agreement agreement(const std::vector<double>& predicted, const std::vector<double>& measured, double noise);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// What an MPI job's profile says of a team within it.
+// Selects the costs of a team from the profile of an MPI job on its hosts.
 #include <algorithm>
 #include <map>
 
@@ -14,7 +14,7 @@ struct Pair {
 
 std::int32_t host_of_row(const Profile& job, std::int32_t row) { return job.topology.cpus[static_cast<std::size_t>(row)].host; }
 
-// Rows of a host that nobody has taken, in order.
+// The rows of each host that no rank has taken yet, in order.
 class Rows {
  public:
   explicit Rows(const Profile& job) : job_(job) {
@@ -22,7 +22,7 @@ class Rows {
     all_ = free_;
   }
 
-  // A pinned rank's own; -1: there is none.
+  // Takes the row that is pinned to this CPU; -1: there is none.
   std::int32_t own(std::int32_t host, std::int32_t cpu) {
     std::vector<std::int32_t>& list = free_[host];
     const auto is_its = [&](std::int32_t row) { return job_.pinned[static_cast<std::size_t>(row)] == cpu; };
@@ -45,7 +45,7 @@ class Rows {
   std::map<std::int32_t, std::vector<std::int32_t>> free_, all_;
 };
 
-// Numbers in the job of the team's hosts; empty: it has not all of them.
+// The job's numbers of the team's hosts; empty if the job lacks one of them.
 std::vector<std::int32_t> numbers_in(const Profile& job, const std::vector<std::string>& names) {
   std::vector<std::int32_t> numbers;
   for (const std::string& name : names) {
@@ -67,7 +67,8 @@ std::vector<std::int32_t> rows_of(const Allocation& team, const std::vector<std:
   return row;
 }
 
-// Of two processes of one host, where the job had but one on it, or two ranks have the same row.
+// Costs between two processes on one host whose ranks share a row. If the job had only one process there,
+// takes the pairs on its other hosts; without any, an estimate.
 Pair beside(const Profile& job, std::int32_t host) {
   std::vector<double> o, l, all_o, all_l;
   for (std::int32_t i = 0; i < job.o.n; ++i)

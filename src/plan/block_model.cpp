@@ -12,14 +12,14 @@ namespace fermata {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x33444d46;  // "FMD3"
-constexpr std::size_t kMostClasses = 256;     // one byte a pair
+constexpr std::size_t kMostClasses = 256;     // a pair's class is one byte
 
 struct Costs {
   double o = 0, l = 0, g = 0, direct = 0;
   bool operator==(const Costs&) const = default;
 };
 
-// Header | Costs[classes] | KnownChoice[choices] | class of each pair, a byte each.
+// The packed form: Header | Costs[classes] | KnownChoice[choices] | class of each pair, one byte each.
 struct Header {
   std::uint32_t magic = kMagic;
   std::uint32_t members = 0, classes = 0, choices = 0;
@@ -30,7 +30,7 @@ static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable
 
 Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) { return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)}; }
 
-using Step = std::array<int, 4>;  // signal, byte copied, byte read directly; and whether it is one's own
+using Step = std::array<int, 4>;  // of a signal, a copied byte, a directly read byte; 1 if i == j
 
 int step(double ns, double ratio) { return ns > 0 ? static_cast<int>(std::lround(std::log(ns) / std::log(ratio))) : -10000; }
 
@@ -41,13 +41,13 @@ struct Classes {
 
 bool classify(const CostModel& m, double ratio, Classes& out) {
   struct Sum {
-    Costs first,
-        beyond;  // of the first pair, and what the others are beyond it: of equal pairs the mean is exact
+    Costs first,  // of the first pair
+        beyond;   // sum of the other pairs' differences from it: the mean of equal pairs is exact
     double count = 0;
     std::uint8_t number = 0;
   };
   std::map<Step, Sum> sums;
-  Sum* last = nullptr;  // neighbours are often alike
+  Sum* last = nullptr;  // adjacent pairs often have equal costs
   Costs seen;
   bool own = false;
   out.of.clear();
@@ -132,11 +132,11 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   const std::byte* at = packed.data() + sizeof h;
   std::memcpy(classes.data(), at, classes.size() * sizeof(Costs));
   at += classes.size() * sizeof(Costs);
-  // Members choose by these, and others may have written over them.
+  // Members choose by these numbers, and another process may have overwritten them.
   const auto is_cost = [](double value) { return std::abs(value) < 1e18; };
   for (const Costs& c : classes)
     for (const double value : {c.o, c.l, c.g, c.direct})
-      if (!is_cost(value) || value < 0) return false;  // clusters need distances
+      if (!is_cost(value) || value < 0) return false;  // clustering needs distances
   const ByteCosts& b = h.bytes;
   for (const double value : {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
                              b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})

@@ -1,5 +1,6 @@
-// What the members of a team must know alike, so that each by itself chooses the same schedules for operations on blocks: the costs
-// between them, and which choices were measured. Whoever makes the team packs it; it lies in the team's segment and never changes.
+// What all members of a team must know alike: the costs between members, and the choices that were measured.
+// From these, each member chooses the same schedules for collectives on blocks. The creator of the team packs
+// them into the team's segment, where they never change.
 #ifndef FERMATA_PLAN_BLOCK_MODEL_HPP
 #define FERMATA_PLAN_BLOCK_MODEL_HPP
 
@@ -14,12 +15,12 @@
 
 namespace fermata {
 
-// For blocks of this size (a power of two) the candidate of this name was measured as the fastest.
+// For blocks of this size (a power of two), the candidate of this name was measured to be the fastest.
 struct KnownChoice {
-  std::uint64_t name = 0;  // hash_of
+  std::uint64_t name = 0;  // hash_of(BlockCandidate::name)
   std::uint8_t kind = 0;
   std::uint8_t log2_bytes = 0;
-  std::uint8_t unused[6] = {};  // hosts compare what is packed, byte by byte
+  std::uint8_t unused[6] = {};  // zero: hosts compare packed knowledge byte by byte
   bool operator==(const KnownChoice&) const = default;
 };
 std::uint64_t hash_of(std::string_view name);
@@ -30,9 +31,10 @@ struct BlockKnowledge {
   const KnownChoice* find(Kind kind, std::size_t bytes) const;
 };
 
-// Pairs that cost the same within a tenth, or, where there would be too many classes, within more, get the same mean costs.
+// Packs the model by classes of pairs. Pairs whose costs agree within a tenth are one class and get its mean
+// costs. If this gives too many classes, the limit is raised.
 std::vector<std::byte> pack(const CostModel& model, const std::vector<KnownChoice>& choices);
-// False: no such thing, or of another number of members.
+// False if `packed` is malformed or made for another number of members.
 bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowledge* out);
 
 }  // namespace fermata

@@ -15,13 +15,13 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kListed = 16;  // runners-up that a plan records
-constexpr double kNoise = 0.03;      // of measured times; within it the better predicted one is taken
+constexpr double kNoise = 0.03;      // relative, of measured times; within it the prediction decides
 constexpr std::int32_t kMostMembers = 1024;
-constexpr std::size_t kCompared = 4096;  // transfers of schedules that are compared with each other
+constexpr std::size_t kCompared = 4096;  // transfers: larger schedules are not compared with each other
 
 struct Trial {
   BlockEntry entry;
-  Schedule schedule;  // of those that are timed
+  Schedule schedule;  // empty if it is not timed
   std::vector<double> samples;
 };
 
@@ -30,7 +30,7 @@ std::string times_slower(const char* how, double ratio) {
   return ratio < 1.005 ? std::string(how) + " equal" : slower_by(how, ratio);
 }
 
-// Interleaved: drift meets all alike.
+// Interleaves the candidates, so that drift of the machine affects all of them alike.
 void time_all(std::vector<Trial>& trials, const BlockPlanOptions& options, std::size_t bytes, const BlockMeasure& measure) {
   for (int round = 0; round < options.rounds; ++round) {
     for (Trial& d : trials) {
@@ -46,7 +46,8 @@ void time_all(std::vector<Trial>& trials, const BlockPlanOptions& options, std::
   if (options.progress) options.progress(1, "timed");
 }
 
-// Proves as many as are timed or listed; their order is by prediction. Of few members different algorithms are often the same schedule.
+// Builds candidates in the order of prediction, until as many are proved as are timed or listed. Leaves out
+// duplicates: with few members, different algorithms often build the same schedule.
 std::vector<Trial> trials_of(const BlockChooser& chooser, OpTraits op, std::size_t timed) {
   std::vector<Trial> trials;
   std::vector<Schedule> seen;
@@ -115,7 +116,7 @@ Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profi
   plan.bytes = std::bit_ceil(std::max<std::size_t>(1, options.bytes));
   plan.date = utc_now();
   const OpTraits op = algebra_of(key.kind);
-  // What members will unpack, so that they choose the same.
+  // Packing rounds the costs. Members choose by the unpacked costs, so this choice uses them too.
   BlockKnowledge known;
   if (!unpack(pack(block_costs(profile, topology, key), {}), key.members, &known))
     return Error{Status::kArgument, "no costs can be made of the profile"};

@@ -1,5 +1,5 @@
-// Plans of operations on blocks: which candidate of BlockChooser does a collective on blocks of a size, and what was measured. One file
-// for each machine, engine, number of members and their CPUs.
+// Plans for collectives on blocks: which candidate of BlockChooser runs a collective for a block size, and
+// what was measured. One file holds the plans for one machine, engine, number of members and list of CPUs.
 #ifndef FERMATA_PLAN_BLOCK_PLAN_HPP
 #define FERMATA_PLAN_BLOCK_PLAN_HPP
 
@@ -15,8 +15,8 @@
 
 namespace fermata {
 
-struct BlockEntry {  // a candidate, and why it lost
-  std::string name;  // BlockCandidate's
+struct BlockEntry {  // a candidate, and why it was chosen or not
+  std::string name;  // BlockCandidate::name
   double predicted_ns = 0;
   double measured_ns = 0;  // 0: not measured
   std::string verdict;     // "chosen", "predicted 1.8x slower", "measured 12% slower", "refused: ..."
@@ -25,7 +25,7 @@ struct BlockEntry {  // a candidate, and why it lost
 
 struct BlockPlan {
   Kind kind = Kind::kBroadcast;
-  std::size_t bytes = 1;  // of one block, a power of two: it stands for all that round up to it
+  std::size_t bytes = 1;  // of one block: a power of two, for all sizes that round up to it
   std::string origin;     // "estimated", "predicted" (from a measured profile with G), "measured"
   std::string date;
   std::vector<BlockEntry> entries;  // the chosen one first
@@ -36,40 +36,46 @@ struct BlockPlans {
   std::string fingerprint;
   Engine engine = Engine::kThreads;
   std::int32_t members = 1;
-  std::vector<std::int32_t> cpus;  // by rank; empty: placement-free
-  std::vector<BlockPlan> plans;    // one for each kind and size
+  std::vector<std::int32_t> cpus;  // by rank; empty: members are not pinned
+  std::vector<BlockPlan> plans;    // one for each collective and block size
   bool operator==(const BlockPlans&) const = default;
 };
 
-// What schedules of blocks are chosen by: the costs between the key's members; flat_model where bytes were never measured and no pair is
-// nearer than another, since then an estimate knows no more. (Between hosts it knows what a message is.)
+// The costs between the key's members, by which schedules of blocks are chosen. Returns flat_model if bytes
+// were never measured, all pairs cost the same and the team is on one host. In this case the profile has no
+// better estimate. Between hosts, its estimate includes the cost of a message.
 CostModel block_costs(const Profile& profile, const Topology& topology, const PlanKey& key);
 
-// Time in ns from the last arrival to the last departure of one operation with root 0, on doubles where it folds.
+// Measures one call with root 0: time in ns from the last arrival to the last departure. A collective that
+// folds works on doubles.
 using BlockMeasure = std::function<Result<double>(const Schedule& schedule, const PlanKey& key, std::size_t bytes, int repeat)>;
 
 struct BlockPlanOptions {
-  PlanKey key;            // its payload is not looked at
+  PlanKey key;            // its payload is ignored
   std::size_t bytes = 1;  // rounded up to a power of two
-  int measure_best = 0;   // how many of the predicted best to time, interleaved; 0: predictions alone
+  int measure_best = 0;   // how many of the best predicted candidates to time; 0: predict only
   int rounds = 7;
   std::function<void(double done, const std::string& what)> progress;
 };
 
-// For sums of floating-point numbers, as the plans on lines. Errors: kArgument; kUnsupported: barriers, more members than blocks have.
+// Plans for sums of floating-point numbers, like the plans for payloads on a line. Errors: kArgument;
+// kUnsupported for a barrier, or for more members than collectives on blocks allow.
 Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,
                                   const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);
 
 std::string to_json(const BlockPlans& plans);
-Result<BlockPlans> block_plans_from_json(std::string_view text);  // refuses a bad file whole, with line and reason
+// Rejects an invalid file as a whole; the error names line and reason.
+Result<BlockPlans> block_plans_from_json(std::string_view text);
 
-// $XDG_CACHE_HOME/fermata/blocks-<hash>.json, by what the key says of machine, engine and members.
+// $XDG_CACHE_HOME/fermata/blocks-<hash>.json; the hash is of the key's fingerprint, number of members, engine
+// and CPUs.
 std::string block_plans_path(const PlanKey& key);
 Result<BlockPlans> load_block_plans(const PlanKey& key);
-// Puts it beside the others of the file, or in the place of that of its kind and size. Returns the path written.
+// Adds the plan to the file, or replaces the file's plan for the same collective and size. Returns the path
+// written.
 Result<std::string> save_block_plan(const PlanKey& key, const BlockPlan& plan);
-// What was measured of such a team; none if there is no file, or none that can be read.
+// The choices that were measured for such a team; none if there is no file or it cannot be read.
 std::vector<KnownChoice> known_choices(const PlanKey& key);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Plans of operations on blocks as files, and as text for people.
+// Plans for collectives on blocks: reads and writes their files, and prints them for people.
 #include <algorithm>
 #include <bit>
 #include <set>

@@ -16,7 +16,7 @@ using Stages = std::vector<std::vector<BlockTransfer>>;
 
 std::uint32_t unsigned_of(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
-// Where a block lies in a member's input or output (the table of block_program.hpp), if it has one there.
+// The block's place in a member's input or output, if it has one there (table in exec/block_program.hpp).
 std::optional<BlockAt> in_input(const Schedule& s, std::int32_t chunk, std::int32_t member) {
   if (!rule_of(s, chunk).contributes(member)) return {};
   const std::int32_t block = block_of(s, chunk);
@@ -31,7 +31,8 @@ std::optional<BlockAt> in_input(const Schedule& s, std::int32_t chunk, std::int3
 std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int32_t member) {
   if (!rule_of(s, chunk).wanted(member)) return {};
   if (s.kind == Kind::kBroadcast && member == s.root) return {};
-  if (folds(s.kind) && folded_at(s.kind, s.members, member) == 0) return {};  // exscan at rank 0: undefined, so left alone
+  // exscan does not define rank 0's output, so it stays unchanged.
+  if (folds(s.kind) && folded_at(s.kind, s.members, member) == 0) return {};
   const std::int32_t block = block_of(s, chunk);
   switch (s.kind) {
     case Kind::kGather:
@@ -41,14 +42,15 @@ std::optional<BlockAt> in_output(const Schedule& s, std::int32_t chunk, std::int
   }
 }
 
-// How a transfer is done. A member's own value that is folded (from == to) behind a copy alone becomes one fold of what
-// that copy brings, with its own value as operand; otherwise it goes over an edge from the member to itself.
+// How a transfer is done. A member may fold its own value (from == to) right after a copy into the same
+// register. The pair then becomes one receive that folds, with the own value as operand. Otherwise the own
+// value goes over an edge from the member to itself.
 enum class Way : std::uint8_t {
   kWire,
   kLocalCopy,
-  kLocalFold,  // of another of its registers, to the left, and nothing else of the stage touches the chunk at this member
-  kFoldLeft,   // a copy into a register, and the own value to its right
-  kFoldRight,  // likewise, to its left
+  kLocalFold,  // folds in another register from the left; nothing else in the stage touches the chunk
+  kFoldLeft,   // a copy into a register, then the own value on its right
+  kFoldRight,  // likewise on its left
   kAbsorbed,   // the own value of such a pair
 };
 
@@ -62,12 +64,13 @@ std::vector<Way> ways_of(const Stage& stage) {
     own_folds = own_folds || list[i].action == Action::kCombine;
   }
   if (!own_folds) return ways;
-  std::map<std::pair<std::int32_t, std::int32_t>, int> touched;  // member, chunk
+  std::map<std::pair<std::int32_t, std::int32_t>, int> touched;  // by member, chunk
   for (const Transfer& t : list) {
     ++touched[{t.from, t.chunk}];
     if (t.to != t.from) ++touched[{t.to, t.chunk}];
   }
-  std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;  // into this register
+  // Last transfer so far, by member, chunk, register.
+  std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Transfer& t = list[i];
     const auto [at, fresh] = last.try_emplace({t.to, t.chunk, t.dst_reg}, i);
@@ -75,7 +78,8 @@ std::vector<Way> ways_of(const Stage& stage) {
     if (t.from == t.to && t.action == Action::kCombine && t.side == Side::kLeft && t.src_reg != t.dst_reg && t.dst_reg != 0 &&
         touched[{t.to, t.chunk}] == 1)
       ways[i] = Way::kLocalFold;
-    // Another register's place may be written meanwhile: only the own register's old value is a safe operand.
+    // The place of another register may be written meanwhile. Only the old value of the same register is a
+    // safe operand.
     if (fresh || t.from != t.to || t.action != Action::kCombine || t.src_reg != t.dst_reg) continue;
     if (ways[before] != Way::kWire || list[before].action != Action::kCopy) continue;
     ways[before] = t.side == Side::kRight ? Way::kFoldLeft : Way::kFoldRight;
@@ -101,7 +105,8 @@ std::vector<BlockEdge> edges_of(const Schedule& s, const std::vector<std::vector
   return edges;
 }
 
-// Blocks of space, handed out piece by piece: pieces of one block share one block of space, at their offsets in it.
+// Allocates blocks of space piece by piece. Pieces of one block share one block of space, each at its own
+// offset.
 class Space {
  public:
   explicit Space(std::uint32_t pieces) : pieces_(pieces) {}
@@ -146,7 +151,7 @@ class Space {
   std::map<std::int32_t, std::vector<std::uint32_t>> of_block_;
 };
 
-// Walks the schedule once, keeping track of where this member's registers lie.
+// Walks through the schedule once and tracks where this member's registers lie.
 class BlockCompiler {
  public:
   BlockCompiler(const Schedule& s, std::int32_t member)
@@ -176,13 +181,13 @@ class BlockCompiler {
 
  private:
   struct Register {
-    BlockAt at;     // if held
-    BlockAt start;  // when it was first written in stage `written`: where it was before
+    BlockAt at;     // valid if held
+    BlockAt start;  // its place before the first write in stage `written`
     bool held = false;
-    std::int32_t sent = -1;  // in which stage last
+    std::int32_t sent = -1;  // the last stage that sent it
     std::int32_t sent_to_me = -1;
     std::int32_t written = -1;
-    std::int32_t last_read = -1;  // in the whole schedule
+    std::int32_t last_read = -1;  // the last stage of the schedule that reads it
   };
 
   struct Freed {
@@ -225,8 +230,9 @@ class BlockCompiler {
 
   BlockAt fresh_space(std::int32_t chunk) { return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))}; }
 
-  // Results go to the output as soon as there is one. What goes to this member itself is not overwritten in its stage: that
-  // receive may have to come after this one, and would never see the rest.
+  // A result goes to the output as soon as it is received. A place that this member sends to itself in this
+  // stage is not overwritten. The receive of that value may come after this one, and the two would wait for
+  // each other.
   BlockAt target_of(const Transfer& t) {
     const Register& r = at_register(t.chunk, t.dst_reg);
     const auto usable = [&](const BlockAt& at) { return r.sent_to_me != stage_ || start_of(r) != at; };
@@ -237,7 +243,8 @@ class BlockCompiler {
     return fresh_space(t.chunk);
   }
 
-  // Before anything of the stage is sent or received: never to a place that holds something when the stage begins.
+  // A copy runs before the stage sends or receives anything, so it never writes to a place that holds the
+  // register when the stage begins.
   BlockAt copy_target_of(const Transfer& t) {
     if (t.dst_reg == 0) {
       const Register& r = at_register(t.chunk, 0);
@@ -246,7 +253,7 @@ class BlockCompiler {
     return fresh_space(t.chunk);
   }
 
-  // Space that is left is free from the next stage on: this one may still send it.
+  // Space that a register leaves is free from the next stage on: this stage may still send it.
   void write(const Transfer& t, BlockAt target) {
     Register& r = at_register(t.chunk, t.dst_reg);
     if (r.written != stage_) r.start = r.held ? r.at : target;
@@ -278,7 +285,7 @@ class BlockCompiler {
     write(t, copies.back().to);
   }
 
-  // A register but the first lies in space, so it may be written where it is.
+  // Every register but register 0 lies in space, so it is folded in place.
   void fold_here(const Transfer& t, std::vector<BlockTransfer>& copies) {
     copies.push_back(transfer(t, BlockCode::kFold));
     copies.back().from = start_of(at_register(t.chunk, t.src_reg));
@@ -331,8 +338,9 @@ class BlockCompiler {
     return list;
   }
 
-  // What is wanted and is not in the output yet. A contribution that no transfer touched is copied in the first stage, a block at once,
-  // once what others wait for is on its way.
+  // Copies wanted values that are not in the output yet. A contribution that no transfer changed is copied in
+  // the first stage, after the sends that other members wait for. If all pieces of a block need it, one copy
+  // moves the block.
   void finish(Stages& stages) {
     std::vector<BlockTransfer> first, last;
     for (std::int32_t c = 0; c < s_.chunks; c += static_cast<std::int32_t>(pieces_)) {

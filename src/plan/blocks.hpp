@@ -1,4 +1,4 @@
-// Schedules of blocks of any size: choosing one, and compiling it to one block program per member
+// Schedules for blocks of any size: choosing one, and compiling it into one block program per member
 // (exec/block_program.hpp).
 #ifndef FERMATA_PLAN_BLOCKS_HPP
 #define FERMATA_PLAN_BLOCKS_HPP
@@ -18,7 +18,8 @@
 
 namespace fermata {
 
-// A member's program and what it points into; moving keeps the vectors' memory, so the program stays valid.
+// A member's program and the arrays that it points to. Moving keeps the vectors' memory, so the program stays
+// valid.
 struct CompiledBlocks {
   CompiledBlocks() = default;
   CompiledBlocks(CompiledBlocks&&) = default;
@@ -27,54 +28,66 @@ struct CompiledBlocks {
   std::vector<BlockStage> stages;
   std::vector<BlockTransfer> transfers;
   std::vector<BlockEdge> edges;
-  std::uint32_t pieces = 1;  // that a block is cut into, at all members
+  std::uint32_t pieces = 1;  // pieces of each block, the same at all members
   BlockProgram program;
 };
 
-// The program of `member`. Proves the schedule first, for operators that commute and associate but do not absorb repetition; whoever
-// has proved it for the operator at hand shows the proof instead.
-// Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, words and signals without data.
+// Compiles the program of `member`. The first form proves the schedule, for operators that are associative
+// and commutative, but not idempotent. The second form is for callers that have proved it for their own
+// operator.
+// Errors: kVerify; kArgument if there is no such member; kUnsupported for barriers, words and signals without
+// data.
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member);
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified proof);
 
-// Blocks of different sizes: are those known to a block's two ends only? Of the others all members know all.
+// For blocks of different sizes: true if only the two ends of a block know its size. In other collectives all
+// members know all sizes.
 constexpr bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
 
-// A collective on blocks, of which a schedule is wanted.
+// A collective on blocks for which a schedule is wanted.
 struct BlockCase {
   Kind kind = Kind::kBroadcast;
   std::int32_t members = 1;
   std::int32_t root = 0;
-  std::size_t bytes = 1;   // of one block: what a member contributes or gets (of an irregular collective: the mean)
-  bool irregular = false;  // blocks differ in size: where their sizes are hidden every block goes straight from where it starts to where
-                           // it ends
-  OpTraits op;             // with associative == false all members of an allreduce get the same bits, with commutative == false ranks
-                           // fold in order
+  std::size_t bytes = 1;  // of one block, which a member contributes or gets; irregular: the mean
+  // Blocks differ in size. If hidden_sizes(kind), every block then goes straight from the member that has it
+  // to the member that gets it.
+  bool irregular = false;
+  // Not associative: all members of an allreduce get the same bits. Not commutative: contributions fold in
+  // rank order.
+  OpTraits op;
 };
 
-// A schedule that could do it: an algorithm of the table, or several along a tree of clusters; whole, or cut into segments.
+// A schedule to choose from: an algorithm of the table, or several algorithms along a tree of clusters. Its
+// chunks are whole, or cut into segments.
 struct BlockCandidate {
-  std::string name;    // "ring*8": the algorithm as spelled, and into how many segments it is cut; "ring/linear (2 x 4)": along a tree
+  // "ring*8": the algorithm as spelled, and the number of segments; "ring/linear (2 x 4)": algorithms along a
+  // tree.
+  std::string name;
   double ns = 0;       // predicted, from the last arrival to the last departure
-  double path_ns = 0;  // the same if memory were never short
-  // Stages and transfers between two members, those between hosts twice: they are another process's and the network's work, too.
+  double path_ns = 0;  // the same without the limit of memory bandwidth
+  // Counts stages, and transfers between two members. A transfer between hosts counts twice: it is also work
+  // for another process and the network.
   std::size_t steps = 0;
-  const Algorithm* algorithm = nullptr;  // of the table; else it is number `composed` of the compositions
+  const Algorithm* algorithm = nullptr;  // of the table; null: a composition, number `composed`
   std::int32_t degree = 2, segments = 1;
   std::size_t composed = 0;
 };
 
-// All pairs alike, as far apart as cores that share a cache.
+// A model in which every pair costs as much as two cores that share a cache.
 CostModel flat_model(std::int32_t members);
 
-// All of them, by predicted time (schedule/cost.hpp). The same model gives the same order everywhere.
+// Ranks all candidates by predicted time (schedule/cost.hpp). The same model gives the same order at every
+// member.
 class BlockChooser {
  public:
-  // model: of as many members; nullptr: flat_model.
+  // model: for the same number of members; nullptr: flat_model.
   BlockChooser(const BlockCase& wanted, const CostModel* model);
 
-  // Cheapest first; of equals the simpler, and where calls overlap (rooted collectives) that is as far as one is worth a longer path
-  // than another. Not verified yet: hundreds of schedules of many members at once would fill the memory.
+  // Cheapest first; of equal times the shorter path first. Where calls overlap, `steps` decides: for rooted
+  // collectives among the candidates near the cheapest, for scans of members that share CPUs among all. No
+  // candidate is verified yet, nor stored as a schedule: hundreds of schedules for many members would fill
+  // the memory.
   const std::vector<BlockCandidate>& ranked() const { return ranked_; }
   Schedule build(const BlockCandidate& candidate) const;
 
@@ -93,9 +106,11 @@ class BlockChooser {
   std::vector<BlockCandidate> ranked_;
 };
 
-// The first of the ranked that is proved for wanted.op; the one whose name has the hash `preferred` (plan/block_model.hpp) before all.
-// Precondition: kind is no barrier, root a member; members at most kMaxAlltoallMembers for alltoall, else 1024 where the vector has a
-// block per member. Then there always is one; beyond, the result has no chunks, which compile_blocks refuses.
+// Returns the first ranked schedule that is proved for wanted.op. The candidate whose name has the hash
+// `preferred` (plan/block_model.hpp) is tried first.
+// Preconditions: kind is not a barrier; root is a member; alltoall has at most kMaxAlltoallMembers members.
+// Other collectives with a block per member have at most 1024. Within these limits there is always a
+// schedule. Beyond them the result has no chunks, and compile_blocks refuses it.
 Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uint64_t preferred = 0);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Plans between runs: one readable file and one compiled file per key.
+// Stores plans between runs: one readable file and one compiled file per key.
 #include <cstdio>
 
 #include "plan/plan.hpp"
@@ -23,7 +23,8 @@ std::uint64_t fnv1a(std::string_view text) {
 
 std::string compiled_path(const std::string& path) { return path.substr(0, path.size() - 5) + ".bin"; }
 
-// libfermata-rt knows nothing but the number of its threads. A plan for a machine that was read from a file is not for here.
+// libfermata-rt knows only the number of its threads, so it takes plans for unpinned threads alone. The plan
+// must be for this machine, not for a topology that was read from a file.
 bool is_for_the_runtime(const PlanKey& key) {
   if (key.kind != Kind::kBarrier || key.payload != 0 || key.engine != Engine::kThreads) return false;
   if (!key.cpus.empty() || !key.hosts.empty()) return false;
@@ -63,7 +64,7 @@ Result<std::string> save_plan(const Plan& plan) {
   if (path.empty()) return Error{Status::kNotFound, "no cache directory: set HOME or XDG_CACHE_HOME"};
   const auto program = compile(plan);
   if (!program) return program.error();
-  // The compiled form first: a reader that finds the readable one finds both.
+  // The compiled file is written first: a reader that finds the readable file then finds both.
   const std::string_view bytes(reinterpret_cast<const char*>(program->data()), program->size());
   if (const auto written = write_file_atomically(compiled_path(path), bytes); !written) return written.error();
   if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : ""; !copy.empty()) {

@@ -15,11 +15,12 @@ constexpr std::int32_t kAllDegreesUpTo = 64;
 constexpr std::int32_t kSmallDegrees = 16;
 constexpr std::int32_t kHeader = 8;
 constexpr std::int32_t kLeastStreaming = 4, kMostStreaming = 128;  // slots
-constexpr std::int32_t kMostCrowded = 512;                         // where members get as far as they have slots in each turn on a CPU
-constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;   // bytes of a team's segment for one plan's slots, all roots
-constexpr double kWorthwhile = 0.95;                               // a stride that measured less gain than this is noise
+// Slots, if members share CPUs: a member advances one episode per slot in each of its time slices.
+constexpr std::int32_t kMostCrowded = 512;
+constexpr std::int64_t kStreamingSpace = std::int64_t{16} << 20;  // bytes for one plan's slots, all roots
+constexpr double kWorthwhile = 0.95;                              // a smaller gain of a stride is noise
 
-// A team has a region for each root, with about as many edges as members.
+// A team has one region for each root, each with about as many edges as members.
 std::int32_t streaming_slots(std::int32_t members, std::int32_t stride, bool crowded) {
   const std::int64_t lines = std::int64_t{members} * members * stride * kMaxLine;
   std::int32_t slots = crowded ? kMostCrowded : kMostStreaming;
@@ -74,7 +75,8 @@ std::vector<StageRun> runs_of_stages(const Schedule& schedule, std::size_t most)
 
 namespace {
 
-// visit(from, to) for what goes from member to member in a run's stages, where the sender tells the same to several.
+// Calls visit(from, to) for each transfer between members in the run, if its sender has several receivers in
+// that stage.
 template <class Visit>
 void published_edges(const Schedule& s, StageRun run, Visit&& visit) {
   for (std::size_t t = run.first; t <= run.last && t < s.stages.size(); ++t) {
@@ -117,7 +119,8 @@ std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key)
 
 bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts) {
   if (schedule.words.empty()) return false;
-  // Words that signal each other belong together: their hosts are found by passing them on until nothing changes.
+  // Words that signal each other must be on one host, so the loop passes hosts along edges until nothing
+  // changes.
   constexpr std::int32_t kNone = INT32_MIN;
   std::vector<std::int32_t> host(static_cast<std::size_t>(schedule.vertices()), kNone);
   std::copy(hosts.begin(), hosts.begin() + schedule.members, host.begin());

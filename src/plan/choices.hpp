@@ -1,4 +1,4 @@
-// What the search tries: degrees and layouts, as lists.
+// Lists of what the search tries: degrees of trees, and layouts.
 #ifndef FERMATA_PLAN_CHOICES_HPP
 #define FERMATA_PLAN_CHOICES_HPP
 
@@ -9,36 +9,43 @@
 
 namespace fermata {
 
-// Degrees of trees over `members`: all of 2 .. members-1 up to 64 members, then all up to 16 and steps of a quarter above.
+// Degrees of trees over `members`. Up to 64 members: all of 2 .. members - 1. Beyond: all up to 16, then
+// steps of a quarter.
 std::vector<std::int32_t> degrees_to_try(std::int32_t members);
 
-// Layouts that can differ in cost for this payload: private at stride 1 and at the cheapest measured stride, published,
-// packed where a line holds two slots. One slot, the smallest line: see slot_and_line_variants.
+// Layouts whose costs can differ for this payload: private with stride 1, private with the cheapest measured
+// stride, published, and packed if a line holds two slots. All have one slot and the machine's line;
+// slot_and_line_variants varies these two.
 std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology, const PlanKey& key);
 
-// The same layout with other numbers of slots, and with 128-byte lines too where the machine's are shorter, since many fetch pairs of
-// them. 1, 2 and 4 slots; where episodes may overlap 4 and as many as make a stream, which then moves several lines at a time: one-way
-// between two cores of Sapphire Rapids 88 ns an episode with 8 slots, 16 with 32, 8.5 from 128 on. Cheapest to keep first.
+// The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
+// lines, since many CPUs fetch lines in pairs.
+// Slots: 1, 2 and 4. Broadcast and reduce, whose episodes may overlap, have 4, or as many as make a stream,
+// which moves several lines at a time. Between two cores of Sapphire Rapids, one-way, an episode takes 88 ns
+// with 8 slots, 16 ns with 32, and 8.5 ns from 128 on. The variant that needs the least memory comes first.
+// crowded: members share CPUs.
 std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key, bool crowded);
 
-// Parts of a schedule that may have a layout of their own: its stages, or that many runs of them, at most.
+// A run of stages, which may have a layout of its own.
 struct StageRun {
   std::size_t first = 0, last = 0;
 };
+// Each stage by itself; if there are more than `most` stages, `most` runs of about equal length.
 std::vector<StageRun> runs_of_stages(const Schedule& schedule, std::size_t most);
 
-// A member of the run tells the same to several others, which a published line does with one store.
+// True if a member signals several others in one stage of the run. A published line does that with one store.
 bool publishes(const Schedule& schedule, StageRun run);
-// One of those others is on another host, so the line can't be.
+// True if one of these others is on another host, which a published line cannot reach.
 bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<std::int32_t>& hosts);
 
-// Host of each rank. Words and published lines need one coherent memory, so they never join hosts. An unpinned team on several hosts
-// is taken to have each rank on its own.
+// The host of each rank. If the topology has several hosts, each rank without a known CPU counts as on a host
+// of its own.
 std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key);
+// True if a word is used from two hosts. A word needs coherent memory, so it never spans hosts.
 bool words_join_hosts(const Schedule& schedule, const std::vector<std::int32_t>& hosts);
 
-// How many edges of the schedule share one line at most where it is packed as src/plan/layout.cpp does: the edges around the
-// lower rank of their ends, slot beside slot.
+// The largest number of edges that share one line if the schedule is packed as in src/plan/layout.cpp. There
+// the slots of all edges around one member (the lower rank of an edge's two ends) lie side by side.
 std::int32_t packed_sharers(const Schedule& schedule, const Layouts& layouts, std::int32_t payload);
 
 }  // namespace fermata

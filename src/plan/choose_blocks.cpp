@@ -1,4 +1,4 @@
-// Which schedule moves blocks of a given size in the least predicted time.
+// Chooses the schedule that moves blocks of a given size in the least predicted time.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,35 +13,39 @@
 namespace fermata {
 namespace {
 
-// Trees of other degrees differ by less than the model knows.
+// The model cannot tell the degrees between these apart.
 constexpr std::int32_t kDegrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int32_t kSegments[] = {2, 4, 8, 16, 32, 64};
-// Beyond so many transfers a schedule is not cut any further.
+// A schedule is not cut into more transfers than this.
 constexpr std::size_t kMostPipelined = 65536;
-// A segment of less takes hardly longer than its signal; an estimate.
+// Estimate: a smaller segment takes hardly longer than its signal.
 constexpr double kLeastSegmentBytes = 4096;
 
-// Cutting further must gain as much; what the model says of less is noise, and each piece has a cost that it does not know.
+// A further cut must reduce the time to this share. A smaller gain is noise, and each piece has a cost that
+// the model does not know.
 constexpr double kWorthwhile = 0.95;
 
-// Calls of a rooted collective overlap: what a member gains by a longer path it loses again if the next call finds it still at work
-// (broadcast of 16 KiB between two processes: halves in two stages 3.7 us a call, the whole in one 1.6, though predicted 1.2 times
-// slower). Likewise for plans of the line (search_measure.cpp).
+// Calls of a rooted collective overlap. A member gains nothing by a longer path if the next call finds it
+// still at work. Example: a broadcast of 16 KiB between two processes takes 3.7 us a call as halves in two
+// stages. Whole, in one stage, it takes 1.6 us, though its prediction is 1.2 times as long. Plans on a line
+// have the same margin (search_measure.cpp).
 constexpr double kStreamNoise = 0.25;
 
-// What could be read where it lies, but is cut so small that it is copied in and out: the model knows slots as a steady stream (broadcast
-// between two processes: of 16 KiB 2.6 us predicted, 3.7 measured, of 64 KiB 8.3 and 12.4).
+// Factor on the predicted time if whole blocks would be read directly, but the cut makes chunks so small that
+// they are copied through slots. The model treats slots as a steady stream, which is too fast. Broadcast
+// between two processes: 2.6 us predicted and 3.7 us measured for 16 KiB, 8.3 us and 12.4 us for 64 KiB.
 constexpr double kSlotsInstead = 1.5;
 
-// After so many halvings of the segments without a gain no further one is tried: each takes twice as long to predict.
+// After this many cuts without a gain no further one is tried: each takes twice as long to predict.
 constexpr int kMostInVain = 3;
 
-// Compositions are kept, so only of teams whose schedules are small enough.
+// Compositions are stored, so they are made only for teams whose schedules are small enough.
 constexpr std::int32_t kMostComposed = 1024, kMostComposedOfBlocks = 256, kMostByFamily = 64;
 
-// O and L of cores that share a cache, ns: the order of the one-way latencies on the recorded machines; an estimate.
+// Estimated O and L of cores that share a cache, ns, of the magnitude of the one-way latencies on the
+// recorded machines.
 constexpr double kFlatO = 60, kFlatL = 40;
-constexpr double kFoldNsPerByte = 0.15;  // estimate: two streams of a core from memory
+constexpr double kFoldNsPerByte = 0.15;  // estimate: a core reads two streams from memory
 
 bool goes_straight(const Schedule& s) {
   for (const Stage& stage : s.stages) {
@@ -53,7 +57,7 @@ bool goes_straight(const Schedule& s) {
   return true;
 }
 
-// What a member does alone is none.
+// A transfer from a member to itself is not a step.
 std::size_t steps_of(const Schedule& schedule, const CostModel& model) {
   std::size_t steps = 0;
   for (const Stage& stage : schedule.stages) {
@@ -88,11 +92,13 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   consider_table();
   if (!straight_) consider_compositions();
   std::stable_sort(ranked_.begin(), ranked_.end(), [](const BlockCandidate& a, const BlockCandidate& b) {
-    return a.ns != b.ns ? a.ns < b.ns : a.path_ns < b.path_ns;  // where memory is what is short, many are equal
+    // Where memory bandwidth is the limit, many times are equal.
+    return a.ns != b.ns ? a.ns < b.ns : a.path_ns < b.path_ns;
   });
   const auto fewer_steps = [](const BlockCandidate& a, const BlockCandidate& b) { return a.steps < b.steps; };
-  // A scan's calls overlap as well: no member waits for those behind it. Where members share CPUs their time is what all of them do
-  // together, however long the path (8 and 16 processes on 2 CPUs, 8 bytes: chain 0.3 and 0.8 us a call, complete 1.8 and 6.5).
+  // Calls of a scan overlap too: no member waits for higher ranks. Where members share CPUs, a call takes the
+  // time of all members' work, however long the path. 8 and 16 processes on 2 CPUs, 8 bytes: chain 0.3 and
+  // 0.8 us a call, complete 1.8 and 6.5 us.
   const bool passes_on = wanted_.kind == Kind::kScan || wanted_.kind == Kind::kExscan;
   if (passes_on && model_.members_per_cpu > 1) std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
   if (!has_root(wanted_.kind) || ranked_.empty()) return;
@@ -129,7 +135,7 @@ void BlockChooser::consider_table() {
   }
 }
 
-// Each tree with the cheapest algorithm at each place, and with one family at all places.
+// Composes along each tree with the cheapest algorithm at each place, and with each family at all places.
 void BlockChooser::consider_compositions() {
   const std::int32_t most = blocks_of(wanted_.kind, 2) > 1 ? kMostComposedOfBlocks : kMostComposed;
   if (wanted_.members < 4 || wanted_.members > most) return;
@@ -160,7 +166,7 @@ void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) 
 }
 
 void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
-  if (schedule.stages.size() < 2) return;  // within one stage there is nothing to overlap
+  if (schedule.stages.size() < 2) return;  // one stage has nothing to overlap with
   const std::int64_t pieces = schedule.chunks / blocks_of(schedule.kind, schedule.members);
   int in_vain = 0;
   for (const std::int32_t segments : kSegments) {
@@ -171,7 +177,7 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
     BlockCandidate piped = best;
     predict(pipeline(schedule, segments), piped);
     if (piped.ns > kWorthwhile * best.ns) {
-      // Those that still leave the caches say nothing of what the shorter ones gain.
+      // Chunks that still exceed the caches do not show what shorter ones would gain.
       const double chunk = static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments);
       if (model_.bytes.cached <= 0 || chunk <= model_.bytes.cached) ++in_vain;
       continue;

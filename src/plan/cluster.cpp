@@ -25,7 +25,8 @@ double diameter_of(const CostModel& model, const Ranks& ranks) {
   return widest;
 }
 
-// Centres first, then every rank joins the nearest of all of them, so that the order of ranks decides who leads but not who is near.
+// Finds all centres before any rank joins one. The order of ranks decides which ranks are centres; which
+// centre a rank joins depends on distances alone.
 std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reach) {
   Ranks centres = {ranks.front()};
   for (const std::int32_t r : ranks) {
@@ -132,7 +133,7 @@ double sparseness_from_gap(std::vector<double> distances) {
   double widest = kSmallestGap;
   double middle = 0;
   for (std::size_t k = 0; k + 1 < distances.size(); ++k) {
-    if (distances[k] <= 0) continue;  // members of one CPU: no ratio to form
+    if (distances[k] <= 0) continue;  // members of one CPU have no distance, so no ratio
     const double ratio = distances[k + 1] / distances[k];
     if (ratio < widest) continue;
     widest = ratio;

@@ -152,7 +152,7 @@ class Emitter {
         break;
       case Code::kJump: out_ += pad + "goto " + label(rank, s.target) + ";\n"; break;
       case Code::kSendAway:
-      case Code::kCreditGiveAway: break;  // refused above
+      case Code::kCreditGiveAway: break;  // refused by emit_code
     }
   }
 

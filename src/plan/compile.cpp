@@ -1,7 +1,8 @@
-// From a plan to one program per member (src/exec/program.hpp). An unproved plan is never compiled.
+// Compiles a plan into one program per member (src/exec/program.hpp). An unproved plan is never compiled.
 //
-// A signal to another host is sent by another step than one that is stored; that is all there is to a team over several hosts. There a
-// rooted collective is compiled for each root, its ranks exchanged host by host: the root's host comes to the place of rank 0's.
+// Two things differ for a team over several hosts. A signal to another host has a step of its own, which
+// sends instead of storing. A rooted collective is compiled for each root, with ranks exchanged host by host:
+// the root's host takes the place of rank 0's host.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -21,13 +22,14 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kMostProof = std::size_t{2} << 30;  // of memory: the largest teams' programs of members^2 steps
+// Bytes of memory for a proof: in the largest teams, programs have members^2 steps.
+constexpr std::size_t kMostProof = std::size_t{2} << 30;
 
 Error refused(const Plan& plan, Status status, const std::string& why) {
   return Error{status, "plan " + plan.schedule.algorithm + "/" + to_string(plan.layout) + ": " + why};
 }
 
-// Sets of programs, one or one for each root, one behind the other.
+// Packs programs into one blob: one set of them, or one set for each root, one after the other.
 Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>& programs, std::uint32_t bytes) {
   const Schedule& s = plan.schedule;
   ProgramHeader header;
@@ -36,7 +38,7 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
   header.payload = static_cast<std::uint32_t>(plan.key.payload);
   header.registers = static_cast<std::uint32_t>(s.registers);
   header.line = static_cast<std::uint32_t>(plan.layout.longest_line());
-  // A spare line at the end: the longest slot that starts on the last line still lies within.
+  // One spare line, so that the longest slot that starts on the last line lies inside the region.
   header.region_bytes = static_cast<std::uint32_t>(round_up(bytes + kMaxLine, kMaxLine));
   header.regions = has_root(s.kind) ? header.members : 1;
   header.roots = static_cast<std::uint32_t>(programs.size()) / header.members;
@@ -62,8 +64,8 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
   return out;
 }
 
-// Who takes each rank's place where `root` takes rank 0's: its host's members those of rank 0's host, and the other way round. So a
-// composition along hosts stays one.
+// Returns the rank that takes each rank's place if `root` takes rank 0's place. The members of the root's
+// host and of rank 0's host exchange places, so a composition along hosts remains one.
 std::vector<std::int32_t> places_for_root(const std::vector<std::int32_t>& hosts, std::int32_t root) {
   std::vector<std::int32_t> places(hosts.size()), there = {root}, here;
   std::iota(places.begin(), places.end(), 0);
@@ -81,7 +83,7 @@ std::vector<std::int32_t> places_for_root(const std::vector<std::int32_t>& hosts
   return places;
 }
 
-// What must hold of a plan before its schedule is looked at.
+// Checks what must hold of a plan before its schedule is verified.
 Result<Verified> check(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))

@@ -16,13 +16,14 @@ namespace {
 using Ranks = std::vector<std::int32_t>;
 
 constexpr std::int32_t kDegrees[] = {2, 3, 4, 6, 8, 12, 16};
-constexpr std::int32_t kMostPieces = 1024;  // that the vector may be cut into, to suit all levels
+constexpr std::int32_t kMostPieces = 1024;  // of the vector, cut so that it fits all levels
 
 double between(const CostModel& m, double bytes, std::int32_t i, std::int32_t j) {
   return m.o_at(i, j) + m.l_at(i, j) + bytes * std::min(m.g_at(i, j), m.direct_at(i, j));
 }
 
-// A cluster with its leader; children in the order of their lowest ranks, so that folds can be in rank order.
+// A cluster with its leader. Children are in the order of their lowest ranks, so that folds can be in rank
+// order.
 struct Node {
   Ranks ranks;  // ascending
   std::vector<Node> children;
@@ -34,7 +35,7 @@ struct Node {
     for (const Node& child : children) leaders.push_back(child.leader);
     return leaders;
   }
-  // Whose blocks each participant speaks for.
+  // For each participant, the ranks whose blocks it handles.
   std::vector<Ranks> groups() const {
     std::vector<Ranks> out;
     for (const Node& child : children) out.push_back(child.ranks);
@@ -80,7 +81,7 @@ Node arrange(const Cluster& cluster, std::int32_t leader, const CostModel& model
 struct Part {
   Schedule schedule;
   Ranks participants;
-  std::vector<Ranks> groups;  // chunk i stands for the blocks of groups[i]; empty: its chunks are the vector, evenly cut
+  std::vector<Ranks> groups;  // chunk i is the blocks of groups[i]; empty: chunks cut the vector evenly
   std::size_t first_stage = 0;
 };
 
@@ -122,7 +123,7 @@ class BlockComposer {
     for (const Node& child : top.children) down(child, back, 1, end);
   }
 
-  // Returns the stage behind it.
+  // Returns the first stage after the new part.
   std::size_t add(const Node& node, Kind phase, std::size_t depth, std::size_t start) {
     Part part;
     part.participants = node.participants();
@@ -157,7 +158,7 @@ class BlockComposer {
     return part;
   }
 
-  // What all chunks of a part are together: the vector, all blocks, or those of its members.
+  // Bytes of all chunks of a part together: the blocks of the node's members, or the whole vector.
   double bytes_of(const Part& part, const Node& node) const {
     if (!part.groups.empty()) return bytes_ * static_cast<double>(node.ranks.size());
     return bytes_ * static_cast<double>(blocks_of(kind_, model_.members));
@@ -203,7 +204,7 @@ class BlockComposer {
     return out;
   }
 
-  // As many pieces of the vector as all parts can be said in; 0: too many.
+  // The least number of pieces of the vector that fits the chunks of all parts; 0: too many.
   std::int32_t pieces() const {
     std::int64_t all = 1;
     for (const Part& part : parts_) {
@@ -213,7 +214,7 @@ class BlockComposer {
     return static_cast<std::int32_t>(all);
   }
 
-  // The chunks of the whole that chunk `c` of a part stands for, ascending.
+  // The chunks of the composed schedule that chunk `c` of a part stands for, ascending.
   static Ranks chunks_of(const Part& part, std::int32_t c, std::int32_t all) {
     if (!part.groups.empty()) return part.groups[static_cast<std::size_t>(c)];
     const auto bound = [&](std::int64_t k) { return static_cast<std::int32_t>(k * all / part.schedule.chunks); };
@@ -253,7 +254,7 @@ class BlockComposer {
     return out;
   }
 
-  // What comes back down is all blocks; a member lacks those only that it did not send up.
+  // The way down carries all blocks. Drops each transfer of a block that its receiver already has.
   static void drop_known(Schedule& s) {
     const auto n = static_cast<std::size_t>(s.members);
     std::vector<bool> has(n * n, false);
@@ -271,7 +272,7 @@ class BlockComposer {
   const CostModel& model_;
   const std::string& family_;
   std::vector<Part> parts_;
-  std::vector<std::vector<std::string>> names_;  // by depth, in the order of their use
+  std::vector<std::vector<std::string>> names_;  // by depth, in the order of first use
   bool impossible_ = false;
 };
 
@@ -286,7 +287,7 @@ Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostMo
 }
 
 std::vector<Cluster> block_trees(const CostModel& model, double bytes) {
-  CostModel far = model;  // with the bytes' time as part of the distance
+  CostModel far = model;  // its distances include the time of the bytes
   for (std::int32_t i = 0; i < model.members; ++i)
     for (std::int32_t j = 0; j < model.members; ++j)
       far.l[static_cast<std::size_t>(i) * model.members + j] += bytes * std::min(model.g_at(i, j), model.direct_at(i, j));

@@ -1,4 +1,5 @@
-// Operations on blocks along a tree of clusters: within each cluster with its leader, leaders among each other, any number of levels.
+// Collectives on blocks along a tree of clusters, of any number of levels: inside each cluster with its
+// leader, then among the leaders.
 #ifndef FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 #define FERMATA_PLAN_COMPOSE_BLOCKS_HPP
 
@@ -13,15 +14,17 @@
 
 namespace fermata {
 
-// Hybrid-collectives-p7ih section 4.2: broadcast and scatter go down the tree, reduce and gather up; allreduce, allgather and
-// reduce_scatter up to the root's children, then across their leaders, then down. Empty for other kinds, and for a tree of one leaf.
-// Who leads: the root, where it is among a cluster's members; else the member that is nearest to all those outside of it.
-//   family  this algorithm wherever it is applicable; empty: at each place the one that costs least there
+// Composes as in hybrid-collectives-p7ih, section 4.2. Broadcast and scatter go down the tree, reduce and
+// gather go up. Allreduce, allgather and reduce_scatter go up to the children of the tree's root, then across
+// their leaders, then down. The result is empty for other kinds, and for a tree of one leaf. It is not
+// verified.
+// The root leads each cluster that contains it, and the leader of a cluster leads the child that contains it.
+// Any other child is led by its member that is nearest to the rest of its parent.
+//   family  use this algorithm wherever it is applicable; empty: at each place the cheapest one
 //   bytes   of one block
-// Not verified.
 Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model, const Cluster& tree, const std::string& family);
 
-// Trees worth composing along, by what blocks of this size cost between their members; without those of one leaf.
+// Trees worth composing along, clustered by the cost of blocks of this size. Trees of one leaf are left out.
 std::vector<Cluster> block_trees(const CostModel& model, double bytes);
 
 }  // namespace fermata

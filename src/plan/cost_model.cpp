@@ -1,4 +1,5 @@
-// What a placement costs, out of a profile: rows for each rank's CPU; typical values where a rank has no CPU.
+// Derives the costs of a placement from a profile: the row of each rank's CPU, or typical values for a rank
+// without a CPU.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,14 +14,15 @@
 namespace fermata {
 namespace {
 
-// A switch where neither yield nor futex was measured, ns: the order of a context switch on current hardware; an estimate.
+// Estimated switch, ns, if neither yield nor futex was measured: typical of a context switch on current
+// hardware.
 constexpr double kUnknownSwitch = 1000;
 
-// Where they were not measured; estimates, ns. A system call that reads another process's memory; a byte folded instead of copied: one
-// more stream of a core from memory.
+// Estimates in ns, if not measured. kUnknownLending: a system call that reads another process's memory.
+// kUnknownFold: a byte folded instead of copied, for which a core reads one more stream from memory.
 constexpr double kUnknownLending = 1500;
 constexpr double kUnknownFold = 0.1;
-// What the walk through a block program takes for a further chunk of a message, ns; an estimate.
+// Estimate, ns: time of the walk through a block program for each further chunk of a message.
 constexpr double kChunk = 30;
 
 struct Pair {
@@ -44,7 +46,7 @@ double typical_idle_stage(const Profile& profile) {
   return median(std::move(idle));
 }
 
-// Medians per level, for CPUs that the topology has and the profile hasn't.
+// Medians per level, for CPUs that are in the topology but not in the profile.
 std::array<std::optional<Pair>, kLevelCount> by_level(const Profile& profile) {
   std::array<std::vector<double>, kLevelCount> o, l;
   const std::vector<Cpu>& cpus = profile.topology.cpus;
@@ -79,7 +81,8 @@ class Rows {
   double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
   Pair between(std::int32_t row_a, std::int32_t row_b) const { return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)}; }
 
-  // For CPUs that the profile doesn't have: their level's median, else the next one out, else the next one in.
+  // For CPUs that the profile lacks: the median of their level, else of the next level outwards, else
+  // inwards.
   Pair guess(std::int32_t a, std::int32_t b) const {
     if (!levels_) levels_ = by_level(profile_);
     const Cpu* x = topology_.find(a);
@@ -95,14 +98,14 @@ class Rows {
 
   Pair typical_pair() const { return typical_; }
 
-  // Of a matrix of times per byte, where the profile has both CPUs.
+  // ns per byte from the matrix `g`, if the profile has both CPUs.
   double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const { return byte_ns(profile_, g, row_a, row_b); }
   double guess_byte(const Matrix& g, std::int32_t a, std::int32_t b) const {
     const Cpu* x = topology_.find(a);
     const Cpu* y = topology_.find(b);
     return x == nullptr || y == nullptr ? typical_byte(g) : default_byte_ns(common_level(*x, *y));
   }
-  // The mean of neighbours in the profile.
+  // The mean over adjacent rows of the profile.
   double typical_byte(const Matrix& g) const {
     const auto n = std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
     double sum = 0;
@@ -138,7 +141,8 @@ double own_byte(const Profile& profile) {
   return profile.g.n > 0 && profile.g.at(0, 0) > 0 ? profile.g.at(0, 0) : default_byte_ns(Level::kSelf);
 }
 
-// A profile tells the time of copying in and out together; between hosts, that of a message.
+// ns per byte for one copy. A profile gives the time of the copies in and out together, so half of it;
+// between hosts it gives the time of a message.
 Matrix copied_once(const Profile& profile) {
   Matrix g = profile.g;
   const auto host = [&](std::int32_t i) { return profile.topology.cpus[static_cast<std::size_t>(i)].host; };
@@ -152,7 +156,8 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   const auto n = static_cast<std::size_t>(key.members);
   const Rows rows(profile, topology);
   const Matrix g = copied_once(profile);
-  // Threads' direct reading says something about processes', too; the reverse would be the system call's.
+  // Direct reads between threads also serve as an estimate for processes. The reverse would include the time
+  // of the system call.
   const bool same_engine = (profile.engine == "processes") == (key.engine == Engine::kProcesses);
   const Matrix& direct = same_engine || profile.engine == "threads" ? profile.g_direct : g;
   model.o.assign(n * n, rows.typical_pair().o);
@@ -166,7 +171,7 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
     for (std::size_t j = 0; placed && j < n; ++j) {
       if (i == j) continue;
       const bool known = row[i] >= 0 && row[j] >= 0;
-      // Members of one CPU exchange through their own cache: what remains is the instructions, and the switch.
+      // Members on one CPU exchange through its cache, so only the instructions and the switch take time.
       const Pair p = key.cpus[i] == key.cpus[j] ? Pair{rows.idle(row[i]), rows.own(row[i])}
                      : known                    ? rows.between(row[i], row[j])
                                                 : rows.guess(key.cpus[i], key.cpus[j]);
@@ -181,7 +186,7 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
   }
 }
 
-// What the smallest domain gives that was measured and has as many CPUs; 0: none has.
+// ns per byte in the smallest measured domain with enough CPUs; 0: there is none.
 double bytes_together(const Profile& profile, std::int32_t members) {
   const DomainBytes* best = nullptr;
   for (const DomainBytes& domain : profile.domains)
@@ -189,7 +194,8 @@ double bytes_together(const Profile& profile, std::int32_t members) {
   return best == nullptr ? 0 : best->byte_ns;
 }
 
-// Where the kernel's copy was measured to be faster than the ring. A fold takes one more copy of it, to a place of one's own.
+// Sizes for which single copy by the kernel was measured to be faster than the ring buffer. A fold needs one
+// more copy, into the member's own memory.
 Direct lent_sizes(const Profile& profile) {
   Direct out;
   std::int64_t most = 0;
@@ -198,7 +204,7 @@ Direct lent_sizes(const Profile& profile) {
     const BlockWay* const lent = ring.way == "ring" ? lent_beside(profile, ring) : nullptr;
     const int k = std::bit_width(static_cast<std::uint64_t>(ring.bytes)) - 1;
     if (lent == nullptr || k < kLog2LentFrom) continue;
-    // Sizes were measured at every other power of two; the last stands for all beyond.
+    // Sizes are measured at every other power of two; the largest one stands for all beyond it.
     const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
     const int alone = ring.both ? 0 : 1;
     if (lent->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
@@ -207,7 +213,8 @@ Direct lent_sizes(const Profile& profile) {
   return out;
 }
 
-// Up to the longest block whose bytes cost at most a twentieth more than the cheapest; beyond, what those of the longest cost.
+// `cached` is the longest block whose bytes cost at most a twentieth more than the cheapest. `beyond` is the
+// cost per byte of the longest block, relative to the cheapest.
 void fill_beyond(ByteCosts& c, const Profile& profile) {
   constexpr double kAlike = 1.05;
   std::map<std::int64_t, double> byte;  // by size
@@ -239,7 +246,7 @@ void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   }
   c.direct = lent_sizes(profile);
   c.direct_once = profile.engine == "processes" ? profile.direct_ns : kUnknownLending;
-  c.direct_fold = own_byte(profile) + fold;  // the kernel copies to a place of one's own, which is folded
+  c.direct_fold = own_byte(profile) + fold;  // the kernel copies into the member's own memory, then it folds
 }
 
 double crowding(const Topology& topology, const PlanKey& key) {
@@ -262,9 +269,9 @@ double nearest(const Profile& profile) {
   return least;
 }
 
-// Reading a word after its last add. Where a two-member exchange over one counter was measured, it is what an episode of that costs
-// beyond the add: in a probe of its own the reader doesn't contend with the adders (85 ns an episode predicted so, 130
-// measured, on 2 virtual Cascade Lake CPUs).
+// Time to read a word after its last add. If a two-member exchange over one counter was measured, it is the
+// time of an episode beyond the add. The separate probe is too fast, because its reader does not contend with
+// the adders. On 2 virtual Cascade Lake CPUs it predicts 85 ns an episode, and 130 ns are measured.
 double word_read(const Profile& profile) {
   for (const LayoutCost& layout : profile.layouts) {
     if (layout.layout != "counter" || profile.word_add_ns.size() < 2) continue;
@@ -273,8 +280,9 @@ double word_read(const Profile& profile) {
   return profile.word_read_ns;
 }
 
-// A word's line moves between whoever uses it, so its costs grow with the team's mean distance. Where it was measured: adds by the
-// profile's first CPUs, one per core; reads between the nearest pair. Published and estimated costs are those of the nearest pair.
+// A word's line moves between its users, so its costs grow with the team's mean distance. Measured adds are
+// those of the profile's first CPUs, one per core; measured reads are those of the nearest pair. Published
+// and estimated costs are those of the nearest pair.
 void fill_words(CostModel& model, const Profile& profile) {
   if (profile.word_add_ns.empty()) return;
   const std::size_t k = std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
@@ -293,8 +301,9 @@ void fill_words(CostModel& model, const Profile& profile) {
 
 }  // namespace
 
-// A CPU does the work of its members one after the other: what one member spends on its own slots, all of its CPU's wait
-// for. A word or a published line, once read, is in the cache of all its CPU's members; adds on a word are in line already.
+// A CPU does the work of its members one after the other. While one member works on its slots, all other
+// members on its CPU wait. A word or a published line, once read, is in the cache for all members on the CPU.
+// Adds on a word are serial anyway, so their cost does not change.
 void crowd(CostModel& model) {
   if (model.members_per_cpu <= 1) return;
   for (double& o : model.o) o *= model.members_per_cpu;
@@ -317,7 +326,7 @@ CostModel cost_model(const Profile& profile, const Topology& topology, const Pla
   model.reader = profile.reader_ns;
   fill_words(model, profile);
   fill_layouts(model, profile);
-  // Auto yields while a yield is the cheaper switch, else parks.
+  // The automatic wait policy yields if a yield is the cheaper switch, else it parks.
   const double yield = profile.yield_ns, futex = profile.futex_ns;
   model.switch_ns = yield > 0 && futex > 0 ? std::min(yield, futex) : std::max(yield, futex);
   if (model.switch_ns <= 0) model.switch_ns = kUnknownSwitch;

@@ -1,4 +1,4 @@
-// A plan for people: at most 100 columns.
+// Prints a plan for people, in at most 100 columns.
 #include <algorithm>
 #include <set>
 
@@ -10,13 +10,13 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::int32_t kMatrixMembers = 8;  // shown unasked
+constexpr std::int32_t kMatrixMembers = 8;  // matrices are printed by default up to here
 constexpr std::int32_t kMostMatrixMembers = 16;
 constexpr std::size_t kRunnersUp = 12;
 constexpr std::size_t kSignalsShown = 12;
 constexpr int kLevelLines = 40;
 
-// Breaks a line at spaces; the rest goes on under `indent` spaces.
+// Breaks a line at spaces; each further line begins with `indent` spaces.
 std::string wrapped(const std::string& line, std::size_t indent) {
   std::string out, rest = line;
   while (rest.size() > kColumns) {
@@ -73,7 +73,7 @@ std::string runners_text(const Plan& plan) {
   std::size_t shown = 0;
   std::set<std::string> algorithms;
   for (const Candidate& c : plan.candidates) {
-    // Over hosts it is the messages that count: each algorithm once, in its best layout.
+    // Over hosts only messages matter, so each algorithm is shown once, in its best layout.
     if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;

@@ -9,7 +9,8 @@
 namespace fermata {
 namespace {
 
-// Estimates, ns, of a message by TCP over a switch: they rank rounds against messages and don't predict a time.
+// Estimates in ns for a TCP message over a switch. They weigh rounds against messages and do not predict a
+// time.
 constexpr double kMessage = 20000, kFurtherMessage = 2000;
 
 }  // namespace

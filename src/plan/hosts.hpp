@@ -1,4 +1,4 @@
-// Teams over several hosts: what a planner sees of them.
+// Teams over several hosts, as the planner sees them: topology and costs.
 #ifndef FERMATA_PLAN_HOSTS_HPP
 #define FERMATA_PLAN_HOSTS_HPP
 
@@ -11,24 +11,28 @@
 
 namespace fermata {
 
-// A CPU for each rank, whose OS index is the rank: near each other on one host, a network apart on two. Where ranks run on their hosts
-// differs from host to host, and a plan must be the same on all of them.
+// Describes the team as a topology with one CPU per rank, whose OS index is the rank. Ranks on one host share
+// memory; ranks on two hosts are a network apart. The real CPUs are left out: they differ from host to host,
+// and every host must make the same plan.
 Topology topology_of_hosts(const std::vector<std::int32_t>& hosts);
-// What signals cost there where nothing was measured: a message between hosts is dear, one more of them less so, memory next to nothing.
+// Estimated signal costs of that topology, for use where nothing was measured. A message between hosts is
+// expensive, each further message is cheaper, and a signal through memory costs almost nothing.
 Profile profile_of_hosts(const Topology& topology);
 
-// A team of which it is known where its members are, so that what was measured there can be found.
+// A team with its members' hosts and CPUs, by which a measured profile can be found for it.
 struct Allocation {
   std::vector<std::int32_t> hosts;   // of each rank
   std::vector<std::string> names;    // of the hosts; empty: not known
-  std::vector<std::int32_t> pinned;  // the CPU of each rank on its host, or -1; empty: all may run anywhere there
+  std::vector<std::int32_t> pinned;  // the CPU of each rank on its host, or -1; empty: no rank is pinned
 };
-// As topology_of_hosts. With names it is another machine than the same shape elsewhere.
+// As topology_of_hosts, with the host names in the model, so that equal shapes on other hosts count as other
+// machines.
 Topology topology_of(const Allocation& team);
-// The rows of an MPI job's profile that the team's ranks have, in the order of `topology`: those of their hosts, and there of their CPU or,
-// if they have none of their own, in turn. A rank too many shares another one's. Errors: kNotFound: the job wasn't on all of these hosts.
+// Selects the team's rows from an MPI job's profile, in the order of `topology`. A rank gets the row that is
+// pinned to its CPU on its host, else the next free row of its host. Where a host has more ranks than rows,
+// ranks share rows. Error: kNotFound if the job did not run on all of these hosts.
 Result<Profile> profile_of(const Allocation& team, const Topology& topology, const Profile& job);
-// By the newest profile in the cache that has all hosts; else estimates.
+// From the newest cached profile that has all of these hosts; without one, estimates.
 Profile profile_of(const Allocation& team, const Topology& topology);
 
 }  // namespace fermata

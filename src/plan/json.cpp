@@ -1,4 +1,5 @@
-// The plan file. Versioned; a bad one is refused whole with the line and the reason, and its schedule is proved again.
+// Reads and writes plan files, which have a version. An invalid file is rejected as a whole, with line and
+// reason. Its schedule is proved again.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,7 @@ std::string list(const std::vector<std::int32_t>& values) {
   return out + "]";
 }
 
-// Inner nodes have no ranks of their own in the file: they are their children's, in order of rank.
+// An inner node has no ranks in the file: it has the ranks of its children, in ascending order.
 std::string levels_text(const Cluster& node, const std::string& indent) {
   std::string out = "{\"diameter_ns\": " + json_number(node.diameter_ns);
   if (node.children.empty()) return out + ", \"ranks\": " + list(node.ranks) + "}";
@@ -137,7 +138,8 @@ std::vector<Candidate> read_candidates(const JsonNode* node, ObjectReader& outer
   return candidates;
 }
 
-// The schedule's lines, one string each; its parser's line is added to that of the array.
+// The schedule is a list of strings, one per line. An error names the line where the list begins, then the
+// parser's line within the schedule.
 Result<Schedule> read_schedule(const JsonNode& node) {
   std::string text;
   for (const JsonNode& line : node.items) {

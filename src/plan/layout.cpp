@@ -54,8 +54,9 @@ class Placer {
     return hosts_.empty() || hosts_[static_cast<std::size_t>(x.from)] == hosts_[static_cast<std::size_t>(x.to)];
   }
 
-  // One slot after the other, each on its own line; edges in the receivers' order, so that a receiver's lines are
-  // neighbours. Published: one run of slots for all the receivers that get the same from a sender in this stage.
+  // Places the slots of an edge one after the other, each on its own line. Edges are in the order of their
+  // receivers, so that a receiver's lines are adjacent. Published: all receivers that get the same value from
+  // a sender in this stage share one run of slots.
   void place_private(std::size_t stage, bool publish) {
     const auto& transfers = schedule_.stages[stage].transfers;
     std::vector<std::size_t> order;
@@ -90,8 +91,9 @@ class Placer {
     return edge;
   }
 
-  // Edges around one member (the lower rank of the two ends) share lines: an exchanging pair has both its flags in one,
-  // a parent has its children's side by side. Slots of one parity lie together.
+  // The edges around one member (the lower rank of an edge's two ends) share lines. An exchanging pair has
+  // both flags in one line; a parent has its children's flags side by side. Slots with the same number lie
+  // together.
   void place_packed(std::size_t stage) {
     const auto& transfers = schedule_.stages[stage].transfers;
     std::map<std::int32_t, std::vector<std::size_t>> groups;
@@ -110,7 +112,7 @@ class Placer {
   const Schedule& schedule_;
   const Layouts& layouts_;
   const std::vector<std::int32_t>& hosts_;
-  LayoutChoice layout_;  // of the stage at hand
+  LayoutChoice layout_;  // of the current stage
   const std::uint32_t slot_;
   Placed placed_;
   std::uint64_t at_ = 0;

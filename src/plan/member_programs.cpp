@@ -1,10 +1,14 @@
-// A stage becomes the member's sends in list order, then its awaits in list order. A word's arrival is an add. Where the word leads on to
-// other words, the add branches: the member that completes the word also does what the schedule says of the word's completer, the climb.
+// A stage becomes the member's sends in list order, then its awaits in list order. A member signals a word by
+// an add. If the word leads to other words, the add branches: the member that completes the word also does
+// the steps of the word's completer. These steps are the climb.
 //
-// Where it makes no difference, the climb stands right after the add and joins the main line again: one program for all that may be last.
-// It makes a difference where the climb waits for what is signalled no sooner than a signal of the member's own that comes after the add:
-// stages would no longer come one after the other, and members could wait for each other. Then the member's whole way from the add on is
-// written a second time, with the climb's signals in their own stages.
+// A program has one of two forms:
+//   joined    The climb stands right after the add, then the program goes on as for all other members.
+//   branched  The rest of the program, from the add on, is written a second time, with the climb's signals in
+//             their own stages.
+// The joined form is shorter, but sometimes it breaks the order of stages. This is so if the climb waits for
+// a signal of stage s or later, and the member itself signals in stage s after the climb. Members could then
+// wait for each other, so such a program is branched.
 #include "plan/member_programs.hpp"
 
 #include <algorithm>
@@ -52,12 +56,13 @@ class Maker {
   }
 
  private:
-  // What a member does in a stage: one end of a transfer.
+  // One end of a transfer, which is what a member does in a stage.
   struct Item {
     std::size_t stage, transfer;
     bool sending;
   };
-  // What whoever completes `actor` does: wait for `from`, if that is another word, and signal `to`.
+  // What the member that completes `actor` does: it waits for `from`, if that is another word, then signals
+  // `to`.
   struct Climb {
     std::size_t stage;
     std::int32_t actor, from, to;
@@ -82,16 +87,17 @@ class Maker {
     await(program, item.stage, item.transfer);
   }
 
-  // The word that a member adds to, or -1.
+  // The word that the item adds to, or -1.
   std::int32_t word_of(const Item& item) const {
     const Transfer& x = schedule_.stages[item.stage].transfers[item.transfer];
     return item.sending && schedule_.is_word(x.to) ? schedule_.word_of(x.to) : -1;
   }
 
-  // ---- One line, with each climb behind its add
+  // ---- Joined: each climb right after its add
 
-  // Do all signals of a stage still come before what waits for them? A poll waits for signals of earlier stages, an await for those of its
-  // own, too. Credits are of earlier episodes, and ask for nothing.
+  // Checks that all signals of a stage still come before the waits for them. A poll waits for signals of
+  // earlier stages; an await also waits for signals of its own stage. Credits belong to earlier episodes, so
+  // they need no check.
   class Order {
    public:
     void poll(std::size_t stage) { waited_for_ = std::max(waited_for_, 2 * stage); }
@@ -104,7 +110,7 @@ class Maker {
     bool kept_ = true;
   };
 
-  // False: that would be another order than the schedule's, and the program isn't one.
+  // False if the order would differ from the schedule's; the program is then invalid.
   bool joined(const std::vector<Item>& items, Program& program) {
     Order order;
     for (const Item& item : items) {
@@ -148,15 +154,15 @@ class Maker {
     }
   }
 
-  // ---- A way of its own for whoever completes a word
+  // ---- Branched: a separate way for the member that completes a word
 
   struct Way {
-    std::size_t add = 0;  // whose target it is
+    std::size_t add = 0;  // the add that branches to this way
     std::size_t item = 0;
-    std::vector<Climb> climbs;  // yet to be done, in the order of their stages
+    std::vector<Climb> climbs;  // still to do, by stage
   };
 
-  // False: it gets too long.
+  // False if the program gets too long.
   bool branched(const std::vector<Item>& items, Program& program) {
     program.clear();
     std::vector<Way> ways(1);
@@ -172,7 +178,8 @@ class Maker {
     return true;
   }
 
-  // In each stage the member's own signals, then those of the words that it has completed, then what it waits for.
+  // In each stage: first the member's own signals, then the signals of the words that it has completed, then
+  // its waits.
   void step_along(const std::vector<Item>& items, Program& program, Way& way, std::vector<Way>& ways) {
     const Item* const item = way.item < items.size() ? &items[way.item] : nullptr;
     const std::size_t climb_stage = way.climbs.empty() ? schedule_.stages.size() : way.climbs.front().stage;
@@ -234,7 +241,7 @@ class Maker {
     const Transfer& x = schedule_.stages[t].transfers[i];
     const Code code = away(x.from, x.to) ? Code::kSendAway : Code::kSend;
     const Step step = on_slot(code, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
-    // A published line is written once for all its readers, when all of them have given credit.
+    // A published line is written once for all its readers, after all of them have given credit.
     const auto& edges = placed_.edges[t];
     for (std::size_t k = 0; edges[i].published && k < i; ++k)
       if (edges[k].published && edges[k].offset == step.offset) return;
@@ -263,14 +270,14 @@ class Maker {
 
   Fold fold_of(const Transfer& x) const {
     if (plan_.key.payload == 0) return Fold::kNone;
-    // A barrier that carries tags folds them wherever it signals: knowing a member is having its tag.
+    // A barrier with tags folds them at every signal: a member that knows of another one must have its tag.
     if (schedule_.kind == Kind::kBarrier) return Fold::kCombineRight;
     if (x.action == Action::kCopy) return Fold::kCopy;
     if (x.action == Action::kSignal) return Fold::kNone;
     return x.side == Side::kLeft ? Fold::kCombineLeft : Fold::kCombineRight;
   }
 
-  // The sender parks on its own door for credits, and the receiver rings it.
+  // The sender parks on its own door for credits; the receiver rings that door.
   Step credit_step(Code code, std::size_t t, std::uint32_t offset, std::int32_t sender, std::int32_t peer) const {
     Step s = blank(code, static_cast<std::uint32_t>(peer));
     s.offset = offset;
@@ -298,7 +305,7 @@ class Maker {
     program.push_back(s);
   }
 
-  // Who completes a word need not poll it.
+  // The member that completes a word need not poll it.
   static void skip_own_polls(Program& program) {
     for (std::size_t i = 0; i + 1 < program.size(); ++i) {
       const Step& next = program[i + 1];
@@ -307,7 +314,7 @@ class Maker {
     }
   }
 
-  // A word with one in-edge has one writer per episode: a store will do.
+  // A word with one in-edge has one writer per episode, so a store is enough.
   Step signal_step(std::int32_t word) const {
     return on_word(schedule_.words[static_cast<std::size_t>(word)].threshold == 1 ? Code::kFlip : Code::kAdd, word);
   }
@@ -317,8 +324,8 @@ class Maker {
   const Placed& placed_;
   std::uint32_t at_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> credits_;  // (stage, transfer) -> offset
-  std::vector<std::vector<Item>> items_;                                    // of each member, in order
-  std::vector<std::vector<Climb>> climbs_;                                  // of each word's completer, in order
+  std::vector<std::vector<Item>> items_;                                    // by member, in order
+  std::vector<std::vector<Climb>> climbs_;                                  // by word, in order
   std::vector<bool> polled_;
 };
 

@@ -1,5 +1,5 @@
-// Plan: a schedule laid out on a topology, with its predicted (and, where it was timed, measured) cost. A file, and a
-// compiled form (src/exec/program.hpp).
+// Plan: a schedule laid out on a topology, with its predicted cost and, if it was timed, its measured cost.
+// It has a file format and a compiled form (src/exec/program.hpp).
 #ifndef FERMATA_PLAN_PLAN_HPP
 #define FERMATA_PLAN_PLAN_HPP
 
@@ -28,12 +28,12 @@ struct PlanKey {
   std::int32_t members = 1;
   std::int32_t payload = 0;  // class: 0, 8 or 56 bytes
   Engine engine = Engine::kThreads;
-  std::vector<std::int32_t> cpus;   // OS index per rank; empty: placement-free
-  std::vector<std::int32_t> hosts;  // of each rank, in a team over several; empty: all share memory, or the topology says
+  std::vector<std::int32_t> cpus;   // OS index per rank; empty: members are not pinned
+  std::vector<std::int32_t> hosts;  // of each rank, in a team over several; empty: see hosts_of
   bool operator==(const PlanKey&) const = default;
 };
 
-// The tree that clustering found: a leaf has members only, an inner node has children; first rank of a node leads it.
+// A node of the tree that clustering found. The first rank of a node leads it. A leaf has no children.
 struct Cluster {
   std::vector<std::int32_t> ranks;
   std::vector<Cluster> children;
@@ -41,7 +41,7 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-struct Candidate {  // what else was considered, and why it lost
+struct Candidate {  // a candidate, and why it was chosen or not
   std::string algorithm;
   Layouts layout;
   double predicted_ns = 0;  // period per episode
@@ -56,53 +56,55 @@ struct Plan {
   Cluster levels;
   Schedule schedule;
   Layouts layout;
-  std::int32_t credit_batch = 0;  // 0: no credits needed; else receivers give credits every so many episodes, a power of two
+  std::int32_t credit_batch = 0;  // receivers give credits every so many episodes, a power of two; 0: never
   double predicted_latency_ns = 0;
   double predicted_period_ns = 0;
   double measured_period_ns = 0;  // 0: not measured
-  double bound_ns = 0;            // stages x one-way
+  double bound_ns = 0;            // number of stages x one-way latency of the nearest pair
   std::vector<Candidate> candidates;
   std::string date;
   bool operator==(const Plan&) const = default;
 };
 
-// Slots and words mapped to addresses, one program per member. Verifies first (schedule, reuse with the layout's slots and
-// credits), and proves the program that comes out (exec/proof/proof.hpp): an unproved plan is never compiled. Errors: kVerify, kArgument,
-// kUnsupported (beyond the format's limits).
+// Maps slots and words to addresses and makes one program per member. It first verifies the schedule, and the
+// reuse of the layout's slots with the plan's credits. At the end it proves the compiled program
+// (exec/proof/proof.hpp). An unproved plan is never compiled. Errors: kVerify, kArgument, kUnsupported
+// (beyond the format's limits).
 Result<std::vector<std::byte>> compile(const Plan& plan);
 
-// The callback through which the planner reaches execution: period in ns per episode of a compiled program with the
-// plan's members placed as key.cpus says. Robust centre of interleaved repeats is the planner's job.
+// Callback that executes a compiled program, with members placed as key.cpus says, and returns its period in
+// ns per episode. The planner interleaves the repeats and takes a robust mean.
 using Measure = std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
 struct PlanOptions {
-  PlanKey key;                          // fingerprint may be empty: filled from the topology
-  std::string algorithm;                // empty: search; else one of the table's spellings
+  PlanKey key;                          // an empty fingerprint is filled in from the topology
+  std::string algorithm;                // empty: search; else as spelled in the table
   std::string layout;                   // empty: search; else e.g. "packed+2slots", "packed:published"
-  bool clusters_from_topology = false;  // hwloc tree instead of SSS clustering of the profile
-  double sparseness = 0;                // 0: from the largest relative gap, 0.35 as fallback
-  int measure_best = 0;                 // how many of the predicted best to time; 0: estimate only
+  bool clusters_from_topology = false;  // the topology's domains instead of measured distances
+  double sparseness = 0;                // 0: from the largest relative gap; without one, 0.35
+  int measure_best = 0;                 // how many of the best predicted candidates to time; 0: predict only
   std::function<void(double done, const std::string& what)> progress;
 };
 
 Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options, const Measure& measure);
 
-// Why this plan may not run, from its schedule, slots and credits; empty: proved.
+// Returns why the schedule, slots or credits of this plan do not allow it to run; empty: it is proved.
 std::string prove(const Plan& plan);
 
-// The classes that plans are kept for: 0, 8 or 56. A barrier has 8 where it carries tags; other kinds have 8 at least.
+// Returns the payload class for which plans are stored: 0, 8 or 56. Only a barrier without tags has class 0.
 std::int32_t payload_class(Kind kind, std::int32_t bytes);
 
-// Cost model of a placement out of a profile (rows by OS index; repeats where members share CPUs).
+// Makes the cost model of a placement from a profile. Rows are found by OS index; members that share a CPU
+// share its row.
 CostModel cost_model(const Profile& profile, const Topology& topology, const PlanKey& key);
-// Costs of members that have a CPU each become those of model.members_per_cpu to a CPU.
+// Scales the costs of members with a CPU each to model.members_per_cpu members per CPU.
 void crowd(CostModel& model);
 
 std::string to_json(const Plan& plan);                 // versioned, with fingerprint
-Result<Plan> plan_from_json(std::string_view text);    // verified again; refuses a bad file whole
-std::string explain(const Plan& plan, bool matrices);  // the stages as matrices: up to 8 members, if asked for up to 16
+Result<Plan> plan_from_json(std::string_view text);    // verifies again; rejects an invalid file as a whole
+std::string explain(const Plan& plan, bool matrices);  // prints matrices up to 8 members, on request up to 16
 
-// $XDG_CACHE_HOME/fermata/plan-<hash of key>.json, and the compiled form beside it (.bin).
+// $XDG_CACHE_HOME/fermata/plan-<hash of key>.json; the compiled form lies beside it (.bin).
 std::string plan_path(const PlanKey& key);
 Result<Plan> load_plan(const PlanKey& key);
 Result<Plan> load_plan_file(const std::string& path);

@@ -10,10 +10,10 @@
 namespace fermata {
 namespace {
 
-constexpr double kDiffers = 1.25;        // times: a link's cost is another one
-constexpr double kMostShare = 0.8;       // of the time that the plans that run take: others that take more are not worth a change
-constexpr double kMostLinkNs = 1e12;     // that a signal takes; a profile says no more either
-constexpr double kPlanningShare = 0.05;  // of the time so far that planning may take
+constexpr double kDiffers = 1.25;        // factor from which a link's cost counts as changed
+constexpr double kMostShare = 0.8;       // of the current plans' time; slower plans are not worth a change
+constexpr double kMostLinkNs = 1e12;     // a profile allows no larger cost either
+constexpr double kPlanningShare = 0.05;  // of the team's time so far, for planning
 
 std::int32_t host_at(const Profile& profile, std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)].host; }
 
@@ -34,7 +34,7 @@ Refresh::Refresh(Profile profile, std::vector<std::optional<Plan>> running) : pr
     if (pairs.v[k] > 0) link_.v[k] /= pairs.v[k];
 }
 
-// O of each pair of ranks on different hosts.
+// Calls each_pair(host, host, O) for each pair of ranks on different hosts.
 template <class F>
 void Refresh::for_each_link(F&& each_pair) {
   for (std::int32_t i = 0; i < profile_.o.n; ++i)
@@ -73,7 +73,8 @@ double Refresh::predicted_ns(const Plan& plan) const {
   return cost(plan.schedule, cost_model(profile_, profile_.topology, plan.key), plan.layout).critical_path_ns;
 }
 
-// Steps: is there a reason, and the time, to plan; what would other plans save; does that pay, now and at the refresh before.
+// Asks in this order: Is there a reason to plan, and the time? What would other plans save? Does the change
+// pay, and did it pay at the refresh before?
 Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& times) {
   Judgement out;
   const bool was_sure = std::exchange(sure_, false);

@@ -1,5 +1,6 @@
-// The profile of a team over hosts as it is refreshed while the team runs (heterogeneous-mpi-barriers, section VIII): what was observed
-// becomes costs, and other plans are worth a change or not. No clock, no threads: src/api/refresh.cpp brings observations and times.
+// Refreshes the profile of a team over hosts while the team runs (heterogeneous-mpi-barriers, section VIII).
+// It turns observations into costs and decides whether other plans are worth a change. It has no clock and no
+// threads: src/api/refresh.cpp passes observations and times.
 #ifndef FERMATA_PLAN_REFRESH_HPP
 #define FERMATA_PLAN_REFRESH_HPP
 
@@ -18,35 +19,37 @@ struct LinkChange {
   double before_ns = 0, now_ns = 0;
 };
 
-// What planning and the way to other plans take, and how long the team has run: times of the same clock, ns.
+// How long the team has run, and how long planning and a change of plans take: ns of the same clock.
 struct RefreshTimes {
   double age = 0;
-  double planning = 0;  // of all plans, the last time
-  double change = 0;    // to others, likewise, or a guess
+  double planning = 0;  // of all plans, at the last judgement
+  double change = 0;    // to other plans, at the last change; before it a guess
 };
 
 struct Judgement {
-  std::vector<std::optional<Plan>> plans;  // to change to; none: those that run stay
+  std::vector<std::optional<Plan>> plans;  // to change to; empty: the current plans stay
   bool planned = false;
-  bool again = false;  // the next refresh is to come soon
+  bool again = false;  // the next refresh should come soon
   std::string why;     // empty: there was nothing to judge
 };
 
 class Refresh {
  public:
-  // The profile that the team's plans were made by, its rows the team's ranks; of each kind of call the plan that it runs. Of kinds whose
-  // plan isn't known nothing is judged, or changed.
+  // profile: the one from which the team's plans were made; its rows are the team's ranks. running: the
+  // current plan of each kind of call. A kind without a known plan is neither judged nor changed.
   Refresh(Profile profile, std::vector<std::optional<Plan>> running);
 
-  // Half of the round trips that were observed between hosts (hosts x hosts, ns, 0: none). A link keeps its cost until it is observed to
-  // differ by a quarter; then it has the observed one, whole: what is handed in is robust, and a blend would be right for neither. The
-  // paper's links are symmetric.
+  // one_way: half of the observed round trips between hosts (hosts x hosts, ns, 0: not observed). A link
+  // keeps its cost until an observation differs by a quarter; then it takes the observed cost. Costs are not
+  // blended: observations are robust, and a mean of the old and the new cost would be wrong for both. Links
+  // are symmetric, as in the paper.
   std::vector<LinkChange> observe(const Matrix& one_way);
-  // uses: episodes of each kind's plan so far, which is also what is expected to come: nothing else is known of a program.
+  // uses: episodes of each kind's plan so far. The same number is expected to come, as nothing else is known
+  // of the program.
   Judgement judge(const std::vector<double>& uses, const RefreshTimes& times);
-  // What was judged could not be: it is judged again.
+  // The change could not be made, so the next refresh judges again.
   void reopen() { open_ = sure_ = true; }
-  // Those are what runs from now on.
+  // These plans run from now on.
   void adopt(std::vector<std::optional<Plan>> plans) { running_ = std::move(plans); }
 
   const Profile& profile() const { return profile_; }
@@ -61,12 +64,13 @@ class Refresh {
   Profile profile_;
   std::int32_t hosts_ = 0;
   std::vector<std::optional<Plan>> running_;
-  Matrix link_;        // O between hosts, as they are in the profile
-  bool open_ = false;  // costs have changed since other plans were looked for, or didn't pay yet
-  bool sure_ = false;  // the last judgement found that they pay, too
+  Matrix link_;        // O between hosts, as in the profile
+  bool open_ = false;  // to judge: costs have changed, or a change did not pay yet
+  bool sure_ = false;  // the last judgement found that a change pays
 };
 
-// Into the newest profile of an MPI job in the cache that has these hosts. Returns its path. Errors: kNotFound: none has.
+// Writes the changes into the newest cached profile of an MPI job on these hosts. Returns its path. Error:
+// kNotFound if there is none.
 Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Whether a schedule may run back to back in a layout's slots, with the plan's credits.
+// Checks that a schedule may run back to back in a layout's slots, with the plan's credits.
 #ifndef FERMATA_PLAN_REUSE_HPP
 #define FERMATA_PLAN_REUSE_HPP
 
@@ -13,8 +13,9 @@
 
 namespace fermata {
 
-// Why these hazards are none that credits mend; empty: credits every `credit_batch` episodes do, or there are none. Credits say that a slot
-// was read. Nothing says so of a word: a hazard of a transfer into a word stands, whatever the credits.
+// Returns why credits every `credit_batch` episodes do not remove these hazards; empty if they do, or if
+// there are no hazards. A credit tells the sender that a slot was read. Words have no credits, so a hazard of
+// a transfer into a word always remains.
 std::string flaw_of_reuse(const Schedule& schedule, const Layouts& layouts, const std::vector<Hazard>& hazards, std::int32_t credit_batch);
 
 }  // namespace fermata

@@ -19,16 +19,16 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kMostMembers = 4096;
-constexpr std::int32_t kPeriodForAll = 64;            // members up to which every entry's period is predicted, not its latency alone
-constexpr std::size_t kPeriodsOtherwise = 12;         // entries whose period is predicted beyond that
-constexpr int kEstimated = 12, kEstimatedOfMany = 4;  // finalists where nothing is timed
+constexpr std::int32_t kPeriodForAll = 64;            // members, up to which all periods are predicted
+constexpr std::size_t kPeriodsOtherwise = 12;         // periods that are predicted in larger teams
+constexpr int kEstimated = 12, kEstimatedOfMany = 4;  // finalists if nothing is timed
 constexpr std::size_t kListed = 40;                   // runners-up that a plan records
-constexpr std::size_t kSpacedBases = 4;               // of those timed, that are timed again with more pauses between looks
-constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};
-constexpr std::size_t kVariedBases = 3;  // finalists that are also timed with other slots and lines, and with several layouts
-constexpr std::size_t kRuns = 8;         // parts of a schedule that are given layouts of their own by prediction,
-constexpr std::size_t kTimedRuns = 4;    // and by timing
-constexpr double kWorthMixing = 0.95;    // what the model can tell apart
+constexpr std::size_t kSpacedBases = 4;               // finalists also timed with longer poll intervals
+constexpr std::int32_t kSpacings[] = {2, 3, 4, 6};    // longer poll intervals, in pauses
+constexpr std::size_t kVariedBases = 3;               // finalists also tried with other slots and layouts
+constexpr std::size_t kRuns = 8;                      // parts of a schedule with layouts by prediction
+constexpr std::size_t kTimedRuns = 4;                 // parts of a schedule with layouts by timing
+constexpr double kWorthMixing = 0.95;                 // the model cannot tell smaller gains from noise
 
 Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
@@ -57,8 +57,9 @@ bool only_words(const Schedule& s) {
   return true;
 }
 
-// Credits come back over the same edges: a slot is free again after a signal and its credit, `slots` episodes overlap, and
-// each credit is a signal more every `batch` episodes.
+// Adds the cost of credits to a period. A credit returns over the same edge, so a slot is free again after a
+// signal and its credit. As many episodes overlap as there are slots. Each credit is one more signal every
+// credit_batch episodes.
 double with_credits(double period, const Schedule& schedule, const CostModel& model, const Entry& entry) {
   if (entry.credit_batch == 0) return period;
   double longest = 0, each = 0;
@@ -68,7 +69,7 @@ double with_credits(double period, const Schedule& schedule, const CostModel& mo
       longest = std::max(longest, distance(model, t.from, t.to));
       each = std::max(each, model.l_at(t.to, t.from));
     }
-  // Who waits for a credit on a CPU that it shares gives it away.
+  // A member that waits for a credit on a shared CPU gives the CPU away.
   const double turn = model.members_per_cpu > 1 ? model.switch_ns * model.members_per_cpu : 0;
   return std::max(period, (2 * longest + turn) / entry.layout.least_slots()) + each / entry.credit_batch;
 }
@@ -133,12 +134,12 @@ class Search {
         const Schedule& s = drafts_[d].schedule;
         if (options_.layout.empty() && layout.uses(Layout::kPublished) && !may_publish(s, {0, s.stages.size() - 1})) continue;
         entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
-        if (only_words(drafts_[d].schedule)) break;  // words lie where words lie
+        if (only_words(drafts_[d].schedule)) break;  // layouts do not affect words
       }
     return std::nullopt;
   }
 
-  // A published line is a private one where nobody tells the same to several, and joins no hosts.
+  // Publishing needs a sender with several receivers, all on its own host.
   bool may_publish(const Schedule& s, StageRun run) const { return publishes(s, run) && !publishes_across(s, run, hosts_); }
 
   const CostModel& model_for(const Entry& e) {
@@ -146,7 +147,8 @@ class Search {
     return model_;
   }
 
-  // Over hosts a call is waited for: a tree in which each message takes its time streams well and answers late.
+  // Over hosts the latency counts, because callers wait for each result. By its period alone, a tree of slow
+  // messages would look good: it streams well but answers late.
   double period(const Entry& e) {
     if (!options_.key.hosts.empty()) return e.latency_ns;
     return period_cost(drafts_[e.draft].schedule, model_for(e), e.layout);
@@ -160,7 +162,7 @@ class Search {
     sort_entries(0);
     std::size_t exact = entries_.size();
     if (options_.key.members > kPeriodForAll) exact = std::min(exact, kPeriodsOtherwise);
-    double ratio = 1;  // of period to latency: the least seen stands for those that are not unrolled
+    double ratio = 1;  // of period to latency: the least one stands for entries without a period
     for (std::size_t k = 0; k < exact; ++k) {
       Entry& e = entries_[k];
       e.predicted_ns = period(e);
@@ -175,7 +177,7 @@ class Search {
                      [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
   }
 
-  // A draft is verified once, and its reuse checked once per number of slots of each stage.
+  // Verifies each draft once, and checks its slot reuse once per list of slot counts.
   void prove(Entry& e) {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
@@ -188,12 +190,14 @@ class Search {
     auto [hazards, unchecked] = hazards_.try_emplace({e.draft, slots});
     if (unchecked) hazards->second = reuse_hazards(s, e.layout, options_.key.payload > 0);
     if (hazards->second.empty()) return;
-    // A collective that doesn't synchronize needs the receivers' leave; one that does needs a slot more.
+    // A collective that does not synchronize needs credits from the receivers; one that does needs one more
+    // slot.
     if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.least_slots() / 2);
     if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty()) e.refusal = "refused: " + flaw;
   }
 
-  // The first variant of a base that is proved: fewest slots, except where credits are needed (more slots stream).
+  // The variants of a base that are proved, least predicted period first. Without credits the predictions are
+  // equal, and the fewest slots come first. With credits, more slots give shorter periods.
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
     const std::vector<Layouts> layouts = options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
@@ -211,7 +215,7 @@ class Search {
     return variants;
   }
 
-  // The layout that each part of the schedule is predicted to be fastest with, one part after the other.
+  // Gives each part of the schedule, one after the other, the layout with the least predicted time.
   Entry stage_by_stage(const Entry& base) {
     Entry best = base;
     const Schedule& s = drafts_[base.draft].schedule;
@@ -229,7 +233,7 @@ class Search {
     return best;
   }
 
-  // Best per (family, layout), then variants of the first few. Proofs are made here and only for these.
+  // Takes the best entry per (family, layout), then variants of the first few. Proves these entries only.
   void choose_finalists() {
     const int estimated = options_.key.members <= kPeriodForAll ? kEstimated : kEstimatedOfMany;
     const auto wanted = static_cast<std::size_t>(std::max(options_.measure_best, estimated));
@@ -263,7 +267,7 @@ class Search {
     entries_.push_back(std::move(e));
   }
 
-  // The fastest with another layout, other slots or other lines in one part of its schedule.
+  // The layouts of `e` with another layout, other slots or other lines in one part of its schedule.
   std::vector<Layouts> with_another_part(const Entry& e) const {
     const Schedule& s = drafts_[e.draft].schedule;
     std::vector<Layouts> all;
@@ -290,8 +294,9 @@ class Search {
     return all;
   }
 
-  // The fastest, also with more time between two looks: how a look keeps the line from its next writer is nothing that a profile
-  // of pairs predicts, so it is tried. (Not where looks are a scheduler's turn apart anyway.)
+  // The fastest finalists, also with longer poll intervals, and the fastest one with another layout in one
+  // part. A poll delays the next writer of the line, which a profile of pairs does not predict, so it is
+  // timed. Not for members that share CPUs: their polls are a time slice apart anyway.
   std::vector<std::size_t> refined() {
     std::vector<std::size_t> fastest;
     for (const std::size_t f : finalists_)
@@ -362,8 +367,9 @@ class Search {
   std::vector<std::size_t> finalists_;
   std::vector<Candidate> refused_;
   std::string last_refusal_;
-  std::map<std::size_t, std::string> proofs_;                                                 // by draft; empty: verified
-  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::vector<Hazard>> hazards_;  // by draft and slots
+  std::map<std::size_t, std::string> proofs_;  // by draft; empty: verified
+  // By draft and slots.
+  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::vector<Hazard>> hazards_;
 };
 
 std::string times_slower(const char* how, double ratio) {

@@ -1,4 +1,4 @@
-// The parts of the search, inside src/plan only: schedules to consider, how they score, which are timed.
+// The parts of the search, for src/plan only: schedules to consider, their scores, the timing of the best.
 #ifndef FERMATA_PLAN_SEARCH_HPP
 #define FERMATA_PLAN_SEARCH_HPP
 
@@ -15,11 +15,11 @@ namespace fermata {
 // A schedule under consideration, before it has a layout.
 struct Draft {
   Schedule schedule;
-  Cluster levels;      // what it was composed along; one leaf if it is flat
-  std::string family;  // its algorithm without degrees: finalists are chosen across families
+  Cluster levels;      // the tree that it was composed along; one leaf if it is flat
+  std::string family;  // its algorithm without degree; finalists come from several families
 };
 
-// A draft in a layout.
+// A draft with a layout.
 struct Entry {
   std::size_t draft = 0;
   Layouts layout;
@@ -28,36 +28,43 @@ struct Entry {
   double latency_ns = 0;
   double measured_ns = 0;
   double spread = 0;    // of the repeats, relative to their median
-  double behind = 0;    // how many times slower than the best it was when it was dropped; 0: it was timed to the end
-  std::string refusal;  // why it may not run; empty: it may
+  double behind = 0;    // its time relative to the best when it was dropped; 0: it was not dropped
+  std::string refusal;  // why it may not run; empty: it may run
 };
 
-// The algebra that a plan of this kind must stand: commutative, not associative, not idempotent for reduce and
-// allreduce, so that one plan serves floating-point sums as well as everything easier.
+// The operators that a plan of this kind must support. For collectives that fold: commutative, but neither
+// associative nor idempotent. One plan then serves floating-point sums and all easier operators.
 OpTraits algebra_of(Kind kind);
 
-// Every algorithm and degree of the table over all members at once. `refused` gets those that can't serve this kind and says why.
+// Builds every algorithm and degree of the table over all members at once. Adds the algorithms that cannot
+// serve this kind to `refused`, with the reason.
 std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused);
 
-// One algorithm as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it can't serve this team.
+// Builds one algorithm, as spelled, over all members. Errors: those of parse_algorithm; kUnsupported if it
+// cannot serve this team.
 Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const std::string& spelled);
 
-// Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B): per cluster the cheapest arrival and the cheapest
-// departure; at the root also a whole collective after which nobody needs a departure. Further: each family at all levels.
+// Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
+// arrival and the cheapest departure. The root may instead get a whole collective, after which its
+// participants need no departure. Further drafts use one family at all levels of a tree.
 std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees);
 
-// Trees worth composing along, without repeats: by distance, by topology, and their outer and inner levels alone.
+// Trees worth composing along, without duplicates: by distance, by topology, and the outer or inner levels of
+// these alone.
 std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);
 
-// Interleaved repeats through the callback: medians and spreads into the entries; the slowest are dropped after a first round. Entries that
-// cannot be compiled or timed get a refusal.
+// Times the finalists through the callback in interleaved repeats, and writes trimmed means and spreads into
+// the entries. Drops the slowest after the first rounds. An entry that cannot be compiled or timed gets a
+// refusal.
 void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
                   std::vector<Entry>& entries, const PlanOptions& options, const Measure& measure);
 
-// Index of the robust-fastest of `finalists`: least measured time; among those within the noise, the simplest. Where nothing was
-// timed: least predicted period; among those that the model can't tell apart, the one of least latency. `crowded`, members share CPUs:
-// within a wider margin the one whose members await least.
-// `hosts`, of a team over several: within the margin the one with the fewest messages between them.
+// Returns the best of `finalists`, as an index into `entries`. If they were timed, it has the least measured
+// time; among times within the noise, the simplest wins. If not, it has the least predicted period; among
+// periods that the model cannot tell apart, the least latency wins.
+// crowded (members share CPUs): within a wider margin, the finalist whose members await the fewest signals
+// wins. hosts (of a team over several hosts): within the margin, the finalist with the fewest messages
+// between hosts wins.
 std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
                  bool crowded, const std::vector<std::int32_t>& hosts);
 

@@ -1,4 +1,4 @@
-// Composed candidates: a schedule per cluster, cheapest first, joined level by level.
+// Composed candidates: the cheapest schedule of each cluster, joined level by level.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -14,16 +14,16 @@
 namespace fermata {
 namespace {
 
-// One way for one cluster to do one half (or the whole), and what it costs there.
+// An algorithm for one half (or the whole) of the collective in one cluster, and its cost there.
 struct Option {
   const Algorithm* algorithm = nullptr;
   std::int32_t degree = 2;
-  bool transposed = false;  // the release is the arrival turned round
+  bool transposed = false;  // the release is the transposed arrival
   double cost_ns = std::numeric_limits<double>::infinity();
 };
 
 struct Level {
-  std::vector<std::int32_t> ranks;             // who takes part: the members of a leaf, the leaders of the children
+  std::vector<std::int32_t> ranks;             // participants: members of a leaf, or leaders of children
   std::vector<Option> arrive, release, whole;  // cheapest first
 };
 
@@ -39,7 +39,7 @@ std::vector<std::int32_t> participants(const Cluster& node) {
   return leaders;
 }
 
-// `bare`: the model without its matrices, which are what is dear to copy.
+// bare: the model without its matrices, which are expensive to copy.
 CostModel part_of(const CostModel& bare, const CostModel& model, const std::vector<std::int32_t>& ranks) {
   CostModel part = bare;
   part.members = static_cast<std::int32_t>(ranks.size());
@@ -74,7 +74,7 @@ class Composer {
     bare_.members_per_cpu = model.members_per_cpu;
   }
 
-  // `family` empty: the cheapest of all at each level; else that family wherever it is applicable.
+  // family: used wherever it is applicable; empty: the cheapest algorithm at each level.
   Draft compose(const Cluster& tree, const std::string& family) {
     Joined joined = join(tree, family, true);
     Draft draft;
@@ -88,7 +88,7 @@ class Composer {
   }
 
  private:
-  // Matrices of equal clusters are equal, as are their costs: the table of options is kept by content.
+  // Equal clusters have equal matrices and equal costs, so options are stored by the content of the matrices.
   using Content = std::vector<double>;
 
   Request request(std::int32_t members, Half half, std::int32_t degree) const {
@@ -110,13 +110,15 @@ class Composer {
       for (const std::int32_t degree : degrees) {
         Option option{&algorithm, degree, false, 0};
         if (!algorithm.applicable(request(part.members, half, degree))) {
-          // Without a release of its own, an arrival without words can be turned round (and combine into copy).
+          // An algorithm without a release uses its transposed arrival (combine becomes copy), if that has no
+          // words.
           option.transposed = half == Half::kRelease && algorithm.applicable(request(part.members, Half::kArrive, degree));
           if (!option.transposed) continue;
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
         const Schedule s = build(option, part.members, half);
-        if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;  // words carry no data and join no hosts
+        // Words carry no data and never span hosts.
+        if (!s.words.empty() && (key_.payload > 0 || !one_memory)) continue;
         option.cost_ns = cost(s, part, {}).critical_path_ns;
         options.push_back(option);
       }
@@ -129,7 +131,7 @@ class Composer {
 
   const Level& level_of(const std::vector<std::int32_t>& ranks, bool root) {
     CostModel part = part_of(bare_, model_, ranks);
-    if (mean_ > 0) {  // a word among these few moves as far as they are apart
+    if (mean_ > 0) {  // a word's cost scales with the distance between its users
       part.word_add *= mean_distance(part) / mean_;
       part.word_read *= mean_distance(part) / mean_;
     }
@@ -177,7 +179,7 @@ class Composer {
     const auto whole = best_of(level.whole, family);
     const double halves = (arrive ? arrive->cost_ns : 0) + (release ? release->cost_ns : 0);
     std::string own;
-    // The root level counts once where its members all know all without a departure.
+    // A whole collective at the root needs no departure, so its cost counts once.
     if (root && whole && whole->cost_ns < halves) {
       Schedule s = build(*whole, members, Half::kWhole);
       own = s.algorithm;
@@ -227,7 +229,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
     if (!known) drafts.push_back(std::move(draft));
   };
   for (const Cluster& tree : trees) {
-    if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;  // the flat drafts have these
+    // The flat drafts contain these.
+    if (tree.children.empty() && releases(key.kind) != arrives(key.kind)) continue;
     add(composer.compose(tree, ""));
     if (tree.children.empty()) continue;
     for (const Algorithm& algorithm : algorithms()) {
@@ -240,8 +243,9 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
 
 namespace {
 
-// With those first who are nearest to all others: between hosts, what goes through a leader can so avoid a link that is slower than two
-// others. Only the outermost level, within which any order will do.
+// Sorts the participants so that the one nearest to all others comes first and leads. Messages through this
+// leader can avoid a link between hosts that is slower than two others together. Changes only the outermost
+// level, where any order is valid.
 Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
   Cluster led = tree;
   const std::vector<std::int32_t> all = participants(tree);

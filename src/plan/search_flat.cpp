@@ -1,4 +1,4 @@
-// Flat candidates: each line of the algorithm table over all members.
+// Flat candidates: each algorithm of the table over all members.
 #include <algorithm>
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace fermata {
 namespace {
 
-// Above this many members everybody-to-everybody is not even built: a quarter of a million signals an episode.
+// With more members `complete` is not even built: an episode has more than a quarter of a million signals.
 constexpr std::int32_t kMostForQuadratic = 512;
 
 constexpr const char* kInPieces = "refused: cuts the vector into pieces, and the line holds it whole";

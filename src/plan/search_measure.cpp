@@ -1,5 +1,6 @@
-// Timing the finalists: interleaved repeats, so that drift of the machine meets all of them alike; trimmed means: each
-// repeat is another team on other lines, and some teams are unlucky with theirs; ties to the simpler.
+// Times the finalists. Repeats are interleaved, so that drift of the machine affects all finalists alike.
+// Means are trimmed: each repeat makes another team on other lines, and some teams get slow ones. Of equal
+// finalists the simpler one wins.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,21 +11,24 @@
 namespace fermata {
 namespace {
 
-constexpr int kFirstRounds = 11;    // all finalists; half a second for two members, longer than most disturbances
-constexpr int kFurtherRounds = 14;  // those near the best
-constexpr double kNear = 1.5;       // of the best: how slow one may be after the first rounds to stay in
-// Two means of 25 repeats differ by chance by about two thirds of half the distance between the quartiles.
+// The first rounds time all finalists: half a second for two members, longer than most disturbances.
+constexpr int kFirstRounds = 11;
+constexpr int kFurtherRounds = 14;  // for the finalists near the best
+constexpr double kNear = 1.5;       // times the best: slower finalists are dropped after the first rounds
+// By chance, two means of 25 repeats differ by about two thirds of half the distance between the quartiles.
 constexpr double kOfSpread = 0.65;
 constexpr double kLeastNoise = 0.02;
 constexpr double kMostNoise = 0.25;
-constexpr double kModelNoise = 0.05;     // of predictions
-constexpr double kNoiseOfStores = 0.01;  // of a time that messages make
-// Where members share CPUs each wait is a chance to sleep, and once a co-tenant has them park, who waits for less wins by far (4 members,
-// 2 CPUs, 2 burning processes: complete 22 us, counter 9).
+constexpr double kModelNoise = 0.05;     // of predictions, relative
+constexpr double kNoiseOfStores = 0.01;  // of a latency that consists of messages, relative
+// Where members share CPUs, each wait may put a member to sleep. Once other processes make members park, a
+// schedule with fewer waits is much faster. 4 members, 2 CPUs, 2 busy processes: complete 22 us, counter 9
+// us.
 constexpr double kCrowdedNoise = 0.2;
-constexpr double kStreamNoise = 0.25;  // where episodes overlap: a quarter of the period isn't worth a far longer path
+// Where episodes overlap, a quarter of the period is not worth a much longer path.
+constexpr double kStreamNoise = 0.25;
 
-// Half the distance between the quartiles: what a repeat may differ by without meaning anything.
+// Half the distance between the quartiles, relative to the median: a smaller difference of repeats is noise.
 double spread_of(std::vector<double> values) {
   if (values.size() < 4) return 0;
   std::sort(values.begin(), values.end());
@@ -37,7 +41,7 @@ struct Runner {
   std::vector<double> samples;
 };
 
-// What one member awaits in an episode at most.
+// The largest number of signals that one member awaits in an episode.
 int most_waits(const Schedule& s) {
   std::vector<int> waits(static_cast<std::size_t>(s.members));
   for (const Stage& stage : s.stages)
@@ -55,7 +59,7 @@ Plan minimal_plan(const PlanKey& key, const Draft& draft, const Entry& entry) {
   return plan;
 }
 
-// What a host's CPUs and its link spend on each is nowhere in the model.
+// Counts messages between hosts. The model lacks what each message costs a host's CPUs and its link.
 std::int64_t messages(const Schedule& s, const std::vector<std::int32_t>& hosts) {
   std::int64_t count = 0;
   for (const Stage& stage : s.stages)
@@ -104,7 +108,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
   const auto time_of = [&](std::size_t f) { return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns; };
   const bool timed = std::any_of(finalists.begin(), finalists.end(), [&](std::size_t f) { return entries[f].measured_ns > 0; });
   const auto schedule_of = [&](std::size_t f) -> const Schedule& { return drafts[entries[f].draft].schedule; };
-  // Who was dropped can't come back because the machine got slower for those who went on.
+  // A dropped finalist stays out, even if the machine got slower while the others were timed.
   std::vector<std::size_t> standing;
   for (const std::size_t f : finalists)
     if (entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0)) standing.push_back(f);
@@ -123,7 +127,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     best = fastest();
   }
   const double noise = timed ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise) : streams ? kStreamNoise : kModelNoise;
-  // Beside a message what stores cost is nothing.
+  // The cost of stores is negligible beside a message, so such latencies count as equal.
   const double alike = hosts.empty() ? 0 : entries[best].latency_ns * (1 + kNoiseOfStores);
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
@@ -131,7 +135,7 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     return std::array<double, 8>{static_cast<double>(messages(s, hosts)),
                                  timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
                                  static_cast<double>(s.transfer_count() + s.stages.size()), e.credit_batch > 0 ? 1.0 : 0.0,
-                                 // Where episodes overlap more slots amortize more credits; else each is only memory.
+                                 // With credits, more slots need fewer credits; else a slot is only memory.
                                  static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
                                  static_cast<double>(e.layout.listed().size()), static_cast<double>(e.layout.at(0).stride),
                                  static_cast<double>(e.layout.longest_line())};

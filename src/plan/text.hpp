@@ -1,4 +1,4 @@
-// What is said of plans, for people.
+// Text about plans, for people.
 #ifndef FERMATA_PLAN_TEXT_HPP
 #define FERMATA_PLAN_TEXT_HPP
 
@@ -6,10 +6,10 @@
 
 namespace fermata {
 
-// As printf; at most 511 characters.
+// Formats like printf; the result has at most 511 characters.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-// "predicted 12% slower", "measured 1.8x slower": how, by the ratio of the times.
+// "predicted 12% slower", "measured 1.8x slower": `how`, then the ratio of the times in words.
 std::string slower_by(const char* how, double ratio);
 
 }  // namespace fermata

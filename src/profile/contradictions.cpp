@@ -1,5 +1,5 @@
-// Virtual machines lie about topology: where measured costs and declared domains disagree, the profile says
-// so.
+// Virtual machines may declare a wrong topology. Where the measured costs disagree with the declared domains,
+// the profile gets a remark.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -11,10 +11,11 @@ namespace fermata {
 
 namespace {
 
-constexpr double kSpread = 2.0;        // pairs of one level that differ by more are not of one level
-constexpr double kAlike = 1.15;        // medians of levels within this are the same distance
-constexpr double kInverted = 0.85;     // a farther level this much nearer than a nearer one
-constexpr double kFarForACache = 150;  // ns; no server's shared L3 answers that late, other packages do
+constexpr double kSpread = 2.0;     // a level whose pairs differ by a larger factor is not one level
+constexpr double kAlike = 1.15;     // levels whose medians differ by a smaller factor are one distance
+constexpr double kInverted = 0.85;  // a farther level must not cost less than this share of a nearer one
+// In ns. No server's shared L3 is this slow, but signals between packages are.
+constexpr double kFarForACache = 150;
 
 struct Measured {
   std::vector<double> costs;

@@ -1,4 +1,4 @@
-// What a signal costs where nothing was measured: round figures by level.
+// Estimates what a signal costs where nothing was measured: round numbers by level.
 #include <algorithm>
 
 #include "profile/levels.hpp"
@@ -7,14 +7,14 @@ namespace fermata {
 
 namespace {
 
-// One-way line latencies of server processors of the last ten years, in ns, rounded and on the slow side; a
-// slope of a quarter of them, which is what store and miss buffers left of a latency in our own measurements.
-// They rank levels; they don't predict a time.
+// kOneWay: one-way latencies of a cache line on server processors of the last ten years, in ns, rounded up.
+// kSlopeShare: L is a quarter of the latency in our own measurements. Store and miss buffers hide the rest.
+// These numbers rank levels. They do not predict a time.
 constexpr double kOneWay[kLevelCount] = {0, 15, 30, 55, 70, 110, 200, 1500};
 constexpr double kSlopeShare = 0.25;
 
-// A copy in and a copy out that overlap, ns per byte: 20 GB/s within a cache, 10 through a shared one, less the farther
-// the lines travel; a network of 10 Gb/s. They, too, rank levels.
+// ns per byte of a copy into shared memory and a copy out of it that overlap. Within a cache: 20 GB/s.
+// Through a shared cache: 10 GB/s. Farther levels: less. Network: 10 Gb/s. They, too, only rank levels.
 constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.8};
 
 }  // namespace
@@ -63,8 +63,8 @@ Profile estimate_profile(const Topology& topology) {
   p.reader_ns = line * kSlopeShare;
   for (int k = 1; k <= 16; ++k) p.word_add_ns.push_back(k == 1 ? 6 : line * 0.5 + 6);
   p.word_read_ns = line;
-  // A polled flag costs two line moves (the reader's copy is taken away, then fetched); arrivals that share a
-  // line learn of each other as they write.
+  // A polled flag moves its line twice: the store takes the reader's copy away, and the reader fetches the
+  // line again. Members that share a line see each other's arrival when they write their own.
   p.layouts = {{"private", line}, {"packed", line * 0.7}, {"counter", line * 0.5}};
   for (int stride = 2; stride <= 8; ++stride) p.layouts.push_back({"private+stride" + std::to_string(stride), line});
   p.yield_ns = 500;

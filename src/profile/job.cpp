@@ -16,24 +16,30 @@
 namespace fermata {
 namespace {
 
-constexpr std::size_t kCosts = 3;  // of a pair: O, L, G
-constexpr int kRepeats = 25;       // of each point, as in the paper; the median of them instead of the mean, since machines are shared
+constexpr std::size_t kCosts = 3;  // of each pair: O, L, G
+// Repeats of each point, as in section IV.A of heterogeneous-mpi-barriers. The median counts instead of the
+// mean, since machines are shared.
+constexpr int kRepeats = 25;
 constexpr int kLeastRepeats = 3;
 constexpr int kMostLog2Bytes = 20, kLeastLog2Bytes = 6;
 constexpr std::size_t kLongBytes = 256 * 1024;
 constexpr int kLong = 5;
-// Pairs of hosts that send long messages at once, so often, take this many times as long, beyond noise, if they share what carries them.
+// Do pairs of hosts share a network? Each pair sends a long message kTogether times, alone and with all pairs
+// at once. If messages at once take more than kShared times as long, the pairs share one. A smaller increase
+// is noise.
 constexpr int kTogether = 9;
 constexpr double kShared = 1.25;
 constexpr int kSignals[] = {1, 2, 4, 8, 16, 32};
-constexpr double kMessagesOfARepeat = 40;  // that take as long as all points of a pair once, about: the long one, and up to 32 at once
-// Of the seconds for the whole: memory, then links, and what is left for the network.
+// One repeat of all points of a pair takes about as long as this many short messages. One point is a long
+// message, another is 32 messages at once.
+constexpr double kMessagesOfARepeat = 40;
+// Shares of the time budget. kLinksShare covers memory and links together. The network gets the rest.
 constexpr double kMemoryShare = 0.3, kLinksShare = 0.9;
 
-// What each process tells the others of where it is.
+// Where a process is. Each process sends its place to all others.
 struct Place {
-  Cpu cpu;                         // of a pinned one
-  std::array<char, 40> machine{};  // the same for all hosts of one machine
+  Cpu cpu;                         // of a pinned process
+  std::array<char, 40> machine{};  // equal for all hosts that share a machine
 };
 
 struct PairOfProcesses {
@@ -78,7 +84,8 @@ class JobMeasurement {
     if (options_.progress) options_.progress(done, what);
   }
 
-  // Which of the hosts that share a machine this one is, and how many share one at most.
+  // Returns the index of host h among the hosts that share its machine. Raises `most` to the largest number
+  // of hosts that share one machine.
   std::int32_t turn_of(std::int32_t h, std::int32_t& most) const {
     std::map<std::array<char, 40>, std::int32_t> count;
     std::int32_t mine = 0;
@@ -90,7 +97,8 @@ class JobMeasurement {
     return mine;
   }
 
-  // The CPUs of the host's processes: what they are pinned to, or all that this one may use if any of them isn't.
+  // The CPUs to which the processes of host h are pinned. If one of them is not pinned: all CPUs that this
+  // process may use.
   Topology machine_of(std::int32_t h) const {
     Topology t = here_;
     std::vector<Cpu> pinned;
@@ -109,7 +117,8 @@ class JobMeasurement {
     Result<Profile> found = Error{Status::kSystem, ""};
     for (std::int32_t turn = 0; turn < turns; ++turn) {
       report(0.3 * turn / turns, "memory");
-      const bool taken = options_.sample && mine > 0;  // the same machine: what its first host has found holds
+      // The result of the machine's first host holds for this host, too.
+      const bool taken = options_.sample && mine > 0;
       if (turn == mine && leader(h) == job_.rank && !taken) {
         ProfileOptions how;
         how.processes = true;
@@ -127,7 +136,7 @@ class JobMeasurement {
     return exchange(found);
   }
 
-  // Everybody gets every host's.
+  // Gives every process the memory profile of every host.
   std::optional<Error> exchange(const Result<Profile>& found) {
     const std::string text = found ? to_json(*found) : std::string();
     std::vector<std::int64_t> lengths(at(n_));
@@ -142,7 +151,7 @@ class JobMeasurement {
     for (std::int32_t g = 0; g < hosts(); ++g) {
       const std::int32_t p = leader(g);
       const auto& machine = places_[at(p)].machine;
-      if (lengths[at(p)] == 0) {  // another host of the same machine, or the first of all, stands for it
+      if (lengths[at(p)] == 0) {  // a host of the same machine stands for it, else the first host
         if (memory_.empty()) return Error{Status::kSystem, "the first host could not measure its memory"};
         memory_.push_back(memory_[known.contains(machine) ? known[machine] : 0]);
         continue;
@@ -157,7 +166,8 @@ class JobMeasurement {
 
   bool stands_for_hosts(const PairOfProcesses& pair) const { return leader(host(pair.a)) == pair.a && leader(host(pair.b)) == pair.b; }
 
-  // The first processes of each two hosts, then all other pairs on different hosts.
+  // All pairs of processes on different hosts. The pairs of the hosts' first processes come first. With
+  // options.sample there are no others.
   std::vector<PairOfProcesses> links() const {
     std::vector<PairOfProcesses> out;
     for (std::int32_t a = 0; a < n_; ++a)
@@ -169,7 +179,7 @@ class JobMeasurement {
 
   double elapsed_ns() const { return static_cast<double>(os::now_ns() - begin_ns_); }
 
-  // Everybody gets what `teller` says.
+  // Gives the value of process `teller` to all processes.
   bool tell(std::int32_t teller, double& value) const {
     std::vector<double> all(at(n_));
     if (!job_.gather(&value, sizeof value, all.data())) return false;
@@ -177,7 +187,8 @@ class JobMeasurement {
     return true;
   }
 
-  // What each process has measured as the first of a pair, and its own O_ii: rows that are put together.
+  // Each process measures one row: the pairs in which it is the first process, and its own O_ii. All
+  // processes gather the rows.
   std::optional<Error> measure_links() {
     std::vector<double> row(kCosts * at(n_), 0);
     const std::vector<PairOfProcesses> pairs = links();
@@ -202,7 +213,7 @@ class JobMeasurement {
         took = cost.spent;
       }
       job_.rest();
-      took = std::max(took, elapsed_ns() - told);  // with what rests take
+      took = std::max(took, elapsed_ns() - told);  // includes the wait in rest()
       if (limited && !tell(a, took)) return lost();
       told = elapsed_ns();
       spent += took;
@@ -235,8 +246,8 @@ class JobMeasurement {
 
   double long_message_ns() const { return median_of(o_) + median_of(g_) * static_cast<double>(kLongBytes); }
 
-  // Section IV.B: between two hosts their first processes stand for all pairs that were not measured, and where these were not, the
-  // median of all links does.
+  // Section IV.B of heterogeneous-mpi-barriers. A pair that was not measured gets the costs of its hosts'
+  // first processes. If they were not measured either, it gets the medians of all links.
   void replicate_links() {
     if (measured_.empty()) return;
     std::vector<bool> known(at(n_) * at(n_));
@@ -253,7 +264,7 @@ class JobMeasurement {
     }
   }
 
-  // Disjoint pairs of hosts: each alone, then all at once.
+  // Times disjoint pairs of hosts: each pair alone, then all pairs at once.
   std::optional<Error> measure_network() {
     const std::int32_t pairs = hosts() / 2;
     if (pairs < 2) return std::nullopt;
@@ -261,7 +272,7 @@ class JobMeasurement {
       network_left_out_ = true;
       return std::nullopt;
     }
-    double took[2] = {0, 0};  // by the pair that this process is the first of, beyond what a message takes anyway
+    double took[2] = {0, 0};  // the pair whose first process this is: its time beyond O, alone and at once
     bool ok = true;
     const auto time = [&](std::int32_t k, double& ns) {
       const std::int32_t x = leader(2 * k), y = leader(2 * k + 1), a = std::min(x, y), b = std::max(x, y);
@@ -287,7 +298,8 @@ class JobMeasurement {
     return std::nullopt;
   }
 
-  // By memory: between their CPUs if both have one, else as between any two CPUs there.
+  // Costs between two processes of one host. If both are pinned: the costs between their CPUs. Else: the
+  // medians over all pairs of the host's CPUs.
   void fill_memory(const Profile& p, std::int32_t a, std::int32_t b) {
     const auto row = [&](std::int32_t process) {
       const auto& cpus = p.topology.cpus;
@@ -324,7 +336,8 @@ class JobMeasurement {
     for (const std::string& name : job_.names) t.model += " " + name;
     t.line_bytes = memory_.front().topology.line_bytes;
     t.cpus_total = n_;
-    // Each host's numbers of domains become numbers of all hosts' in the order in which they come.
+    // A host's domain ids are unique within the host. Here each domain gets an id that is unique in the job,
+    // in order of first appearance.
     std::array<std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>, 5> ids;
     for (std::int32_t p = 0; p < n_; ++p) {
       const bool pinned = job_.pinned[at(p)] >= 0;
@@ -347,7 +360,7 @@ class JobMeasurement {
   }
 
   Profile assembled() {
-    Profile p = memory_.front();  // what isn't of a pair
+    Profile p = memory_.front();  // for the costs that do not depend on a pair
     for (std::int32_t a = 0; a < n_; ++a)
       for (std::int32_t b = a + 1; b < n_; ++b)
         if (host(a) == host(b)) fill_memory(memory_[at(host(a))], a, b);
@@ -379,13 +392,13 @@ class JobMeasurement {
   const JobOptions& options_;
   const std::int32_t n_;
   std::vector<Place> places_;
-  std::vector<Profile> memory_;  // of each host
+  std::vector<Profile> memory_;  // one per host
   Matrix o_, l_, g_;
   double network_byte_ns_ = 0;
   const std::int64_t begin_ns_ = os::now_ns();
-  std::vector<PairOfProcesses> measured_;  // links
-  std::size_t left_out_ = 0;               // further ones, for which there was no time
-  double left_ns_ = 0;                     // of the time for the whole, as all processes know
+  std::vector<PairOfProcesses> measured_;  // the measured links
+  std::size_t left_out_ = 0;               // links for which there was no time
+  double left_ns_ = 0;                     // what is left of the time budget; equal in all processes
   bool network_left_out_ = false;
 };
 
@@ -395,7 +408,8 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   constexpr MessageCost kFailed{.o = -1};
   std::vector<double> x, y;
   double spent = 0;
-  // A point by so many repeats, and one to warm up. Both know the times, so both do the same.
+  // Times one point: `repeats` repeats and one to warm up. Both processes get the same time, so both take the
+  // same decisions.
   const auto time = [&](std::size_t bytes, int signals, int repeats) {
     const double ns = job.time(a, b, bytes, signals, repeats);
     spent += (signals > 0 ? 1 : 2) * (repeats + 1) * ns;
@@ -411,7 +425,7 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
     y.push_back(ns);
   }
   const double o = fit_line(x, y).intercept;
-  // Of short messages the slope would be noise.
+  // G needs a long message: the slope over short messages would be noise.
   const double longer = time(kLongBytes, 0, std::min(kLong, repeats));
   if (longer < 0) return kFailed;
   const double g = std::max(0.0, longer - o) / static_cast<double>(kLongBytes);

@@ -1,4 +1,5 @@
-// The profile of an MPI job: what a signal costs between each pair of its processes, by memory within a host and by messages between hosts.
+// The profile of an MPI job: what a signal costs between each pair of its processes. Within a host signals go
+// through memory, between hosts by messages.
 #ifndef FERMATA_PROFILE_JOB_HPP
 #define FERMATA_PROFILE_JOB_HPP
 
@@ -12,12 +13,12 @@
 
 namespace fermata {
 
-// What a job can do for those who measure it (fermata/job.h). Collective but for `time`.
+// What a measurement needs from an MPI job (fermata/job.h). All functions are collective except `time`.
 struct Job {
   std::int32_t rank = 0;
-  std::vector<std::int32_t> hosts;   // of each process
-  std::vector<std::int32_t> pinned;  // the CPU of each process there, or -1
-  std::vector<std::string> names;    // of the hosts
+  std::vector<std::int32_t> hosts;   // each process's host
+  std::vector<std::int32_t> pinned;  // the CPU to which each process is pinned on its host; -1: not pinned
+  std::vector<std::string> names;    // the hosts' names
   std::function<bool(const void* mine, std::size_t bytes, void* all)> gather;
   std::function<double(int a, int b, std::size_t bytes, int signals, int repeats)> time;
   std::function<void()> rest;
@@ -25,26 +26,37 @@ struct Job {
 };
 
 struct JobOptions {
-  bool sample = false;            // one pair of processes for each pair of hosts, a few of each level within one; replicated
-  double seconds_per_pair = 0.3;  // at most, of messages; of memory it is aimed at
-  double seconds = 0;             // aimed at for the whole: as many pairs as fit, of each two hosts one first; 0: all pairs
+  // Measures one pair of processes for each pair of hosts, and a few pairs of each level within a host. These
+  // stand for the others.
+  bool sample = false;
+  // For messages: at most. For memory: the aim.
+  double seconds_per_pair = 0.3;
+  // The budget for everything; 0: all pairs. Measures as many pairs as fit into it, first one pair for each
+  // two hosts.
+  double seconds = 0;
   std::function<void(double done, const std::string& what)> progress;
 };
 
-// What one process learns about its host's memory: of the processes of that host, in this order of CPUs.
+// Measures the memory of this process's host, between processes on the CPUs of `topology`. The rows of the
+// result are in the order of these CPUs.
 using MeasureHost = std::function<Result<Profile>(const Topology& topology, const ProfileOptions& options)>;
 
-// Collective: all processes get the same profile, or an error each. `here`: what this process may use of its machine. Hosts are measured
-// at the same time, but those that share a machine in turn; messages one pair after the other.
+// Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
+// may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Messages are
+// measured one pair after the other.
 Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host);
 
-// Heterogeneous-mpi-barriers section IV.A between a and b, which both call it: O the intercept of half a round trip over a message's
-// size, 1 to 2^20 bytes as far as the seconds go; L the slope over 1 to 32 empty synchronous messages at once; and G, what each byte of
-// 256 KiB takes beyond O. o < 0: it failed. Where messages are so slow that the seconds don't hold all of this, each point is repeated less
-// often, but kLeastRepeats times.
+// Measures messages between processes a and b, as in section IV.A of heterogeneous-mpi-barriers. Both call
+// it.
+// - O: the intercept of half a round trip over the message size: 1 to 2^20 bytes, or less if the time is
+//   short.
+// - L: the slope over 1 to 32 empty synchronous messages at once.
+// - G: the time of each byte of a 256 KiB message beyond O.
+// o < 0: it failed. If messages are too slow for the budget, each point gets fewer repeats, but at least
+// kLeastRepeats.
 struct MessageCost {
   double o = 0, l = 0, g = 0;  // ns, ns, ns per byte
-  double spent = 0;            // ns, by what the points took
+  double spent = 0;            // ns; the sum over all points
 };
 MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, double seconds);
 

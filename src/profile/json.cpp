@@ -1,4 +1,5 @@
-// The profile file. Versioned; a bad one is refused whole with the line and the reason.
+// Reads and writes the profile file. The format has a version. A file with an error is refused whole, with
+// the line and the reason.
 #include <cmath>
 
 #include "json/text.hpp"
@@ -14,7 +15,7 @@ constexpr double kMaxNs = 1e12;
 constexpr std::size_t kMaxList = 4096;
 constexpr double kMostCpu = 65535;
 
-// Level of a name; kLevelCount if there is none.
+// Returns kLevelCount if no level has this name.
 int level_of(const std::string& name) {
   int level = 0;
   while (level < kLevelCount && name != name_of(static_cast<Level>(level))) ++level;
@@ -26,7 +27,7 @@ Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
     reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " + std::to_string(n) + " CPUs");
     return Matrix(0);
   }
-  for (const JsonNode& row : rows.items) {  // before the matrix is allocated: its size must be the file's own
+  for (const JsonNode& row : rows.items) {  // checked first: the file's size bounds the allocation
     if (row.type == JsonNode::Type::kArray && row.items.size() == n) continue;
     reader.complain(row, "a row of " + std::to_string(n) + " numbers is expected");
     return Matrix(0);
@@ -98,7 +99,7 @@ void read_blocks(Profile& p, std::int64_t version, ObjectReader& reader) {
   }
 }
 
-// Since version 2: g; since version 3: the rest.
+// `g` exists since version 2, the other keys since version 3.
 void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   if (const JsonNode* g = reader.array("g")) {
     if (version < 2) reader.complain(*g, "'g' belongs to version 2");
@@ -124,7 +125,7 @@ void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
   }
 }
 
-// Since version 5.
+// Both keys exist since version 5.
 void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
   const JsonNode* hosts = reader.array("hosts");
   const JsonNode* pinned = reader.array("pinned");

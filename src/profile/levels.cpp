@@ -33,7 +33,7 @@ void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) 
   outer.take_over(reader);
 }
 
-// {"o": rows, "l": rows}: square matrices of the same size.
+// Reads {"o": rows, "l": rows}: two square matrices of the same size.
 void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) {
   ObjectReader reader(node, "numa_pairs");
   reader.only({"o", "l"});

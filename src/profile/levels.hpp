@@ -1,4 +1,4 @@
-// Costs per level instead of per pair: how published machines are written down, and how estimates are made.
+// Costs per level instead of per pair. Files of published machines and estimates use them.
 #ifndef FERMATA_PROFILE_LEVELS_HPP
 #define FERMATA_PROFILE_LEVELS_HPP
 
@@ -19,26 +19,29 @@ struct LinkCost {
 
 struct LevelCosts {
   std::array<LinkCost, kLevelCount> at{};
-  // Hosts that are nearer to each other than the network level: hosts h and g with h / hosts == g / hosts.
-  // The first group that holds both counts, so the smallest comes first.
+  // Groups of hosts that are nearer to each other than the network level.
+  // Hosts h and g share a group if h / hosts == g / hosts.
+  // The first group that holds both hosts counts, so smaller groups come first.
   struct HostGroup {
     std::int32_t hosts = 0;
     LinkCost cost;
   };
   std::vector<HostGroup> groups;
-  // Between NUMA nodes of one host where levels are too coarse (four chips at four distances): nodes x nodes,
-  // row-major; empty: not given. Within a node the levels count.
+  // Costs between NUMA nodes of one host, where levels are too coarse (for example, four chips at four
+  // distances). nodes x nodes, row-major; empty: not given. Within a node the costs of the levels apply.
   std::vector<LinkCost> numa_pairs;
-  // Hosts on a mesh of this width: a pair's O grows with each hop after the first.
+  // The hosts form a mesh of this width; 0: they do not. A pair's O grows by o_per_hop with each hop after
+  // the first.
   std::int32_t mesh_width = 0;
   double o_per_hop = 0;
 };
 
-// A complaint goes to `outer`.
+// Reports an error to `outer`.
 LevelCosts level_costs_from_node(const JsonNode& node, ObjectReader& outer);
 
-// Fills p.o and p.l from p.topology. Returns the complaint (a level that occurs has no cost, too many CPUs),
-// empty if none. At most kMaxExpanded CPUs: matrices grow with the square while the file does not.
+// Fills p.o and p.l for the CPUs of p.topology. Returns what is wrong, or an empty string. A level that
+// occurs but has no cost is an error. More than kMaxExpanded CPUs are an error, too: the matrices grow with
+// the square of the CPUs while the file does not.
 inline constexpr std::size_t kMaxExpanded = 2048;
 std::string expand_levels(const LevelCosts& costs, Profile& p);
 

@@ -1,4 +1,4 @@
-// The whole profile: what to measure, in which order, with what share of the time.
+// Measures a whole profile: what, in which order, and with what share of the time.
 #include "profile/measure.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Measurement {
     p_.topology = topology;
   }
 
-  // How many rounds there are to be, once one has run.
+  // The planned number of rounds. Valid after run().
   int rounds() const { return plan_.rounds; }
 
   Result<Profile> run() {
@@ -114,7 +114,7 @@ class Measurement {
     p_.l.at(pair.a, pair.b) = p_.l.at(pair.b, pair.a) = rounded(cost.l);
   }
 
-  // One direction stands for both, as with O and L.
+  // One direction stands for both directions, as for O and L.
   void measure_pair_bytes() {
     p_.g = p_.g_direct = Matrix(rows());
     std::vector<double> once;
@@ -141,7 +141,7 @@ class Measurement {
     p_.g_direct.at(pair.a, pair.b) = p_.g_direct.at(pair.b, pair.a) = rounded_byte(cost.direct);
   }
 
-  // The CPUs around each level's representative, one member each.
+  // For each level: all CPUs that share it with the first CPU of its representative, one member per CPU.
   void measure_domains() {
     std::size_t before = 1;
     for (const CpuPair& pair : plan_.representatives) {
@@ -149,7 +149,7 @@ class Measurement {
       std::vector<std::int32_t> cpus;
       for (std::int32_t i = 0; i < rows() && cpus.size() < kMaxAdders; ++i)
         if (i == pair.a || common_level(cpu(i), cpu(pair.a)) <= level) cpus.push_back(os(i));
-      const bool larger = cpus.size() > before;  // else the inner level's figure says it
+      const bool larger = cpus.size() > before;  // else the inner level has the same CPUs
       const double ns = larger ? measure_domain_bytes(cpus, options_.processes, plan_.extra) : 0;
       advance(plan_.extra, std::string("bytes, all of one ") + name_of(level));
       if (ns > 0) p_.domains.push_back({level, static_cast<std::int32_t>(cpus.size()), rounded_byte(ns)});
@@ -165,7 +165,7 @@ class Measurement {
     advance(plan_.extra, "copies and folds");
   }
 
-  // The first CPU of each core before siblings, starting where the nearest pair is.
+  // The first CPU of each core, then the SMT siblings; at most `most`. The cgroup quota does not count.
   std::vector<std::int32_t> team(std::size_t most) const {
     Topology all = p_.topology;
     all.quota_cpus = 0;
@@ -238,7 +238,7 @@ class Measurement {
   std::string failed_;
 };
 
-// Medians survive some company, not much.
+// Medians tolerate a small load of other processes, but not a large one.
 void note_load(Profile& p) {
   double load = 0;
   if (getloadavg(&load, 1) != 1 || load < p.topology.cpus_total + 0.5) return;
@@ -254,7 +254,7 @@ Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& 
   if (topology.source != "this machine") return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
   if (topology.cpus.size() > 4096) return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
   std::vector<Profile> rounds;
-  // Where others take the CPUs, fewer rounds fit into the time.
+  // Where other processes take the CPUs, a round takes longer, so fewer rounds fit into the time.
   const std::int64_t begin = os::now_ns();
   const auto has_time = [&](int done) {
     const double spent = static_cast<double>(os::now_ns() - begin) * 1e-9;

@@ -1,5 +1,5 @@
-// The single measurements that a profile is made of. Each pins its own members and leaves nothing behind.
-// CPUs are OS indices, times ns. A result that could not be had is empty or 0.
+// The measurements of which a profile consists. Each pins its own members and ends them before it returns.
+// CPUs are OS indices, times are ns. A result is empty or 0 if the measurement failed.
 #ifndef FERMATA_PROFILE_MEASURE_HPP
 #define FERMATA_PROFILE_MEASURE_HPP
 
@@ -19,49 +19,51 @@ struct PairCost {
 };
 std::optional<PairCost> measure_pair(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// A stage without a signal, and each further slot that never leaves its CPU.
+// o: a stage without a signal. l: each further slot that never leaves its CPU.
 std::optional<PairCost> measure_self(std::int32_t cpu, double seconds);
 
 struct ByteCost {          // ns per byte
-  double slot = 0;         // copied in, then copied out
-  double direct = 0;       // read where it lies; 0: not permitted between processes
-  double direct_once = 0;  // ns, of each reading: what remains at no bytes beyond one_way_ns
+  double slot = 0;         // copied into a slot, then out of it
+  double direct = 0;       // read directly from the other's memory; 0: not permitted between processes
+  double direct_once = 0;  // ns per reading, beyond one_way_ns and the bytes
 };
 std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns, double seconds);
 
-struct OwnBytes {  // ns per byte, in one's own cache
+struct OwnBytes {  // ns per byte, within the CPU's own cache
   double copy = 0, fold = 0;
 };
 std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds);
 
-// ns per byte that any of these CPUs has read, when all read each other at once; 0 if it could not be had.
+// All CPUs read each other's memory at once. Returns the time divided by the bytes of all CPUs, in ns per
+// byte; 0: it failed.
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// Of blocks between two processes; none: it could not be had. Without those that are lent where that is not permitted.
+// Times blocks between two processes. Empty: it failed. Where single copies are not permitted, they are
+// missing.
 std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seconds);
 
 struct ManyCost {
   double awaited = 0, reader = 0;
-  bool estimated = false;  // fewer than three CPUs: taken from one sender's further lines
+  bool estimated = false;  // fewer than three CPUs: further lines of one sender stand for further senders
 };
 std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
 
-// [k-1]: ns per add when the first k CPUs add at once. Measured at powers of two and at all of them, linear
-// between.
+// [k-1]: ns per add when the first k CPUs add at once. Measured for powers of two and for all CPUs;
+// interpolated linearly between.
 std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool processes, double seconds);
-// From an add by one member to another's reading of it, with the reply's one-way time taken off.
+// The time from one member's add until another member has read it, less the one-way time of the reply.
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// power8-barriers sections VI.B-D, for two members.
+// Sections VI.B to VI.D of power8-barriers, for two members.
 std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes, bool processes, double seconds);
 
-// One writer, one reader; empty where the CPU has no store of that size, or the architecture is not x86.
+// One writer and one reader. Empty if the CPU has no store of that size or is not an x86-64 CPU.
 std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes, bool processes, double seconds);
 
 double measure_yield(std::int32_t cpu, bool processes, double seconds);
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
-// Where measured costs contradict the declared topology; pure.
+// Remarks on measured costs that contradict the declared topology. Has no side effects.
 std::vector<std::string> contradictions(const Profile& profile);
 
 }  // namespace fermata

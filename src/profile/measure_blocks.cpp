@@ -1,6 +1,9 @@
-// The two ways of a block from one process to another, as operations on blocks take them (exec/blocks.hpp): through a ring in shared
-// memory, written by one CPU while the other reads, or read by the kernel where it lies. Which is faster is the machine's: the ring takes
-// two copies that overlap, the kernel one, whose pages it looks up first.
+// Times the two ways of a block from one process to another, as collectives on blocks use them
+// (exec/blocks.hpp):
+// - through a ring buffer in shared memory: two copies, which overlap since one CPU writes while the other
+//   reads;
+// - by a single copy: the kernel looks up the pages of the sender's block, then copies it once.
+// Which way is faster depends on the machine.
 #include <algorithm>
 #include <cstring>
 
@@ -19,8 +22,8 @@ constexpr auto kSizeCount = static_cast<std::int32_t>(std::size(kSizes));
 constexpr std::size_t kMost = kSizes[kSizeCount - 1];
 constexpr std::size_t kPiece = 16384;
 constexpr std::uint64_t kSlots = 16;
-constexpr std::uint64_t kPieces = kMost / kPiece;  // of the longest block
-constexpr std::uint32_t kLooks = 1U << 16;         // in vain, between looks at the time
+constexpr std::uint64_t kPieces = kMost / kPiece;  // pieces of the longest block
+constexpr std::uint32_t kLooks = 1U << 16;         // fruitless polls between two checks of the time
 
 struct OneWay {
   struct alignas(kMaxLine) Header {
@@ -34,11 +37,11 @@ struct OneWay {
 struct Exchange {
   OneWay way[2];  // from member 0, from member 1
   probe::Flag ready[2], done[2];
-  os::Lender lender[2];  // each written before its member is ready
+  os::Lender lender[2];  // each member writes its own before it signals ready
   probe::Flag refused;
 };
 
-// One end's progress through one block. Pieces are numbered so that those of another episode are others.
+// One end's progress through one block. No two episodes use the same piece numbers.
 class Stream {
  public:
   Stream(OneWay& way, std::byte* block, std::size_t bytes, std::uint64_t episode)
@@ -46,7 +49,8 @@ class Stream {
 
   bool over() const { return k_ == count_; }
   bool put() {
-    // All of the episode before was read: its members have met since.
+    // The first kSlots pieces need no credit: the members have met since the episode before, so all its
+    // pieces were read.
     if (over() || (k_ >= kSlots && !Pieces::was_read(way_.credit.value, seen_, first_ + k_ - kSlots))) return false;
     std::memcpy(way_.slot[k_ % kSlots], block_ + k_ * kPiece, kPiece);
     Pieces::publish(way_.header[k_ % kSlots].number, first_ + k_);
@@ -68,12 +72,12 @@ class Stream {
   std::uint64_t seen_, k_ = 0;
 };
 
-// Private to each member: between processes the same address leads to memory of each its own.
+// Private to each member: between processes the same address refers to separate memory.
 struct Blocks {
   std::vector<std::byte> given = std::vector<std::byte>(kMost, std::byte{1}), got = std::vector<std::byte>(kMost, std::byte{2});
 };
 
-// Both give a block and get one, or they take turns in giving.
+// Both members give a block at once, or they give in turn.
 class Moving {
  public:
   Moving(Exchange& shared, Blocks (&blocks)[2]) : shared_(shared), blocks_(blocks) {}
@@ -90,7 +94,7 @@ class Moving {
   }
 
  private:
-  // The members have met when both blocks are through, as those of a collective that synchronizes.
+  // The members meet after both blocks have arrived, as in a collective that synchronizes.
   bool by_ring(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets, probe::Control& control) const {
     Stream out(shared_.way[member], blocks_[member].given.data(), gives ? bytes : 0, e);
     Stream in(shared_.way[1 - member], blocks_[member].got.data(), gets ? bytes : 0, e);
@@ -112,7 +116,8 @@ class Moving {
       const int other = 1 - member;
       if (!probe::await(shared_.ready[other].value, e, control)) return false;
       if (!os::read_lent(shared_.lender[other], blocks_[other].given.data(), blocks_[member].got.data(), bytes))
-        shared_.refused.value.store(1, std::memory_order_relaxed);  // order: read after the members have ended
+        // order: read after the members have ended
+        shared_.refused.value.store(1, std::memory_order_relaxed);
     }
     return meet(shared_.done, member, e, control);
   }

@@ -1,5 +1,6 @@
-// G: what a byte costs beyond its signal, the ways in which operations on blocks move them. Members hand a buffer to and fro, so that
-// its lines are always found where the other one wrote them; half a round trip over the bytes is a line whose slope is G.
+// Measures G: what a byte costs beyond its signal, for each way in which collectives on blocks move bytes.
+// Two members pass a buffer to and fro, so each reads the lines where the other has written them. Half a
+// round trip over the bytes is a line whose slope is G.
 #include <algorithm>
 #include <cstring>
 
@@ -11,23 +12,23 @@ namespace fermata {
 
 namespace {
 
-// Through a slot: what fits into one. By reading directly: as long as two buffers are sure to stay in a core's own cache, since what
-// lies behind it is shared and another matter (measure_domain_bytes).
+// Sizes through a slot: those that fit into one. Sizes that are read directly: two buffers must fit into a
+// core's own cache. measure_domain_bytes() measures the shared caches and the memory beyond it.
 constexpr std::size_t kInSlot[] = {1024, 4096, 16384};
 constexpr std::size_t kDirect[] = {4096, 16384, 65536, 262144};
 constexpr auto kSlotPoints = static_cast<std::int32_t>(std::size(kInSlot));
 constexpr auto kDirectPoints = static_cast<std::int32_t>(std::size(kDirect));
 constexpr std::size_t kBuffer = 262144;
-constexpr std::size_t kShare = 65536;  // a member's buffer where many read at once
+constexpr std::size_t kShare = 65536;  // bytes of a member's buffer where many members read at once
 
 struct Exchange {
   probe::Flag there, back;
-  os::Lender lender[2];  // each written before its member's first signal of a command
+  os::Lender lender[2];  // each member writes its own before its first signal of a command
   probe::Flag refused;
   alignas(kMaxLine) std::byte slot[2][16384];
 };
 
-// Private to each member: between processes the same address leads to memory of each its own.
+// Private to each member: between processes the same address refers to separate memory.
 using Buffers = std::vector<std::byte>;
 
 class Handing {
@@ -77,7 +78,7 @@ LineFit line_over(const std::size_t* bytes, const double* round_trips, std::int3
   return fit_line(x, y);
 }
 
-// As the compiler makes it of the plainest loop: what a profile is for is to within a quarter.
+// A plain loop, as the compiler translates it. A profile needs to be right only within a quarter.
 [[gnu::noinline]] void add(double* out, const double* a, const double* b, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
 }
@@ -96,13 +97,13 @@ double domain_bytes_once(const std::vector<std::int32_t>& cpus, bool processes, 
   const auto buffer = [&](std::size_t member, std::uint64_t half) {
     return memory.at<std::byte>(flags + (member % members * 2 + half % 2) * kShare);
   };
-  // Everybody reads what its neighbour wrote the turn before.
+  // Each member reads what the next member has written in the round before.
   const auto role = [&](int rank, const probe::Command& command, probe::Control& control) {
     const auto me = static_cast<std::size_t>(rank);
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       std::memcpy(buffer(me, e + 1), buffer(me + 1, e), kShare);
       probe::signal(flag(me), e);
-      // It has written anew, and what this member writes next has been read.
+      // The next member must have written again. The one before must have read what this one overwrites next.
       if (!probe::await(flag(me + 1), e, control) || !probe::await(flag(me + members - 1), e, control)) return;
     }
   };
@@ -137,7 +138,7 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds) {
     for (std::uint32_t r = 0; r < command.rounds; ++r) {
       if (command.point < kDirectPoints) std::memcpy(out.data(), left.data(), bytes);
       else add(out.data(), left.data(), right.data(), bytes / sizeof(double));
-      // order: the compiler's only: a copy must not be merged with the next one
+      // order: compiler fence: the compiler must not merge a copy with the next one
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   };
@@ -153,7 +154,7 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds) {
 }
 
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds) {
-  // Who loses its CPU holds up all: of several tries the least disturbed.
+  // A member that loses its CPU delays all members, so the fastest of several tries counts.
   constexpr int kTries = 3;
   double least = domain_bytes_once(cpus, processes, seconds / kTries);
   for (int i = 1; i < kTries && least > 0; ++i) least = std::min(least, domain_bytes_once(cpus, processes, seconds / kTries));

@@ -1,5 +1,5 @@
-// Period of a two-member exchange per layout: each member signals, then awaits the other's signal, back to
-// back.
+// Measures the period of an exchange between two members for each layout. In each episode a member signals,
+// then awaits the other's signal. Episodes follow each other without a pause.
 #include "profile/measure.hpp"
 
 namespace fermata {
@@ -16,7 +16,7 @@ constexpr Exchange kExchanges[] = {{"private", 1, false},         {"packed", 0, 
                                    {"private+stride2", 2, false}, {"private+stride3", 3, false}, {"private+stride4", 4, false},
                                    {"private+stride5", 5, false}, {"private+stride6", 6, false}, {"private+stride7", 7, false},
                                    {"private+stride8", 8, false}};
-constexpr std::size_t kRegion = 16384;  // a layout's own pages; nine lines of at most 1,024 bytes fit
+constexpr std::size_t kRegion = 16384;  // each layout's own pages; nine lines of at most 1,024 bytes fit
 
 using Word = std::atomic<std::uint64_t>;
 

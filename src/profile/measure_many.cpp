@@ -1,5 +1,5 @@
-// What more than two members cost one another: further awaited slots, further readers of a line, adds on a
-// shared word.
+// Measures what more than two members cost one another: further awaited slots, further readers of a line,
+// adds on a shared word.
 #include <algorithm>
 
 #include "profile/measure.hpp"
@@ -9,7 +9,7 @@ namespace fermata {
 
 namespace {
 
-constexpr std::size_t kMaxMembers = 9;  // one in the middle and eight around it
+constexpr std::size_t kMaxMembers = 9;  // member 0 and eight others
 
 struct Lines {
   probe::Flag published;
@@ -30,8 +30,8 @@ void gather(Lines& lines, int member, int active, const probe::Command& command,
   }
 }
 
-// Member 0 publishes a line to members 1..active, of whom only the last answers: what grows with `active` is
-// the publishing alone.
+// Member 0 publishes a line to members 1..active. Only the last of them answers, so only the cost of
+// publishing grows with `active`.
 void publish(Lines& lines, int member, int active, const probe::Command& command, probe::Control& control) {
   for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
     if (member == 0) {
@@ -44,7 +44,7 @@ void publish(Lines& lines, int member, int active, const probe::Command& command
   }
 }
 
-// Two CPUs only: further lines of one sender, answered by one.
+// For two CPUs: member 0 signals on several lines, and member 1 answers on one line.
 void fan(Lines& lines, int member, int active, const probe::Command& command, probe::Control& control) {
   for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
     if (member == 0) {
@@ -82,7 +82,7 @@ std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool
   const auto most = static_cast<std::int32_t>(near.size()) - 1;
   const auto times = probe::sample({near, processes, seconds}, 2 * most, [&](int member, const auto& c, auto& control) {
     const int active = c.point % most + 1;
-    if (member > active) return;  // waits for the next command on its line, touching none of these
+    if (member > active) return;  // awaits the next command on another line, and touches none of these
     if (c.point < most) gather(lines, member, active, c, control);
     else publish(lines, member, active, c, control);
   });
@@ -108,14 +108,17 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
     const std::int32_t k = counts[static_cast<std::size_t>(c.point)];
     if (member >= k) return;
     for (std::uint32_t r = 0; r < c.rounds; ++r)
-      shared.word.value.fetch_add(1, std::memory_order_acq_rel);  // order: acq_rel, as kWordAdd; pairs with itself
-    // The first member's time must cover everybody's adds.
+      // order: acq_rel, as kWordAdd; pairs with itself
+      shared.word.value.fetch_add(1, std::memory_order_acq_rel);
+    // Member 0 takes the time, which must cover the adds of all members.
     if (member != 0) {
-      shared.left.value.fetch_add(1, std::memory_order_release);  // order: release, as kSlotPublish: after the adds; pairs with await
+      // order: release, as kSlotPublish: after the adds; pairs with await
+      shared.left.value.fetch_add(1, std::memory_order_release);
       return;
     }
     static_cast<void>(probe::await(shared.left.value, static_cast<std::uint64_t>(k - 1), control));
-    shared.left.value.store(0, std::memory_order_relaxed);  // order: none needed; the next command publishes it
+    // order: none needed; the next command publishes it
+    shared.left.value.store(0, std::memory_order_relaxed);
   };
   const auto times = probe::sample({cpus, processes, seconds}, static_cast<std::int32_t>(counts.size()), role);
   if (times.empty()) return {};
@@ -137,12 +140,14 @@ double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double 
   probe::SharedMemory memory(sizeof(Shared));
   if (!memory) return 0;
   Shared& s = *memory.at<Shared>(0);
-  // Point 0: add, read, reply by a line. Point 1: line, reply by a line. Half of the latter is one reply.
+  // Point 0: member 0 adds, member 1 reads the word and replies on a line. Point 1: a signal on a line and a
+  // reply on a line. Half of point 1 is one reply.
   const auto role = [&](int member, const probe::Command& c, probe::Control& control) {
     for (std::uint64_t r = 1; r <= c.rounds; ++r) {
       const std::uint64_t e = c.base + r;
       if (member == 0) {
-        if (c.point == 0) s.word.value.fetch_add(1, std::memory_order_acq_rel);  // order: acq_rel, as kWordAdd; pairs with await
+        // order: acq_rel, as kWordAdd; pairs with await
+        if (c.point == 0) s.word.value.fetch_add(1, std::memory_order_acq_rel);
         else probe::signal(s.there.value, e);
         if (!probe::await(s.reply.value, e, control)) return;
       } else {

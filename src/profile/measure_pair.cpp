@@ -1,7 +1,7 @@
-// O and L of a pair, as section IV.A of heterogeneous-mpi-barriers with the signal that we use: a store to
-// the reader's line, a spin on it. A stage of k signals goes one way, a stage of k signals comes back; half
-// the round trip over k is a line whose intercept is O and whose slope is L. Links are taken as symmetric, as
-// there.
+// Measures O and L of a pair as in section IV.A of heterogeneous-mpi-barriers. The signal is Fermata's: a
+// store to the line on which the reader spins. A stage of k signals goes one way, and a stage of k signals
+// comes back. Half the round trip over k is a line: its intercept is O, its slope is L. As in the paper,
+// links count as symmetric.
 #include "profile/measure.hpp"
 #include "profile/statistics.hpp"
 
@@ -63,7 +63,7 @@ std::optional<PairCost> measure_self(std::int32_t cpu, double seconds) {
       for (std::int32_t i = 0; i < k; ++i) probe::signal(lines.there[i].value, e);
       for (std::int32_t i = 0; i < k; ++i)
         if (!probe::await(lines.there[i].value, e, control)) return;
-      // order: the compiler's only: an empty stage must not be merged with the next one
+      // order: compiler fence: the compiler must not merge an empty stage with the next one
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   };

@@ -1,5 +1,5 @@
-// What the scheduler costs: a turn handed on by yield between two members of one CPU, and a wake-up through a
-// futex.
+// Measures what the scheduler costs: a switch by yield between two members of one CPU, and a wake-up through
+// a futex.
 #include "os/os.hpp"
 #include "profile/measure.hpp"
 #include "profile/statistics.hpp"
@@ -9,11 +9,12 @@ namespace fermata {
 namespace {
 
 constexpr std::int32_t kBatches = 101;
-constexpr double kPatience = 3;  // where others take the CPUs: times the budget, after which the batches so far are enough
+// Other processes may take the CPUs: after this many times the budget, the batches so far are enough.
+constexpr double kPatience = 3;
 
 struct Shared {
   probe::Control control;
-  alignas(kMaxLine) std::atomic<std::uint32_t> turn;  // counts hand-overs; even: member 0's
+  alignas(kMaxLine) std::atomic<std::uint32_t> turn;  // counts the turns; even: member 0's turn
   std::int32_t batches = 0;
   double samples[kBatches] = {};
 };
@@ -26,8 +27,8 @@ void hand_on(Shared& s, std::uint32_t turn) {
   s.turn.store(turn, std::memory_order_release);  // order: release, as kSlotPublish; pairs with turn_of
 }
 
-// Half a round trip, the median of batches of `each` round trips. Wait(s, turn) returns when the turn has
-// come.
+// Returns half a round trip, the median over batches of `each` round trips. wait(s, turn) returns true when
+// the turn has come, and false when the time is up.
 template <class Wait, class Pass>
 double handover(const probe::Setting& setting, std::uint32_t each, const Wait& wait, const Pass& pass) {
   probe::SharedMemory memory(sizeof(Shared));
@@ -45,7 +46,8 @@ double handover(const probe::Setting& setting, std::uint32_t each, const Wait& w
       if (member != 0) continue;
       const std::int64_t now = os::now_ns();
       s.samples[s.batches++] = static_cast<double>(now - start) / (2.0 * each);
-      if (now >= last) return s.control.aborted.value.store(1, std::memory_order_relaxed);  // order: none needed; it only ends loops
+      // order: none needed; it only ends loops
+      if (now >= last) return s.control.aborted.value.store(1, std::memory_order_relaxed);
     }
   });
   const bool enough = s.batches > 0 && (whole || os::now_ns() >= last);

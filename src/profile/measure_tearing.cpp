@@ -1,6 +1,7 @@
-// Is a SIMD store seen whole? reduction-with-barrier section IV.B and Table I: a writer stores vectors whose
-// 8-byte parts are all the same number; a reader loads with the same width and compares the parts. One
-// direction of proof only: a torn read refutes, none proves nothing.
+// Does a reader always see a SIMD store whole? As in section IV.B and Table I of reduction-with-barrier, a
+// writer stores vectors whose 8-byte parts are all the same number. A reader loads with the same width and
+// compares the parts. A torn read proves that the store is not atomic. The absence of torn reads proves
+// nothing.
 #include "os/os.hpp"
 #include "profile/measure.hpp"
 
@@ -14,14 +15,15 @@ namespace {
 
 struct Shared {
   probe::Control control;
-  alignas(kMaxLine) std::uint64_t vector[8];  // written and read by one machine instruction each, below the C++ memory model
+  // One machine instruction writes it and one reads it. The C++ memory model does not cover these accesses.
+  alignas(kMaxLine) std::uint64_t vector[8];
   probe::Flag reader_done;
   std::int64_t reads = 0, torn = 0;
 };
 
 #if defined(__x86_64__)
 
-// Written in assembly so that each is one instruction of that width and no compiler splits or merges it.
+// Each access is one instruction of that width. It is in assembly, so that no compiler splits or merges it.
 struct Sse {
   static constexpr int kWords = 2;
   static bool here() { return __builtin_cpu_supports("sse2") != 0; }
@@ -64,7 +66,7 @@ struct Avx512 {
   }
 };
 
-constexpr int kBatch = 4096;  // between looks at the clock
+constexpr int kBatch = 4096;  // accesses between two checks of the clock
 
 template <class Simd>
 void write_until_done(Shared& s) {

@@ -8,13 +8,13 @@
 namespace fermata {
 namespace {
 
-constexpr double kPairsBudget = 150;  // seconds for all pairs together: minutes at most for 128 CPUs
+constexpr double kPairsBudget = 150;  // seconds for the signals of all pairs, even those of 128 CPUs
 constexpr int kMostRounds = 5;
-constexpr double kLeastEach = 0.01;        // seconds of a pair in a round: less is too few repeats
-constexpr double kLeastExtra = 0.02;       // seconds of each measurement that comes once, however many pairs there are
-constexpr std::size_t kPairsPerLevel = 3;  // with --sample
-constexpr std::size_t kBytePairs = 400;    // of more pairs, bytes are timed of a few of each level
-constexpr double kBytesShare = 0.5;        // of a pair's time, for its bytes
+constexpr double kLeastEach = 0.01;        // seconds per pair and round; less time gives too few repeats
+constexpr double kLeastExtra = 0.02;       // seconds of a measurement that is made once per round
+constexpr std::size_t kPairsPerLevel = 3;  // with --sample, and for bytes where there are many pairs
+constexpr std::size_t kBytePairs = 400;    // with more pairs, bytes are timed for a few pairs per level
+constexpr double kBytesShare = 0.5;        // the bytes of a pair get this share of the time of its signals
 
 std::int32_t rows(const Topology& t) { return static_cast<std::int32_t>(t.cpus.size()); }
 
@@ -22,7 +22,8 @@ Level level_of(const Topology& t, std::int32_t i, std::int32_t j) {
   return common_level(t.cpus[static_cast<std::size_t>(i)], t.cpus[static_cast<std::size_t>(j)]);
 }
 
-// value(i, j): 0 if it is not known. set(i, j, median of the level's) for those.
+// value(i, j) is 0 if the pair is unknown. Calls set(pair, the known pairs of its level) for each unknown
+// pair whose level has known pairs.
 template <class Value, class Set>
 void fill_from_level(const Topology& t, Value&& value, Set&& set) {
   std::map<Level, std::vector<CpuPair>> known;

@@ -17,9 +17,11 @@ namespace fermata::probe {
 namespace {
 
 constexpr std::int32_t kMaxPoints = 40;
-// Many samples, each far shorter than a time slice: a preemption spoils one of them, not the median.
+// There are many samples, each far shorter than a time slice. So a preemption spoils one sample, but not the
+// median.
 constexpr std::int32_t kMinRepeats = 5;
-// Where others take the CPUs, a command takes time slices: after so many times its budget a probe makes do with the repeats that it has.
+// Where other processes take the CPUs, a command takes several time slices. After kPatience times its budget
+// a probe accepts the repeats that it has.
 constexpr double kPatience = 3;
 constexpr std::int32_t kMaxRepeats = 301;
 constexpr std::int32_t kAimedRepeats = 101;
@@ -29,7 +31,7 @@ constexpr std::int32_t kStop = -1;
 struct Sampling {
   Control control;
   Command command;
-  Flag done;  // members' completed commands, summed
+  Flag done;  // completed commands, summed over all members except member 0
   std::int32_t repeats = 0;
   double samples[kMaxPoints][kMaxRepeats];
 };
@@ -46,7 +48,7 @@ class Leader {
  public:
   Leader(Sampling& shared, std::int32_t others, const Role& role) : s_(shared), others_(others), role_(role) {}
 
-  // Returns ns per round, negative if aborted.
+  // Returns ns per round; negative: aborted.
   double run(std::int32_t point, std::uint32_t rounds) {
     Command& c = s_.command;
     c.point = point;
@@ -60,13 +62,14 @@ class Leader {
     const std::int64_t end = os::now_ns();
     base_ += rounds;
     point_base_[point] += rounds;
-    // The next command overwrites this one's fields, so everybody must have left it.
+    // The next command overwrites this one's fields, so all members must have completed this one.
     if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) || is_aborted(s_.control)) return -1;
     return static_cast<double>(end - start) / rounds;
   }
 
   void lead(std::int32_t points, double seconds) {
-    constexpr std::uint32_t kFirst = 32, kLeast = 16, kLate = 2;  // rounds of a command; kLate: once patience has run out
+    // Rounds of a command. kLate: after kPatience times the budget.
+    constexpr std::uint32_t kFirst = 32, kLeast = 16, kLate = 2;
     std::uint32_t rounds[kMaxPoints];
     const std::int64_t begin = os::now_ns();
     const std::int64_t end = begin + static_cast<std::int64_t>(seconds * 1e9);
@@ -74,7 +77,7 @@ class Leader {
     const double share = std::min(seconds * 1e9 / points / kAimedRepeats, kLongestSample);
     for (std::int32_t p = 0; p < points; ++p) {
       const bool late = os::now_ns() >= last;
-      if (!late) run(p, kFirst);  // pages and caches
+      if (!late) run(p, kFirst);  // warms up pages and caches
       const double each = run(p, late ? kLate : kFirst);
       rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
     }
@@ -102,11 +105,12 @@ void follow(Sampling& s, int member, const Role& role) {
   for (std::uint64_t number = 1;; ++number) {
     if (!await(s.command.number.value, number, s.control) || s.command.point == kStop) return;
     role(member, s.command, s.control);
-    s.done.value.fetch_add(1, std::memory_order_release);  // order: release, as kCreditGive: the command is read; pairs with await
+    // order: release, as kCreditGive: the command is read; pairs with await
+    s.done.value.fetch_add(1, std::memory_order_release);
   }
 }
 
-// In each member: pin, meet, work, leave.
+// Each member runs this: it is pinned, waits for the others, calls body and reports its end.
 void member_main(const Setting& setting, Control& control, int member, const std::function<void(int)>& body) {
   if (os::pin_thread(setting.cpus[static_cast<std::size_t>(member)]) != Status::kOk) abort(control);
   control.arrived.value.fetch_add(1, std::memory_order_relaxed);  // order: none needed; a start line, no data
@@ -116,7 +120,8 @@ void member_main(const Setting& setting, Control& control, int member, const std
     os::yield();  // members may share a CPU
   }
   if (!is_aborted(control)) body(member);
-  control.finished.value.fetch_add(1, std::memory_order_release);  // order: release, as kJoin: after its results; pairs with run_members
+  // order: release, as kJoin: after its results; pairs with run_members
+  control.finished.value.fetch_add(1, std::memory_order_release);
 }
 
 void run_threads(const Setting& setting, Control& control, const std::function<void(int)>& body) {
@@ -166,8 +171,8 @@ SharedMemory::~SharedMemory() {
 }
 
 bool run_members(const Setting& setting, Control& control, const std::function<void(int)>& body) {
-  // A co-tenant may hold a CPU for many milliseconds of each sample; a probe that needs 20 times its budget
-  // is hopeless.
+  // Another process may hold a CPU for many milliseconds of each sample. A probe that needs more than 20
+  // times its budget is hopeless.
   control.deadline_ns = os::now_ns() + static_cast<std::int64_t>((setting.seconds * 20 + 3) * 1e9);
   if (setting.processes) run_processes(setting, control, body);
   else run_threads(setting, control, body);

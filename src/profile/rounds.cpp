@@ -10,9 +10,10 @@
 namespace fermata {
 namespace {
 
-constexpr double kDrift = 1.5;  // from one round to another: a pair that is another one by now
+constexpr double kDrift = 1.5;  // if rounds differ by a larger factor, virtual CPUs have moved
 
-// of(round): pointer to a value, or null where the round lacks it. The median, or 0.
+// of(round) returns a pointer to a value, or null where the round lacks it. Returns the median of the values;
+// 0 if there are none.
 template <class Of>
 double median_over(const std::vector<Profile>& rounds, Of&& of) {
   std::vector<double> values;
@@ -38,7 +39,8 @@ Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, doubl
   return out;
 }
 
-// What is a list of measurements with names: `alike` finds a measurement's sisters, `value` is its time.
+// Merges lists of measurements. `alike` tells whether two items are the same measurement; `value` is the
+// member with its time.
 template <class T, class Alike>
 void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector<T> Profile::* field, double T::* value, Alike&& alike,
            double (*round)(double)) {

@@ -1,4 +1,4 @@
-// One profile out of several rounds of the same measurements.
+// Combines several rounds of the same measurements into one profile.
 #ifndef FERMATA_PROFILE_ROUNDS_HPP
 #define FERMATA_PROFILE_ROUNDS_HPP
 
@@ -8,11 +8,13 @@
 
 namespace fermata {
 
-// A machine that others share is disturbed for a second at a time, and its virtual CPUs move: each quantity is timed in several windows,
-// each of which lies among those of all others (measuring_plan() says in how many).
+// A shared machine may be disturbed for a second at a time, and its virtual CPUs may move. So each quantity
+// is measured in several rounds, spread over the whole time. measuring_plan() sets the number of rounds.
 //
-// Medians, quantity by quantity, over the rounds that have it; of tearing, whose reads are trials, sums. Remarks that any round made, and
-// one more where the nearest pair's latency was not the same in all. Precondition: rounds of the same CPUs, one at least.
+// Each quantity of the result is the median over the rounds that have it. Tearing counts are summed, since
+// their reads are trials. The result has the remarks of all rounds, and one more if the nearest pair's
+// latency changed between rounds.
+// Precondition: at least one round, and the same CPUs in all rounds.
 Profile combined(const std::vector<Profile>& rounds);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// Robust centres and lines.
+// Robust averages and line fits.
 #ifndef FERMATA_PROFILE_STATISTICS_HPP
 #define FERMATA_PROFILE_STATISTICS_HPP
 
@@ -6,20 +6,21 @@
 
 namespace fermata {
 
-double median(std::vector<double> values);  // 0 if there are none
+double median(std::vector<double> values);  // 0 if empty
 
-// The mean without the lowest and the highest tenth; 0 if there are none. Where values fall into two groups it says how large
-// each is, which a median doesn't.
+// The mean without the lowest and the highest tenth of the values; 0 if empty. Where values form two groups,
+// this mean depends on how large each group is. A median does not.
 double trimmed_mean(std::vector<double> values);
 
 struct LineFit {
   double intercept = 0, slope = 0;
 };
 
-// Weighted least squares through (x, y); weights 1 / y^2, so that each point counts by its relative error: a
-// profile is used for stages of one to four signals, which plain least squares over 1..32 would leave to the
-// noise of the long ones. Neither part is negative: where the free fit would make one so, it is 0 and the
-// other is fitted alone.
+// Weighted least squares through (x, y). The weights are 1 / y^2, so that each point counts by its relative
+// error. A profile is used for stages of one to four signals. With equal weights, the noise of the long
+// stages (up to 32 signals) would dominate these.
+// Neither part is negative: if the free fit makes one negative, that part becomes 0 and the other is fitted
+// alone.
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace fermata

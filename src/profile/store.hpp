@@ -1,4 +1,4 @@
-// Where profiles (and plans) are kept between runs.
+// Stores profiles and plans between runs.
 #ifndef FERMATA_PROFILE_STORE_HPP
 #define FERMATA_PROFILE_STORE_HPP
 
@@ -10,30 +10,35 @@
 
 namespace fermata {
 
-// $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither is set to an absolute path. Not
-// created.
+// $XDG_CACHE_HOME/fermata, else $HOME/.cache/fermata; empty if neither variable holds an absolute path. Does
+// not create the directory.
 std::string cache_directory();
-// libfermata-rt reads compiled plans there only if nobody else can have written them. A umask may let a group write: this takes that right
-// away, if the folder is this user's.
+// Takes the write permission of group and others away from the cache directory, if this user owns it. A umask
+// may have given the permission. libfermata-rt reads compiled plans only from a directory to which nobody
+// else can write.
 void keep_cache_to_owner();
 
-// kNotFound names the path and how to make the file; a file that is there but malformed is kParse.
+// Errors: kNotFound with the path if there is no file (load_profile also names the command that makes it);
+// kParse if the file is malformed.
 Result<Profile> load_profile(const std::string& fingerprint, const std::string& engine);
 Result<Profile> load_profile_file(const std::string& path);
 
-// The newest that was kept of an MPI job which was on all of these hosts. Of many, only the newest few dozen are looked at.
+// Returns the newest stored profile of an MPI job that had all of these hosts. Reads only the newest few
+// dozen files.
 Result<Profile> load_job_profile(const std::vector<std::string>& hosts);
 
-// Writes profile-<fingerprint>-<engine>.json into cache_directory(), or job-<fingerprint>.json if it is an MPI job's. Returns the path.
+// Writes profile-<fingerprint>-<engine>.json into cache_directory(), or job-<fingerprint>.json for an MPI
+// job. Returns the path.
 Result<std::string> save_profile(const Profile& profile);
 std::string profile_path(const std::string& fingerprint, const std::string& engine);
-// Where libfermata-rt looks for a barrier of unpinned threads of this machine; empty without a cache directory.
+// The file in which libfermata-rt looks for a barrier plan for unpinned threads of this machine; empty if
+// there is no cache directory.
 std::string runtime_barrier_path(std::int32_t members);
 
-// Whole or not at all: a file beside it is written, synced and renamed over it. Makes missing directories.
-// Returns the path.
+// Writes the whole file or nothing: writes and syncs a temporary file beside it, then renames that over it.
+// Creates missing directories. Returns the path.
 Result<std::string> write_file_atomically(const std::string& path, std::string_view content);
-// Refuses files above 1 GiB.
+// Refuses files larger than 1 GiB.
 Result<std::string> read_file(const std::string& path);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// The rows of a profile that a team's placement needs.
+// Selects the rows of a profile that a team's placement needs.
 #ifndef FERMATA_PROFILE_SUBSET_HPP
 #define FERMATA_PROFILE_SUBSET_HPP
 
@@ -9,15 +9,15 @@
 
 namespace fermata {
 
-// Row and column i are those of cpus[i], an os_index. A CPU may come several times (oversubscribed): between
-// members of one CPU a signal costs a switch (yield_ns, else futex_ns) on top of the CPU's own stage. A CPU
-// that the profile doesn't know gets the dearest costs of the profile and a remark; missing_cpus tells
-// beforehand.
+// Row and column i of the result belong to cpus[i], an os_index. A CPU may occur several times
+// (oversubscribed). Between two members on one CPU, a signal costs a switch (yield_ns, else futex_ns) beyond
+// the CPU's own stage. A CPU that is not in the profile gets the profile's highest costs, and the result gets
+// a remark. missing_cpus() lists such CPUs.
 Profile subset(const Profile& profile, const std::vector<std::int32_t>& cpus);
 std::vector<std::int32_t> missing_cpus(const Profile& profile, const std::vector<std::int32_t>& cpus);
 
-// Costs of `known` between CPUs that it has; elsewhere those of an estimate for `topology`, scaled to known's
-// one-way latency. For teams larger than what was measured.
+// Extends `known` to all CPUs of `topology`, for teams larger than what was measured. Pairs that `known`
+// lacks get estimated costs, scaled to known's one-way latency.
 Profile extend(const Profile& known, const Topology& topology);
 
 }  // namespace fermata

@@ -1,4 +1,4 @@
-// A profile for people: a table of the scalars and a heat map of L.
+// Prints a profile for people: a table of the scalars, and heat maps of L and G.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -26,7 +26,7 @@ std::string line(const std::string& name, const std::string& value) {
   return out + value + "\n";
 }
 
-// Wraps at blanks, continuation lines indented.
+// Wraps text at blanks and indents the continuation lines.
 std::string wrapped(const std::string& text) {
   std::string out, current = "  * ";
   std::size_t at = 0;
@@ -47,7 +47,7 @@ std::string wrapped(const std::string& text) {
 
 struct Spread {
   double o = 0, l = 0, low = 0, high = 0;
-  double g = 0, direct = 0;  // 0: not known
+  double g = 0, direct = 0;  // 0: unknown
   std::size_t pairs = 0;
 };
 
@@ -148,7 +148,7 @@ std::string to_table(const Profile& p) {
 
 namespace {
 
-// Row and column numbers that are shown, thinned out on large machines.
+// Returns the rows and columns that a map shows. On large machines these are only some.
 std::vector<std::int32_t> shown_rows(std::int32_t n) {
   const std::int32_t step = (n + kMapCells - 1) / kMapCells;
   std::vector<std::int32_t> rows;
@@ -173,7 +173,7 @@ std::vector<double> sorted_values(const Matrix& m, const std::vector<std::int32_
 
 Range range_of(const std::vector<double>& values) { return values.empty() ? Range{} : Range{values.front(), values.back()}; }
 
-// Where values begin that are more than a twentieth above the step before.
+// Returns the values that begin a step: each is more than a twentieth above the step before.
 std::vector<double> steps_of(const std::vector<double>& sorted) {
   std::vector<double> steps;
   for (const double value : sorted)
@@ -181,7 +181,8 @@ std::vector<double> steps_of(const std::vector<double>& sorted) {
   return steps;
 }
 
-// Shade by rank among the steps, so that levels stay apart even where one of them dwarfs the others.
+// A value's shade depends on the rank of its step. So levels stay distinct even if one is much larger than
+// the others.
 std::string map_of(const Profile& p, const Matrix& m, const std::string& title, const char* format) {
   constexpr const char* kShades[] = {"\u2591\u2591", "\u2592\u2592", "\u2593\u2593", "\u2588\u2588"};
   const std::vector<std::int32_t> rows = shown_rows(m.n);
@@ -213,7 +214,7 @@ std::string map_of(const Profile& p, const Matrix& m, const std::string& title, 
 
 }  // namespace
 
-// Where L is the same for all pairs but O isn't, O + L is shown instead.
+// Shows O + L if L is the same for all pairs and O is not.
 std::string heat_map(const Profile& p) {
   if (p.l.n < 1) return "no matrix\n";
   const std::vector<std::int32_t> rows = shown_rows(p.l.n);
@@ -226,7 +227,7 @@ std::string heat_map(const Profile& p) {
   return map_of(p, m, title + ", row: sender, column: receiver", "%.1f");
 }
 
-// The cheaper way: where the reader may read where it lies, that.
+// Shows the cheaper way: g_direct if it is known, else g.
 std::string byte_heat_map(const Profile& p) {
   const Matrix& g = p.g_direct.n > 0 ? p.g_direct : p.g;
   if (g.n < 1) return {};

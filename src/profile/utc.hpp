@@ -1,4 +1,4 @@
-// The date of what is measured or planned.
+// The date and time of a measurement or a plan.
 #ifndef FERMATA_PROFILE_UTC_HPP
 #define FERMATA_PROFILE_UTC_HPP
 
@@ -8,7 +8,8 @@
 
 namespace fermata {
 
-// "2026-01-31T12:00:00Z". Not by gmtime_r, which takes a lock of the C library that a forked child may find taken for ever.
+// Returns for example "2026-01-31T12:00:00Z". Does not call gmtime_r, which takes a lock of the C library: in
+// a forked child that lock may stay locked for ever.
 inline std::string utc_now() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const auto day = std::chrono::floor<std::chrono::days>(now);

@@ -36,7 +36,7 @@ Kind turned(Kind arrival) {
   }
 }
 
-// Everything but the stages: b's words follow a's.
+// Everything but the stages. b's words follow a's.
 Schedule frame(const Schedule& a, const Schedule& b) {
   Schedule out;
   out.algorithm = joined(a.algorithm, b.algorithm);
@@ -53,7 +53,8 @@ Schedule frame(const Schedule& a, const Schedule& b) {
   return out;
 }
 
-// Appends `from`'s stages to `out`'s from `first_stage` on; its words are those from `first_word` on.
+// Appends the stages of `from` to those of `out`, from `first_stage` on. The words of `from` are those of
+// `out` from `first_word` on.
 void place(Schedule& out, const Schedule& from, std::size_t first_stage, std::int32_t first_word) {
   const auto vertex = [&](std::int32_t v) { return from.is_word(v) ? out.word_vertex(first_word + from.word_of(v)) : v; };
   for (std::size_t a = 0; a < from.stages.size(); ++a) {
@@ -127,7 +128,7 @@ Schedule pipeline(const Schedule& s, std::int32_t segments) {
   out.stages.assign(s.stages.size() + segments - 1, {});
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
     for (const Transfer& t : s.stages[a].transfers) {
-      if (t.chunk < 0) {  // a signal speaks for all segments: it goes with the last
+      if (t.chunk < 0) {  // a signal covers all segments, so it goes with the last one
         out.stages[a + segments - 1].transfers.push_back(t);
         continue;
       }
@@ -144,7 +145,8 @@ Schedule pipeline(const Schedule& s, std::int32_t segments) {
 
 void order_messages(Stage& stage) {
   const std::vector<Transfer>& list = stage.transfers;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;  // of each message
+  // By sender and receiver: the index of the message's first transfer.
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;
   struct Place {
     std::size_t message, was;
   };
@@ -158,7 +160,8 @@ void order_messages(Stage& stage) {
   };
   if (std::is_sorted(order.begin(), order.end(), before)) return;
   std::stable_sort(order.begin(), order.end(), before);
-  std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;  // written register -> was
+  // By written register: the old index of its last write.
+  std::map<std::tuple<std::int32_t, std::int32_t, std::uint8_t>, std::size_t> last;
   std::vector<Transfer> sorted;
   sorted.reserve(list.size());
   for (const Place& place : order) {

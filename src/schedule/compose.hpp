@@ -1,4 +1,4 @@
-// Building schedules out of schedules. Every function returns plain data and leaves its inputs alone.
+// Builds schedules out of schedules. Every function returns plain data and does not change its inputs.
 #ifndef FERMATA_SCHEDULE_COMPOSE_HPP
 #define FERMATA_SCHEDULE_COMPOSE_HPP
 
@@ -8,36 +8,45 @@
 
 namespace fermata {
 
-// `schedule` over ranks[0], ranks[1], ... of a team of `members`; words keep their order. Its root r becomes
-// ranks[r]. Precondition: ranks are distinct and at least as many as the schedule's members.
+// `schedule` on the ranks ranks[0], ranks[1], ... of a team of `members`. Its root r becomes ranks[r]; words
+// keep their order. Precondition: the ranks are distinct, and there are at least as many as the schedule has
+// members.
 Schedule lift(const Schedule& schedule, const std::vector<std::int32_t>& ranks, std::int32_t members);
 
-// Disjoint schedules of the same team in the same stages; kEarly aligns first stages (arrivals), kLate last
-// stages (departures). b's words follow a's. Kind, chunks and registers are the larger ones; the name is
-// "a/b" unless equal.
+// Runs two disjoint schedules of the same team in the same stages. kEarly aligns their first stages (for
+// arrivals), kLate their last stages (for departures). b's words follow a's. Chunks and registers are the
+// larger ones; the kind is as in `then`. The name is "a/b", or "a" if both have that name.
 enum class Align { kEarly, kLate };
 Schedule beside(const Schedule& a, const Schedule& b, Align align);
 
-// a, then b, of the same team; words and names as in beside. A reduce and a broadcast make an allreduce, and likewise
-// reduce_scatter + allgather an allreduce, scatter + allgather a broadcast, gather + broadcast an allgather,
-// reduce_scatter + gather a reduce, reduce + scatter a reduce_scatter (of as many chunks each).
+// Runs a, then b, of the same team. Words and names are as in `beside`. For these pairs, with equal numbers
+// of chunks, the kind is the one on the right. For other pairs it is the larger Kind:
+//   reduce + broadcast          = allreduce, in either order
+//   reduce_scatter + allgather  = allreduce
+//   scatter + allgather         = broadcast
+//   gather + broadcast          = allgather
+//   reduce_scatter + gather     = reduce
+//   reduce + scatter            = reduce_scatter
 Schedule then(const Schedule& a, const Schedule& b);
 
-// Arrival into departure: stages reversed, edges turned round, combine into copy, reduce into broadcast, gather into
-// scatter, reduce_scatter into allgather
-// (heterogeneous-mpi-barriers V.B); copies to oneself are dropped. Words: adds into a counter would have to
-// become polls of it, so a schedule with words is returned unchanged (such algorithms have release halves of
-// their own).
+// Turns an arrival into a departure (heterogeneous-mpi-barriers, V.B). Stages and edges are reversed, combine
+// becomes copy, and copies from a member to itself are dropped. A reduce becomes a broadcast, a gather a
+// scatter, a reduce_scatter an allgather.
+//
+// A schedule with words is returned unchanged, since adds to a counter would have to become polls of it. An
+// algorithm with words has a release half of its own if it has halves.
 Schedule transpose(const Schedule& arrival);
 
-// Cuts each chunk into `segments` and overlaps stages: segment s runs stage t at t + s. Chunk c becomes
-// chunks c x segments ... Signals without data go with the last segment. Without chunks, or with one segment:
-// unchanged. Chunks of different segments that the same two members exchange in a combined stage are one message.
-// Precondition: chunks x segments is at most kMaxScheduleChunks.
+// Cuts each chunk into `segments` and overlaps stages: segment s runs stage t in stage t + s. Chunk c becomes
+// the chunks from c x segments on. Signals without data go with the last segment. If two members exchange
+// chunks of several segments in one stage, these are one message. A schedule without chunks is returned
+// unchanged, and so is any schedule for one segment. Precondition: chunks x segments is at most
+// kMaxScheduleChunks.
 Schedule pipeline(const Schedule& schedule, std::int32_t segments);
 
-// Puts the transfers from one member to another side by side, chunks ascending, messages in the order of their first
-// transfer; unless some register would be folded in another order: then the stage stays as it is.
+// Lists the transfers from one member to another next to each other, with ascending chunks. Messages keep the
+// order of their first transfers. If this would change the order in which a register is folded, the stage
+// stays as it is.
 void order_messages(Stage& stage);
 
 }  // namespace fermata

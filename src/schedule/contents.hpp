@@ -1,9 +1,12 @@
-// What each kind begins with and must end with, chunk by chunk: the only place that tells the kinds apart.
+// What each collective begins with and must end with, chunk by chunk. The rules that differ between
+// collectives stand here.
 //
-// Register 0 of a chunk holds a member's contribution where it starts and the result where it ends; elsewhere it
-// is space on the way. The registers beyond are space of the same geometry.
+// Register 0 of a chunk holds a member's contribution where the chunk starts, and the result where it ends.
+// At other members it is scratch space. The other registers are scratch space of the same size.
 //
-//   kind                          blocks  starts at   ends at     as
+// P is the number of members, b the number of a block:
+//
+//   collective                    blocks  starts at   ends at     as
 //   broadcast                          1  the root    everybody   the root's value
 //   reduce, allreduce                  1  everybody   root, all   the fold of all
 //   gather                             P  member b    the root    member b's value
@@ -11,10 +14,10 @@
 //   allgather                          P  member b    everybody   member b's value
 //   reduce_scatter                     P  everybody   member b    the fold of all
 //   alltoall (b = i P + j)           P P  member i    member j    member i's value
-//   scan, exscan                       1  everybody   everybody   the fold of 0 .. r, of 0 .. r - 1 at member r
+//   scan, exscan                       1  everybody   everybody   at r the fold of 0 .. r (exscan: r - 1)
 //
-// A block is cut into chunks / blocks chunks, all alike: one, or as many as a pipeline has segments. Block b's are
-// the chunks from b x chunks / blocks on.
+// All blocks are cut alike, each into chunks / blocks chunks: one chunk, or one per segment of a pipeline.
+// The chunks of block b begin at b x chunks / blocks.
 #ifndef FERMATA_SCHEDULE_CONTENTS_HPP
 #define FERMATA_SCHEDULE_CONTENTS_HPP
 
@@ -34,14 +37,14 @@ struct ChunkRule {
   bool wanted(std::int32_t member) const { return ends_at == kEverybody || ends_at == member; }
 };
 
-// Blocks of a vector: 0 for a barrier, 1, members, or members^2.
+// Number of blocks of a vector: 0 for a barrier, else 1, members, or members^2.
 std::int64_t blocks_of(Kind kind, std::int32_t members);
 // Precondition: chunks is a multiple of blocks_of.
 std::int32_t block_of(const Schedule& schedule, std::int32_t chunk);
 ChunkRule rule_of(const Schedule& schedule, std::int32_t chunk);
 
-// Of a kind that folds: whose contributions `member` ends with, as the number of lowest ranks; 0: its result is
-// undefined.
+// For a collective that folds: how many of the lowest ranks contribute to the result of `member`. 0: its
+// result is undefined.
 std::int32_t folded_at(Kind kind, std::int32_t members, std::int32_t member);
 
 }  // namespace fermata

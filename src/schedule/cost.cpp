@@ -13,25 +13,25 @@ namespace {
 
 // One awaited slot of a stage.
 struct Incoming {
-  double at = 0;  // when its sender turned to it
+  double at = 0;  // when its sender begins to send it
   double o = 0, l = 0;
   std::int32_t step = -1;
-  double bulk = 0;         // its bytes' time
-  double first = 0;        // what had to be copied in before anything could be copied out
-  std::int32_t held = -1;  // the sender, if it has to wait until all was read
-  double further = 1;      // what it costs behind another one, as a share of its L
+  double bulk = 0;         // the receiver's time for its bytes
+  double first = 0;        // time to copy in its first slotful; only then can the receiver copy out
+  std::int32_t held = -1;  // the sender, if it must wait until its data was read; else -1
+  double further = 1;      // cost after another awaited slot, as a share of its L
   bool message = false;
 };
 
-// A message's bytes.
+// The cost of a message's bytes.
 struct Bulk {
   double in = 0, out = 0;  // the sender's and the receiver's time
   double first = 0;
   bool held = false;
 };
 
-// Discrete simulation of episodes on the model. Times are per vertex: for a member, when it goes on; for a
-// word, when it was completed. Deterministic: ties are broken by list order.
+// Simulates episodes on the model. Each vertex has a time: for a member, when it continues; for a word, when
+// it was completed. Deterministic: list order breaks ties.
 class Simulation {
  public:
   Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path);
@@ -43,10 +43,10 @@ class Simulation {
  private:
   struct Adding {  // an add waiting for the word's line
     double at = 0;
-    std::int32_t member = 0;  // who executes it
+    std::int32_t member = 0;  // the member that executes it
     std::int32_t word = 0;
     std::int32_t step = -1;
-    std::size_t order = 0;  // in the stage's list
+    std::size_t order = 0;  // in the list of the stage
   };
   struct PathStep {
     CostStep step;
@@ -63,7 +63,7 @@ class Simulation {
   void add_all(std::int32_t stage);
   void poll(const Transfer& t, std::int32_t stage);
   void await(std::int32_t member, std::int32_t stage);
-  // A member that has to wait while it shares its CPU gets it back only after the others had their turn.
+  // A member that has to wait on a shared CPU gets the CPU back only after the other members have run.
   double turn(double now, double until) const {
     return until > now && model_.members_per_cpu > 1 ? model_.switch_ns * model_.members_per_cpu : 0;
   }
@@ -78,30 +78,36 @@ class Simulation {
   const Layouts& layouts_;
   const bool keep_path_;
   const double chunk_bytes_;
-  bool direct_[2];                           // [1]: what a member sends that moves nothing else in the stage
-  std::vector<std::int32_t> moving_;         // where they differ, per member: with how many it exchanges in this stage
-  bool published_ = false, packed_ = false;  // this stage's lines
+  // Is a chunk read directly? [1]: if its sender moves nothing else in the stage; [0]: otherwise.
+  bool direct_[2];
+  // Counted if these differ: how many messages each member sends and receives in the stage.
+  std::vector<std::int32_t> moving_;
+  bool published_ = false, packed_ = false;  // the stage's layout
   double factor_ = 1;
-  double one_way_factor_;                                     // of a packed signal that nobody answers in its stage
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;  // packed: the stage's signals, sorted
-  double further_;                                            // what a further awaited slot costs, as a share of its L
+  // The factor on a packed signal whose receiver sends none back in the stage.
+  double one_way_factor_;
+  // For packed stages: sender and receiver of each signal between members, sorted.
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs_;
+  // Cost of a further awaited slot, as a share of its L.
+  double further_;
   std::vector<double> time_, next_;
   std::vector<std::int32_t> step_;       // per vertex: its last step
-  std::vector<std::int32_t> completer_;  // per word: who completed it
+  std::vector<std::int32_t> completer_;  // per word: the member that completed it
   std::vector<std::int32_t> readers_;    // per word: polls since its last completion
-  std::vector<bool> polled_;             // per word: members wait on it
+  std::vector<bool> polled_;             // per word: members poll it
   std::vector<std::int32_t> next_step_;
-  // Scratch of a stage, per vertex: what was sent before this signal.
+  // For the current stage, per vertex: the cost of what it has sent so far.
   std::vector<double> sent_l_, sent_o_, sent_bulk_, held_until_;
   std::vector<std::int32_t> sent_count_;
-  std::vector<double> link_;  // per host: when its last message so far has left
+  std::vector<double> link_;  // per host: when the last message so far has left it
   std::vector<std::vector<Incoming>> incoming_;
   std::vector<std::int32_t> senders_, receivers_;
   std::vector<Adding> adds_;
   std::vector<PathStep> path_;
 };
 
-// What a further awaited slot costs, as a share of its L: of the nearest pair's.
+// Cost of a further awaited slot, as a share of its L. `awaited` was measured between nearest members, so it
+// is a share of the smallest L.
 double further_share(const CostModel& model) {
   if (model.awaited <= 0) return 1;
   double least = std::numeric_limits<double>::infinity();
@@ -155,12 +161,12 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};
 }
 
-// One store after the other: the k-th signal leaves when the k - 1 before it have been paid for (equation 1,
-// read as a sequence). On a published line there is one store, and each further reader waits for its own copy
-// of the line.
+// A member stores one signal after another: the k-th leaves when the k - 1 before it are paid for (equation
+// 1, read as a sequence). A published line takes one store; each further reader waits for its own copy of the
+// line.
 void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const Bulk bulk = bulk_of(t, chunks);
-  if (t.from == t.to) {  // a line of one's own, in one's own cache
+  if (t.from == t.to) {  // the member's own line, in its own cache
     if (incoming_[t.to].empty()) receivers_.push_back(t.to);
     incoming_[t.to].push_back({.at = time_[t.from], .step = step_[t.from], .bulk = bulk.out});
     return;
@@ -172,10 +178,10 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   if (sent_count_[t.from]++ == 0) senders_.push_back(t.from);
   const bool shared = published_ && !message;
   const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
-  // A published payload is written once, too.
+  // A published payload, too, is written only once.
   sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
   if (!message) sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
-  // A message is on its way while its sender goes on: what that has begun is all it pays (equation 2).
+  // A message travels while its sender continues. The sender pays only for starting it (equation 2).
   sent_o_[t.from] = std::max(sent_o_[t.from], message ? model_.o_at(t.from, t.from) : o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
   double at = time_[t.from] + queue;
@@ -236,10 +242,10 @@ void Simulation::collect(const Stage& stage) {
     } else if (to_word && !from_word) {
       adds_.push_back({time_[t.from], t.from, s_.word_of(t.to), step_[t.from], adds_.size()});
     } else if (to_word) {
-      // The completer of the actor waits for the source, then adds: it reads the source's line unless it
-      // completed that too.
+      // The completer of the actor waits for the source, then adds. It reads the source's line unless it
+      // completed the source, too.
       const std::int32_t member = completer_[actor_of(s_, t)], source = s_.word_of(t.from);
-      if (member < 0) continue;  // an unverified schedule
+      if (member < 0) continue;  // only in a schedule that was not verified
       double at = std::max(time_[member], time_[t.from]);
       if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
       adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
@@ -247,7 +253,7 @@ void Simulation::collect(const Stage& stage) {
   }
 }
 
-// Adds on one word follow one another, each moving its line: they are served in the order in which they come.
+// Adds to a word queue up, since each moves the word's line. They are served in the order in which they come.
 void Simulation::add_all(std::int32_t stage) {
   std::sort(adds_.begin(), adds_.end(), [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
   for (const Adding& add : adds_) {
@@ -281,8 +287,8 @@ void Simulation::poll(const Transfer& t, std::int32_t stage) {
   }
 }
 
-// Equation 1 over what is awaited, applied to every suffix of arrivals: slots that come at once cost max(O) +
-// sum(L), a late one only its own O + L, and none is read before it was sent.
+// Equation 1 over the awaited slots, applied to every suffix of arrivals. Slots that come at once cost
+// max(O) + sum(L); a late one costs only its own O + L. No slot is read before it was sent.
 void Simulation::await(std::int32_t member, std::int32_t stage) {
   std::vector<Incoming>& in = incoming_[member];
   const auto earlier = [](const Incoming& a, const Incoming& b) { return a.at < b.at; };
@@ -317,7 +323,7 @@ void Simulation::run_stage(const Stage& stage, std::int32_t index) {
   collect(stage);
   std::copy(time_.begin(), time_.begin() + s_.members, next_.begin());
   std::copy(step_.begin(), step_.begin() + s_.members, next_step_.begin());
-  // Polls first: they are of words completed in earlier stages.
+  // Polls first: they read words that earlier stages completed.
   for (const Transfer& t : stage.transfers) {
     if (s_.is_word(t.from) && !s_.is_word(t.to)) poll(t, index);
   }
@@ -396,7 +402,8 @@ double period_cost(const Schedule& schedule, const CostModel& model, const Layou
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
   Simulation simulation(schedule, model, layouts, chunk_bytes, false);
-  // Of the member that grows most: one that is behind still may be the one that all will wait for in the end.
+  // Takes the member that grows most. A member whose time is still low may be the one for which all wait in
+  // the end.
   std::vector<double> before(static_cast<std::size_t>(schedule.members));
   double growth = -1;
   for (int window = 0; window < kWindows; ++window) {

@@ -1,4 +1,4 @@
-// Predicted time of a schedule: the critical path from all arrivals through all departures.
+// Predicts the time of a schedule: the critical path from the arrival of all members to the departure of all.
 #ifndef FERMATA_SCHEDULE_COST_HPP
 #define FERMATA_SCHEDULE_COST_HPP
 
@@ -12,46 +12,54 @@
 
 namespace fermata {
 
-// How operations on blocks move their bytes (exec/blocks.hpp), beyond G. By default: copied in and out at the same time, folding is free.
+// How collectives on blocks move their bytes (exec/blocks.hpp), in addition to G. With the defaults, copying
+// in and copying out overlap entirely, and folding is free.
 struct ByteCosts {
-  double slot = 0;         // bytes of a slot: the first slotful of a chunk is copied out after it was copied in, the rest meanwhile
-  Direct direct;           // sizes of a chunk that is read where it lies
-  double direct_once = 0;  // ns of each such reading
-  double fold = 0;         // ns per byte that is folded instead of copied
-  double direct_fold = 0;  // likewise where it is read directly
-  double fold_apart = 0;   // ns per byte that the busiest member folds, on top of all: where it isn't known what that overlaps with
-  double chunk = 0;        // ns of each further chunk of a message
-  double cached = 0;       // chunks of more bytes leave the cores' own caches: each byte costs `beyond` times as much; 0: none do
+  // bytes of a ring buffer's slot. The first slotful of a chunk is copied in before any is copied out; the
+  // rest overlaps.
+  double slot = 0;
+  Direct direct;           // sizes of chunks that a receiver reads directly from the sender (single copy)
+  double direct_once = 0;  // ns for each direct read of a chunk
+  double fold = 0;         // extra ns per byte that is folded, not copied
+  double direct_fold = 0;  // the same for a direct read
+  // ns per byte that the busiest member folds, added to the whole. For models that don't know what this
+  // overlaps with.
+  double fold_apart = 0;
+  double chunk = 0;  // ns for each further chunk of a message
+  // bytes that a core's own caches hold; 0: no limit. In larger chunks a byte costs `beyond` times as much.
+  double cached = 0;
   double beyond = 1;
-  double together = 0;  // ns per byte that all members read at once: what their memory gives
-  double between = 0;   // likewise that all hosts send at once: what the network between them gives
+  double together = 0;  // least ns per byte that all members move together: the bandwidth of their memory
+  double between = 0;   // least ns per byte that all hosts send together: the bandwidth of their network
   bool operator==(const ByteCosts&) const = default;
 };
 
-// What the planner takes out of a profile for one placement. All in ns; matrices are members x members, row =
-// sender.
+// The costs that the planner takes from a profile for one placement. All are in ns. Matrices are
+// members x members; the row is the sender.
 struct CostModel {
   std::int32_t members = 0;
-  std::vector<double> o;  // o(i,j): intercept at zero signals; o(i,i): a stage without a signal
-  std::vector<double> l;  // l(i,j): each signal
-  // g(i,j): each byte beyond the signal's line, ns: copied in, and as long copied out; g(i,i): copied within. Empty: not counted
+  std::vector<double> o;  // o(i,j): fixed cost of sending from i to j; o(i,i): a stage without a signal
+  std::vector<double> l;  // l(i,j): cost of each signal from i to j
+  // g(i,j): ns per byte beyond the signal's line. Copying in takes this time, and copying out takes it again.
+  // g(i,i): ns per byte of a copy within i. Empty: bytes are free.
   std::vector<double> g;
-  std::vector<double> direct;  // each byte that j reads where it lies at i, ns. Empty: as g
+  std::vector<double> direct;  // ns per byte that j reads directly from i's memory; empty: as g
   ByteCosts bytes;
-  double awaited = 0;    // each further slot awaited in a stage, from different senders
+  double awaited = 0;    // each further slot that a receiver awaits in a stage, from another sender
   double reader = 0;     // each further reader of a published line
   double word_add = 0;   // an add on a shared word whose line another member holds
-  double word_read = 0;  // a poller's reading of a word after its last write
-  // Factor on a signal of each layout, relative to kPrivate with stride 1 (measured; 1 if unknown).
-  // kPacked's was measured on an exchange, and holds for pairs that signal each other in one stage.
+  double word_read = 0;  // a poller's read of a word after its last write
+  // The factor of each layout on a signal, relative to kPrivate with stride 1; 1 if it was not measured. The
+  // factor of kPacked was measured on an exchange. It holds for pairs that signal each other in one stage.
   double layout_factor[kLayoutCount] = {1, 1, 1};
-  // Signals that share a line when packed. Each beyond two moves it once more, since every reader polls all of it (21 us instead of
-  // 1.8 with 24 flags in one line: power8-barriers VI.B).
+  // Number of signals that share a packed line. Each signal beyond two moves the line once more, since every
+  // reader polls all of the line (power8-barriers VI.B: 24 flags in one line take 21 us instead of 1.8 us).
   double packed_sharers = 2;
-  double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // [1..8]
-  std::vector<std::int32_t> hosts;  // of each member: a message costs the same in every layout. Empty: all share memory
-  double switch_ns = 0;             // the scheduler's switch; counted when members share CPUs
-  double members_per_cpu = 1;       // > 1: oversubscribed
+  double stride_factor[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // index: stride 1..8
+  // The host of each member; empty: all share memory. A message between hosts costs the same in every layout.
+  std::vector<std::int32_t> hosts;
+  double switch_ns = 0;        // a context switch; counted when members share CPUs
+  double members_per_cpu = 1;  // > 1: oversubscribed
   bool is_message(std::int32_t i, std::int32_t j) const {
     return !hosts.empty() && hosts[static_cast<std::size_t>(i)] != hosts[static_cast<std::size_t>(j)];
   }
@@ -70,41 +78,59 @@ struct CostStep {
 };
 
 struct Cost {
-  double critical_path_ns = 0;          // last arrival at 0 -> last departure
+  double critical_path_ns = 0;          // from the last arrival, at time 0, to the last departure
   std::vector<double> departure_ns;     // per member
   std::vector<double> stage_ns;         // latest end of each stage
   std::vector<CostStep> critical_path;  // first to last
 };
 
-// The model, per stage (DESIGN.md, "Cost"). Precondition: the schedule passed verify, or is an algorithm's
-// half; model.members >= schedule.members.
-//  slots: a member's signals leave one after the other: all are out after max(O) + sum(L), the k-th reaches a
-//         receiver that awaits nothing else O + L after the k - 1 before it were paid for. A receiver pays
-//         max(O) + sum(L) over what comes at once; with `awaited` known, a further slot costs awaited x L /
-//         (the smallest L), for awaited is measured between nearest members; a message its L. O and L are scaled by the
-//         layout's and the stride's factor. On a published line there is one store, and the k-th reader comes
-//         k - 1 times `reader` later. A slot to oneself is free.
-//  bytes: a message takes chunks x chunk_bytes x G longer, at the sender's and, as it is read while it is written, at the
-//         same time at the receiver; what one member writes and reads in a stage follows one another, unless it goes to or comes
-//         from another host. The chunks that two members exchange in one stage, listed side by side, are one message with one O
-//         and one L. A chunk that is read where it lies costs its sender nothing but the wait until it was read, so many may read
-//         one member's at once. No schedule is done before memory, and what lies between hosts, have moved all their bytes.
-//  hosts: the messages of all members of a host leave it one after the other; their senders don't wait for that, nor for a message
-//         to come: sending costs O(i,i) + sum(L).
-//  words: adds on a word queue up, word_add each; the last adder is its completer, who goes on without
-//         reading. Others read it word_read after its completion, the k-th of them k - 1 times `reader`
-//         later.
-//  shared CPUs: whoever has to wait gets its CPU back after the other members' turns: members_per_cpu x
-//               switch_ns. Before every second add on a word that members wait on, one of them has looked at it from another
-//               CPU: half a word_read more (16 members, 2 CPUs: counter 13.4 us, sense_reversing, which polls another word, 11.8).
-// One-shot latency when all members arrive at time 0.
+// The model, per stage. Precondition: the schedule passed verify, or is half of an algorithm;
+// model.members >= schedule.members.
+//
+// Slots:
+// - A member's signals leave one after another. All are out after max(O) + sum(L). A receiver that awaits
+//   nothing else gets the k-th signal O + L after the sender has paid for the k - 1 before it.
+// - A receiver pays max(O) + sum(L) over the slots that come at once. `awaited` was measured between nearest
+//   members. If it is known, each further slot costs awaited x L / (smallest L) instead of L; a message costs
+//   its L.
+// - The factors of layout and stride scale O and L.
+// - On a published line there is one store. The k-th reader gets it (k - 1) x `reader` later.
+// - A slot from a member to itself is free.
+//
+// Bytes:
+// - A message takes its sender chunks x chunk_bytes x G longer, and its receiver as well. The two overlap.
+// - What a member writes and what it reads in a stage do not overlap, except messages between hosts.
+// - The chunks that two members exchange in one stage, listed next to each other, are one message with one O
+//   and one L.
+// - A chunk that is read directly costs its sender only the wait until it was read. So many members can read
+//   from one sender at once.
+// - A schedule takes at least as long as memory, and the network between hosts, need to move all its bytes.
+//
+// Hosts:
+// - The messages of all members of a host leave it one after another.
+// - A sender waits neither for this nor for a message to arrive. Sending costs it O(i,i) + sum(L).
+//
+// Words:
+// - Adds to a word queue up and take word_add each. The last adder is the completer; it need not read the
+//   word.
+// - The others read the word word_read after it is complete, the k-th of them (k - 1) x `reader` later.
+//
+// Shared CPUs:
+// - A member that has to wait gets its CPU back after the other members have run. This takes
+//   members_per_cpu x switch_ns.
+// - Members that poll a word read it from another CPU before every second add to it. So an add takes half a
+//   word_read more. Measured with 16 members on 2 CPUs: counter 13.4 us; sense_reversing, which polls another
+//   word, 11.8 us.
+//
+// Returns the latency of one episode in which all members arrive at time 0.
 Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
-// Back-to-back time per episode: the growth of the critical path per episode, unrolled until it is steady.
+// Time per episode when episodes run back to back: the growth per episode of the member that grows most, once
+// it is steady.
 double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
 
-// heterogeneous-mpi-barriers equations 1 and 2 for a set of signals from i; eq. 2 when receivers are known to
-// wait.
+// Equations 1 and 2 of heterogeneous-mpi-barriers for the signals from `from` to each of `to`. Equation 2 is
+// for receivers that are known to wait.
 double stage_cost_eq1(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
 double stage_cost_eq2(const CostModel& model, std::int32_t from, const std::vector<std::int32_t>& to);
 

@@ -90,7 +90,8 @@ std::vector<std::int32_t> Expressions::in_order(NodeId id) const {
 }
 
 std::vector<std::uint8_t> Expressions::occurrences(NodeId id) const {
-  // Ids grow from operands to results, so one sweep downwards visits every node after all its users.
+  // An operand's id is smaller than its result's. So one sweep downwards visits every node after all its
+  // users.
   std::vector<std::uint8_t> times(static_cast<std::size_t>(id) + 1, 0);
   times[id] = 1;
   std::vector<std::uint8_t> out;
@@ -161,7 +162,7 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
   for (std::int32_t m = 0; m < s.members; ++m) {
     if (rule.contributes(m)) now[slot(m, 0)] = expressions.leaf(m);
   }
-  std::vector<std::int32_t> written(now.size(), -1);  // in which stage last
+  std::vector<std::int32_t> written(now.size(), -1);  // the last stage that wrote it
   std::vector<NodeId> sent;
   for (std::size_t i = index.first[chunk]; i < index.first[chunk + 1];) {
     const std::int32_t stage = index.items[i].stage;
@@ -171,7 +172,7 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
                                         std::to_string(reg) + " of chunk " + std::to_string(chunk) + ", which " + why};
     };
     constexpr const char* kHoldsNothing = "holds nothing";
-    // All of a stage is sent before anything of it is folded.
+    // A member sends what it held when the stage began. So all values are read before any is folded.
     std::size_t end = i;
     sent.clear();
     for (; end < index.first[chunk + 1] && index.items[end].stage == stage; ++end) {
@@ -185,7 +186,8 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
       NodeId& mine = now[slot(t.to, t.dst_reg)];
       std::int32_t& last = written[slot(t.to, t.dst_reg)];
       if (t.action == Action::kCopy) {
-        // What the stage brought first would be lost: a transfer is listed twice, or goes to the wrong member.
+        // The copy would lose what the stage brought before: a transfer is listed twice, or goes to the wrong
+        // member.
         if (last == stage) return fail(t.to, t.dst_reg, " copies over", "this stage has written already");
         mine = in;
       } else if (mine == kNothing) {

@@ -1,6 +1,6 @@
-// Expression trees of a data collective: what each register holds, symbolically. Equal trees are one node
-// (hash-consing), so that 1,024 members folding 1,024 contributions in the same order cost 1,023 nodes and
-// not a million.
+// Expression trees of a data collective: they say symbolically what each register holds. Equal trees share
+// one node (hash-consing). If 1,024 members fold 1,024 contributions in the same order, the trees take 1,023
+// nodes, not a million.
 #ifndef FERMATA_SCHEDULE_EXPRESSION_HPP
 #define FERMATA_SCHEDULE_EXPRESSION_HPP
 
@@ -19,9 +19,9 @@ inline constexpr NodeId kNothing = -1;  // a register that holds no contribution
 struct Node {
   NodeId left = kNothing, right = kNothing;  // both kNothing: the contribution of member `leaf`
   std::int32_t leaf = -1;
-  NodeId canonical = kNothing;           // equal for trees that differ only by swapping operands
-  std::uint64_t leaves = 1;              // with repetition; saturates
-  std::int32_t stage = -1, member = -1;  // where it was first made
+  NodeId canonical = kNothing;           // the same for trees that differ only by swapped operands
+  std::uint64_t leaves = 1;              // number of leaves, counted with repetition; saturates
+  std::int32_t stage = -1, member = -1;  // the stage and member that made it first
 };
 
 class Expressions {
@@ -32,15 +32,15 @@ class Expressions {
   const Node& operator[](NodeId id) const { return nodes_[id]; }
   std::size_t size() const { return nodes_.size(); }
 
-  // Contributions from left to right. Precondition: leaves is small enough to list.
+  // The contributions from left to right. Precondition: the tree has few enough leaves to list.
   std::vector<std::int32_t> in_order(NodeId id) const;
-  // How often each member's contribution occurs: 0, 1 or 2 (more than once). Linear in the distinct nodes
-  // below.
+  // How often each member's contribution occurs: 0, 1, or 2 for more than once. The time is linear in `id`.
   std::vector<std::uint8_t> occurrences(NodeId id) const;
-  std::string text(NodeId id) const;  // "((0+1)+(2+3))"; beyond 4096 leaves only their number
+  std::string text(NodeId id) const;  // "((0+1)+(2+3))"; above 4096 leaves only their number
 
  private:
-  // Open addressing over pairs; two tables, one for trees and one for trees up to commutativity.
+  // A hash table with open addressing, keyed by pairs of nodes. exact_ finds equal trees, unordered_ finds
+  // trees that are equal up to swapped operands.
   struct Table {
     std::vector<std::uint64_t> keys;
     std::vector<NodeId> values;
@@ -54,21 +54,22 @@ class Expressions {
   NodeId next_canonical_;
 };
 
-// Data transfers by chunk, in stage and list order: a pipelined schedule is then executed in one pass over
-// its transfers.
+// The data transfers, grouped by chunk, each group in stage and list order. With it, one pass over the
+// transfers executes a pipelined schedule.
 struct ChunkIndex {
   struct Item {
     std::int32_t stage, transfer;
   };
   explicit ChunkIndex(const Schedule& schedule);
-  std::vector<std::size_t> first;  // of chunk c in items; chunks + 1 entries
+  std::vector<std::size_t> first;  // where chunk c begins in items; chunks + 1 entries
   std::vector<Item> items;
 };
 
-// Symbolic execution of one chunk: register contents of all members after the last stage, members x
-// registers, row = member. Errors: kVerify where a register that holds nothing is sent or combined into, or one that
-// the same stage has written is copied over.
-// Precondition: check_structure passed.
+// Executes one chunk symbolically. Returns the register contents of all members after the last stage:
+// members x registers, one row per member. Precondition: check_structure passed.
+//
+// Error kVerify: a stage sends or combines into a register that holds nothing, or copies over a register that
+// the same stage has written.
 Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk, Expressions& expressions);
 
 }  // namespace fermata

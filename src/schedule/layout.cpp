@@ -7,7 +7,7 @@
 namespace fermata {
 namespace {
 
-// The whole of `digits` as a number.
+// Reads `digits` as one number. nullopt: they are not a number, or more follows.
 std::optional<std::int32_t> number(std::string_view digits) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);

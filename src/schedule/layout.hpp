@@ -1,4 +1,4 @@
-// How edges map to addresses (DESIGN.md, "Layout"). Names only; src/plan computes the addresses.
+// How edges map to addresses. Only the names stand here; src/plan computes the addresses.
 #ifndef FERMATA_SCHEDULE_LAYOUT_HPP
 #define FERMATA_SCHEDULE_LAYOUT_HPP
 
@@ -12,8 +12,8 @@
 namespace fermata {
 
 enum class Layout : std::uint8_t {
-  kPrivate = 0,    // a line per edge, in the receiver's memory
-  kPublished = 1,  // one line of the sender's, polled by all its receivers of the stage
+  kPrivate = 0,    // one cache line per edge, in the receiver's memory
+  kPublished = 1,  // one line in the sender's memory; all its receivers of the stage poll it
   kPacked = 2,     // slots of several edges of a stage share lines, as densely as header + payload allow
 };
 inline constexpr int kLayoutCount = 3;
@@ -25,25 +25,26 @@ constexpr const char* name_of(Layout l) {
 
 struct LayoutChoice {
   Layout layout = Layout::kPrivate;
-  std::int32_t slots = 1;   // per edge: 1, 2 (by parity) or a larger power of two
-  std::int32_t stride = 1;  // lines from one slot line to the next, 1..8 (power8-barriers VI.D)
-  std::int32_t line = 64;   // bytes: 64 or 128
-  // The CPU's pauses between two looks at an awaited line, 1..64: each look takes the line away from who is about to write it.
+  std::int32_t slots = 1;   // per edge: 1, 2 (chosen by parity of the episode) or a larger power of two
+  std::int32_t stride = 1;  // distance between the lines of two slots, in lines, 1..8 (power8-barriers VI.D)
+  std::int32_t line = 64;   // length in bytes: 64 or 128
+  // Pause instructions between two polls of an awaited line, 1..64. A poll takes the line away from its
+  // writer.
   std::int32_t pauses = 1;
   bool operator==(const LayoutChoice&) const = default;
 };
 
-// One for each stage, of which the last stands for all behind it.
+// One choice for each stage. The last choice also holds for all later stages.
 class Layouts {
  public:
   Layouts(const LayoutChoice& everywhere = {}) : stages_{everywhere} {}  // NOLINT: one is a list of one
   explicit Layouts(std::vector<LayoutChoice> stages);                    // not empty
   const LayoutChoice& at(std::size_t stage) const { return stages_[stage < stages_.size() ? stage : stages_.size() - 1]; }
-  // Those written down: no two equal ones at the end.
+  // The choices as stored: the last two differ.
   const std::vector<LayoutChoice>& listed() const { return stages_; }
-  // With another choice for the stages first..last of `stages`.
+  // A copy for `stages` stages, with `choice` for the stages first..last.
   Layouts with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const;
-  // `change(choice)` for every stage.
+  // A copy in which `change(choice)` was applied to the choice of every stage.
   template <class Change>
   Layouts changed(Change&& change) const {
     std::vector<LayoutChoice> list = stages_;
@@ -59,12 +60,13 @@ class Layouts {
   std::vector<LayoutChoice> stages_;
 };
 
-// "private", "packed+2slots", "private+stride5+line128+3pauses": what tables, plans and the command line print and
-// take.
+// Examples: "private", "packed+2slots", "private+stride5+line128+3pauses". Tables, plans and the command line
+// print and take this form.
 std::string to_string(const LayoutChoice& choice);
-// The inverse. Errors: kParse naming the field; slots a power of two up to 1024, stride 1..8, line 64 or 128, pauses 1..64.
+// The inverse. Error: kParse, which names the field. Slots are a power of two up to 1024, stride is 1..8,
+// line 64 or 128, pauses 1..64.
 Result<LayoutChoice> parse_layout(std::string_view text);
-// The same, stage by stage: "packed+2slots:published".
+// The same for all stages, separated by colons: "packed+2slots:published".
 std::string to_string(const Layouts& layouts);
 Result<Layouts> parse_layouts(std::string_view text);
 

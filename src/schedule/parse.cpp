@@ -1,5 +1,5 @@
-// Reads what to_text wrote. Bad text is refused whole, with the line; memory grows with the text only, never
-// with a number in it. What it returns is well-formed, not proved: verify does that.
+// Reads what to_text wrote. Any error refuses the whole text and names the line. Memory grows with the text
+// only, never with a number in it. The schedule is well formed but not proved: verify proves it.
 #include <array>
 #include <charconv>
 #include <limits>
@@ -20,7 +20,7 @@ std::optional<std::int32_t> number(std::string_view text, std::int32_t least, st
   return value;
 }
 
-// A line cut at blanks; more fields than any line has make it unreadable, not longer.
+// A line, cut at blanks. No valid line has more than kMost fields, so a longer one is refused.
 struct Fields {
   static constexpr std::size_t kMost = 12;
   std::array<std::string_view, kMost> at;

@@ -24,7 +24,7 @@ void append(std::string& out, const Schedule& s, const Transfer& t) {
 
 class Fnv {
  public:
-  // Little-endian bytes of the value, whatever the machine's order.
+  // Adds the bytes of the value in little-endian order on every machine.
   template <class T>
   void add(T value) {
     for (std::size_t i = 0; i < sizeof(T); ++i) {
@@ -66,7 +66,8 @@ std::string to_matrices(const Schedule& s) {
     for (const Transfer& t : s.stages[a].transfers) rows[t.from][t.to] = '1';
     out += "S" + std::to_string(a) + (s.words.empty() ? "\n" : " (columns: members, then words; empty rows left out)\n");
     for (std::int32_t v = 0; v < s.vertices(); ++v) {
-      // Words make most rows empty; without them the square matrix is the paper's.
+      // Words leave most rows empty. Without words the square matrix is printed whole, as in
+      // heterogeneous-mpi-barriers.
       if (!s.words.empty() && rows[v].find('1') == std::string::npos) continue;
       std::string name = spelled(s, v);
       name.insert(0, name.size() < 4 ? 4 - name.size() : 0, ' ');

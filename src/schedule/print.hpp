@@ -1,4 +1,4 @@
-// Schedules as text: for people (stages, matrices) and for files (round trip).
+// Prints schedules as text for people (stages, matrices) and for files, and reads them back.
 #ifndef FERMATA_SCHEDULE_PRINT_HPP
 #define FERMATA_SCHEDULE_PRINT_HPP
 
@@ -10,11 +10,11 @@
 
 namespace fermata {
 
-std::string to_text(const Schedule& schedule);           // readable and parseable
-Result<Schedule> parse_schedule(std::string_view text);  // refuses a bad file whole: kParse, line and reason
-std::string to_matrices(const Schedule& schedule);       // the paper's boolean matrices, for small member counts
-// A hash of the meaning (not of names) that members compare before first use: FNV-1a over the canonical
-// fields.
+std::string to_text(const Schedule& schedule);           // parse_schedule reads it back
+Result<Schedule> parse_schedule(std::string_view text);  // error: kParse with line and reason
+std::string to_matrices(const Schedule& schedule);       // boolean matrices, one per stage, for small teams
+// A hash of what the schedule does, not of its names: FNV-1a over the canonical fields. Members compare it
+// before they first use the schedule.
 std::uint64_t hash_of(const Schedule& schedule);
 
 }  // namespace fermata

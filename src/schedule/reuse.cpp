@@ -1,11 +1,11 @@
-// Run-ahead: may a member of a later episode overwrite what another has not read yet, or add to a word that
-// still counts the episode before?
+// Run-ahead: can a member in a later episode overwrite what another member has not read yet? Can it add to a
+// word that still counts the episode before?
 //
-// Events are (vertex, stage) of each episode. Instead of a graph search per slot, each vertex carries a row
-// of what happened before its next event; program order and signals pass rows on, so one sweep over the
-// episodes answers for all slots:
-//  slots: a vector clock, how many stages of each member are over (int32 per vertex and member);
-//  words: which words' first episode is over (a bit per vertex and word).
+// An event is a (vertex, stage) pair in an episode. Each vertex has a row that says what happened before its
+// next event. Program order and signals pass rows on. So one sweep over the episodes answers for all slots,
+// without a graph search per slot. The rows are:
+//  slots: a vector clock, which counts the stages that each member has finished (int32 per vertex and member)
+//  words: the words whose first episode is over (one bit per vertex and word)
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -16,14 +16,14 @@
 namespace fermata {
 namespace {
 
-// Goes with the transfer before it: several chunks, one message.
+// Does transfer i belong to the same message as the transfer before it? A message can have several chunks.
 bool same_message(const Stage& stage, std::size_t i) {
   if (i == 0) return false;
   const Transfer &t = stage.transfers[i], &before = stage.transfers[i - 1];
   return t.from == before.from && t.to == before.to;
 }
 
-// Rows of T, one per vertex. A signal passes on its sender's row as the stage found it.
+// Rows of T, one per vertex. A signal passes on its sender's row as it was when the stage began.
 template <class T, T (*kMerge)(T, T)>
 class Rows {
  public:
@@ -35,7 +35,7 @@ class Rows {
                              : rows_.data() + static_cast<std::size_t>(v) * width_;
   }
 
-  // Precedes all questions about a stage: keeps the rows that the stage will change.
+  // Saves the rows that the stage will change. Call it before any question about the stage.
   void begin(const Stage& stage) {
     for (const std::int32_t v : touched_) saved_at_[v] = -1;
     touched_.clear();
@@ -50,7 +50,7 @@ class Rows {
     }
   }
 
-  // What the actor of an edge between words knew is part of what the edge carries.
+  // An edge between words also carries what its actor knew.
   void pass(const Stage& stage) {
     for (std::size_t i = 0; i < stage.transfers.size(); ++i) {
       if (same_message(stage, i)) continue;
@@ -76,7 +76,7 @@ class Rows {
 std::int32_t later(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
 std::uint64_t both(std::uint64_t a, std::uint64_t b) { return a | b; }
 
-// Slots: the write of episode `slots` must come after the receiver's stage of episode 0 is over.
+// Slots: the write of episode `slots` must come after the receiver has finished the stage in episode 0.
 void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
   Rows<std::int32_t, later> clocks(s, s.members);
   const auto stages = static_cast<std::int32_t>(s.stages.size());
@@ -96,8 +96,8 @@ void slot_hazards(const Schedule& s, int slots, std::vector<Hazard>& out) {
   }
 }
 
-// Words: whoever adds for episode 1 must know that episode 0 is complete, else the add counts for the wrong
-// episode. A word with one adder, always the same member, needs no such knowledge: its adds come in program
+// Words: whoever adds for episode 1 must know that episode 0 is complete. Otherwise the add counts for the
+// wrong episode. A word to which only one member adds needs no such knowledge, since its adds come in program
 // order.
 void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
   Rows<std::uint64_t, both> known(s, (s.words.size() + 63) / 64);
@@ -143,7 +143,7 @@ std::vector<Hazard> reuse_hazards(const Schedule& s, int slots, bool carries_dat
   return out;
 }
 
-// How far a sender may run ahead does not depend on how many slots it has, so each stage is judged by itself.
+// How far a sender may run ahead does not depend on the number of slots, so each stage is judged on its own.
 std::vector<Hazard> reuse_hazards(const Schedule& s, const Layouts& layouts, bool carries_data) {
   std::set<std::int32_t> counts;
   for (std::size_t t = 0; t < std::max<std::size_t>(1, s.stages.size()); ++t) counts.insert(layouts.at(t).slots);

@@ -13,7 +13,7 @@ std::string at(std::size_t stage, std::size_t index) {
   return "stage " + std::to_string(stage) + ", transfer " + std::to_string(index) + ": ";
 }
 
-// Empty if the counts are fit to size tables with.
+// Returns the reason why the counts cannot be sizes of tables, or an empty string if they can.
 std::string check_header(const Schedule& s) {
   if (s.members < 1 || s.members > kMaxScheduleMembers) return "members out of range";
   if (s.root < 0 || s.root >= s.members) return "root out of range";
@@ -56,13 +56,13 @@ std::string check_transfer(const Schedule& s, const Transfer& t) {
   return {};
 }
 
-// A slot holds one signal an episode: two signals between the same two vertices in one stage would share it.
+// A slot holds one signal per episode. Two signals between the same two vertices in one stage would share it.
 class TwiceCheck {
  public:
   explicit TwiceCheck(const Schedule& s) : count_(s.vertices() + 1), seen_(s.vertices(), 0) {}
 
-  // Index of a transfer that repeats an earlier one of the stage, or -1. Grouped by receiver with a counting
-  // sort.
+  // Index of a transfer that repeats an earlier one of the stage, or -1. A counting sort groups the transfers
+  // by receiver.
   std::int64_t find(const Stage& stage) {
     const std::size_t n = stage.transfers.size();
     if (n < 2) return -1;
@@ -100,7 +100,7 @@ class TwiceCheck {
   std::uint64_t group_ = 0;
 };
 
-// Words: complete before anybody goes on in their name or polls them, with exactly `threshold` in-edges.
+// A word has exactly `threshold` in-edges. It is complete before any member acts for it or polls it.
 std::string check_words(const Schedule& s) {
   const std::size_t words = s.words.size();
   std::vector<std::int64_t> in(words, 0), last_in(words, -1);

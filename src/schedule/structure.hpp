@@ -1,4 +1,4 @@
-// What must hold of a schedule before its meaning can be looked at.
+// Checks what must hold before the meaning of a schedule can be examined.
 #ifndef FERMATA_SCHEDULE_STRUCTURE_HPP
 #define FERMATA_SCHEDULE_STRUCTURE_HPP
 
@@ -11,7 +11,7 @@
 
 namespace fermata {
 
-// The word whose completer sends a word -> word edge (schedule.hpp, "Who acts on an edge").
+// The actor of a word -> word edge: the word whose completer sends it (schedule.hpp, "Who acts on an edge").
 inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
   const std::int32_t to = s.word_of(t.to), from = s.word_of(t.from);
   if (s.words[to].agent >= 0) return s.words[to].agent;
@@ -21,8 +21,7 @@ inline std::int32_t actor_of(const Schedule& s, const Transfer& t) {
 // "member 3" or "word 1".
 std::string vertex_name(const Schedule& schedule, std::int32_t vertex);
 
-// Error: kVerify, naming stage, transfer and reason. Linear in vertices + transfers + stages x (vertices of
-// the stage).
+// Error: kVerify with stage, transfer and reason. The time is linear in transfers + stages x vertices.
 Result<Verified> check_structure(const Schedule& schedule);
 
 }  // namespace fermata

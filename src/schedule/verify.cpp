@@ -13,7 +13,7 @@ namespace {
 Error refuse(std::string message) { return Error{Status::kVerify, std::move(message)}; }
 
 Result<Verified> verify_barrier(const Schedule& s) {
-  // Each member but one must be told of another: anything sparser need not be looked at.
+  // A barrier takes at least members - 1 signals. This check is cheap.
   if (s.transfer_count() < static_cast<std::size_t>(s.members - 1)) return refuse("fewer signals than members - 1");
   Knowledge k(s);
   for (const Stage& stage : s.stages) k.advance(stage);
@@ -30,7 +30,7 @@ Result<Verified> verify_barrier(const Schedule& s) {
   return Verified{};
 }
 
-// What one chunk's results must be; empty if they are.
+// Checks the results of one chunk. check() returns what is wrong, or an empty string.
 class ResultCheck {
  public:
   ResultCheck(const Schedule& s, OpTraits op, const Expressions& x) : s_(s), op_(op), x_(x) {}
@@ -59,7 +59,7 @@ class ResultCheck {
              (rule.starts_at == s_.root && has_root(s_.kind) ? "the root's value"
                                                              : "the value of member " + std::to_string(rule.starts_at));
     }
-    // Members that fold alike share one node, which is checked once.
+    // Members that fold in the same way share one node, which is checked once.
     if (result != last_ || folded != last_folded_) {
       if (std::string why = contributions(result, folded); !why.empty()) return who(member) + why;
       if (op_.left_to_right && !left_to_right(result)) return who(member) + "folds " + x_.text(result) + ", not left to right";
@@ -73,14 +73,14 @@ class ResultCheck {
            ": they differ where the operator does not associate";
   }
 
-  // In rank order already: so every right operand must be one contribution.
+  // Precondition: rank order. Then every right operand must be a single contribution.
   bool left_to_right(NodeId result) const {
     for (; x_[result].leaf < 0; result = x_[result].left)
       if (x_[x_[result].right].leaf < 0) return false;
     return true;
   }
 
-  // Of the members below `folded`, each once.
+  // The result must have the contributions of the members below `folded`, each once.
   std::string contributions(NodeId result, std::int32_t folded) const {
     if (x_[result].leaves == static_cast<std::uint64_t>(folded)) {
       std::vector<std::int32_t> order = x_.in_order(result);
@@ -100,7 +100,7 @@ class ResultCheck {
     return repeated(result, times);
   }
 
-  // Where the first repetition came about: the lowest node whose operands share a contribution.
+  // Says where the contribution first occurs twice: at the lowest node both of whose operands have it.
   std::string repeated(NodeId result, const std::vector<std::uint8_t>& times) const {
     const auto twice = std::find(times.begin(), times.end(), 2) - times.begin();
     std::vector<bool> has(static_cast<std::size_t>(result) + 1, false);
@@ -120,7 +120,7 @@ class ResultCheck {
   std::int32_t last_folded_ = 0;
 };
 
-// "chunk 5: ", "chunk 5 (1 to 2): ", or nothing where there is one.
+// "chunk 5: ", "chunk 5 (1 to 2): ", or an empty string if there is only one chunk.
 std::string chunk_name(const Schedule& s, std::int32_t chunk, const ChunkRule& rule) {
   if (s.chunks <= 1) return {};
   std::string name = "chunk " + std::to_string(chunk);
@@ -134,12 +134,13 @@ Result<Verified> verify_data(const Schedule& s, OpTraits op) {
   Expressions expressions(s.members);
   for (std::int32_t chunk = 0; chunk < s.chunks; ++chunk) {
     const ChunkRule rule = rule_of(s, chunk);
-    // What concerns everybody and is sparser than a tree need not be looked at.
+    // A chunk from or to every member takes at least members - 1 transfers. This check is cheap.
     const bool to_all = rule.starts_at == kEverybody || rule.ends_at == kEverybody;
     if (to_all && index.first[chunk + 1] - index.first[chunk] < static_cast<std::size_t>(s.members - 1)) {
       return refuse(chunk_name(s, chunk, rule) + "fewer transfers than members - 1");
     }
-    // The contributions serve every chunk; trees are forgotten, lest they add up to members^2.
+    // All chunks use the same nodes for contributions. The trees are dropped: together they could reach
+    // members^2 nodes.
     if (expressions.size() > static_cast<std::size_t>(s.members)) expressions = Expressions(s.members);
     const Result<std::vector<NodeId>> registers = execute(s, index, chunk, expressions);
     if (!registers) return registers.error();

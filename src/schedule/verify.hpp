@@ -1,4 +1,4 @@
-// Proofs by symbolic execution: a schedule is verified before it is ever run.
+// Proves schedules by symbolic execution. A schedule is verified before it runs.
 #ifndef FERMATA_SCHEDULE_VERIFY_HPP
 #define FERMATA_SCHEDULE_VERIFY_HPP
 
@@ -12,43 +12,53 @@
 
 namespace fermata {
 
-// members^2 chunks are kMaxScheduleChunks here.
+// An alltoall of this many members has kMaxScheduleChunks chunks.
 inline constexpr std::int32_t kMaxAlltoallMembers = 256;
 static_assert(kMaxAlltoallMembers * kMaxAlltoallMembers == kMaxScheduleChunks);
 
 struct Verified {};  // carries nothing: its existence is the proof
 
-// Structure (vertices, registers, chunks in range; a word's threshold equals its in-edges of an episode;
-// nobody awaits itself), then meaning:
-//  barrier: K_(-1) = I, K_a = K_(a-1) + K_(a-1) S_a over members and words; all member-to-member entries
-//           non-zero at the end (heterogeneous-mpi-barriers, equation 3). A word's completion knows all that
-//           its in-edges knew.
-//  data:    each chunk's results are what contents.hpp says: the value moved there, or an expression tree with every
-//           contribution exactly once (at least once if op.idempotent), in rank order if not op.commutative, the same
-//           tree at every member (up to commutativity) if not op.associative and all members end with it, the tree of a
-//           serial loop over the ranks if op.left_to_right.
-// An alltoall is proved chunk by chunk, not by symmetry: members^2 chunks of members registers each, up to
-// kMaxAlltoallMembers.
-// Error: kVerify with a message that names stage, members, chunk and what is missing, repeated or out of order.
+// First checks the structure: vertices, registers and chunks are in range, a word's threshold equals its
+// in-edges per episode, and no vertex awaits itself. Then checks the meaning.
+//
+// Barrier: K_(-1) = I and K_a = K_(a-1) + K_(a-1) S_a over members and words. At the end all member-to-member
+// entries must be non-zero (heterogeneous-mpi-barriers, equation 3). A complete word knows all that its
+// in-edges knew.
+//
+// Data: the result of each chunk must be what contents.hpp says. It is the value moved there, or an
+// expression tree:
+// - with every contribution exactly once, or at least once if op.idempotent
+// - in rank order if not op.commutative
+// - the same at every member that folds all contributions, if not op.associative (up to swapped operands if
+//   op.commutative)
+// - as a serial loop over the ranks folds, if op.left_to_right
+//
+// An alltoall is proved chunk by chunk, not by symmetry. It has members^2 chunks and takes at most
+// kMaxAlltoallMembers members.
+//
+// Error: kVerify with a message that names stage, members, chunk and what is missing, repeated or misplaced.
 Result<Verified> verify(const Schedule& schedule, OpTraits op);
 
-// A write of an episode e + slots into a slot that the receiver may not have read for episode e, found by
-// unrolling slots + 1 episodes into a graph of events (program order and signals).
+// A hazard is a transfer that may come too early in a later episode: before the receiver has read the slot,
+// or while the word still counts the episode before.
 struct Hazard {
   std::int32_t stage = 0;
   std::int32_t transfer = 0;  // index in the stage
   bool operator==(const Hazard&) const = default;
 };
-// All hazards of running the schedule back to back with `slots` slots per edge and no credits. The transfers of a
-// stage from one member to another, listed side by side, are one message, named once by its first transfer. `carries_data`
-// false: headers are monotonic and compared with >=, so overwriting an unread header is harmless and the
-// answer is empty, except that word thresholds are still checked against run-ahead.
+// All hazards when the schedule runs back to back with `slots` slots per edge and no credits. The transfers
+// of a stage from one member to another, listed next to each other, are one message. Its first transfer
+// stands for it.
+//
+// With slots, the write of episode e + slots must come after the receiver has read the slot in episode e.
+// Without data the slots are not checked: headers are monotonic and compared with >=, so a sender may
+// overwrite an unread one. The adds to words are checked in either case.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, int slots, bool carries_data);
-// With as many slots as each stage has.
+// The same, with the number of slots that `layouts` has for each stage.
 std::vector<Hazard> reuse_hazards(const Schedule& schedule, const Layouts& layouts, bool carries_data);
 
-// The expression that member's register 0 of the chunk holds at the end, e.g. "((0+1)+(2+3))"; for messages, tests
-// and explain.
+// The expression that register 0 of the chunk holds at `member` at the end, e.g. "((0+1)+(2+3))". The command
+// `fermata verify` prints it.
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk = 0);
 
 }  // namespace fermata

@@ -1,6 +1,7 @@
-// The atomics policy: every shared access of sync/ and exec/ goes through one of these named operations, at a named
-// site. RealAtomics compiles to std::atomic; tests/model gives a policy of the same shape over a model checker, which
-// can weaken one site at a time. docs/memory-order.md is generated from the `order:` comments at the uses.
+// The atomics policy: named operations for memory that threads share. Code whose memory orders are
+// model-checked uses these operations, and names a site where an order matters. RealAtomics compiles to
+// std::atomic. tests/model provides a policy with the same interface over a model checker, which can weaken
+// one site at a time. docs/memory-order.md is generated from the `order:` comments at the uses.
 #ifndef FERMATA_SYNC_ATOMICS_HPP
 #define FERMATA_SYNC_ATOMICS_HPP
 
@@ -11,52 +12,52 @@
 
 namespace fermata {
 
-// One name per place where an order matters; tests/model weakens each and expects a failure.
+// Each name stands for one place where an order matters. tests/model weakens each site and expects a failure.
 enum class Site : std::uint8_t {
-  kSlotPublish,     // header of a slot, written after its payload
-  kSlotAwait,       // header of a slot, read before its payload
-  kWordAdd,         // arrival at a counter
-  kWordPoll,        // a waiter's read of a counter or phase
-  kWordFlip,        // the completer's write of a phase
-  kCreditGive,      // the receiver has read the slot
-  kCreditAwait,     // the sender may write the slot again
-  kDoorFence,       // between arming and looking again
-  kRingFence,       // between signalling and looking whether somebody parks
-  kBellRing,        // the bell's number moves on
-  kBellRead,        // the number to sleep on
-  kCallText,        // status line: descriptor of a call
-  kCallNumber,      // status line: the call's number, written after its descriptor
-  kCallLook,        // a look at the number, before the descriptor
-  kCallRead,        // a look at the descriptor, before the number again
-  kLeft,            // status line: this member has left
-  kLeftRead,        // a look whether it has, before its number
-  kReferenceDrop,   // a reference is given back; the last one frees
-  kReferencesRead,  // whether all have been, before what they were to is used again
-  kJoin,            // one more member has joined and published its CPUs
-  kJoinedRead,      // how many have, read before their CPUs
-  kMove,            // where the members have moved on to
-  kMovedRead,       // a look at it, before what is there
-  kHandIn,          // something is handed in for others to use
-  kTakeAll,         // all that was handed in is taken
-  kFlipAwait,       // who climbs a tree, or completes an episode, sees the one before released
-  kRecycle,         // the word of a barrier that is made where another one was
-  kPoolPush,        // an entry is given back to a pool
-  kPoolPop,         // a look at the entry to take
-  kGone,            // whoever met in a barrier of shared memory is out of it
-  kGoneRead,        // a look whether all are, before its memory is given up
-  kReadFence,       // between saying that a lent block is being read and looking whether the team is broken
-  kReadEnd,         // it was read
-  kReadEndAwait,    // a look whether anybody still reads, before the lender's owner has its block again
-  kWithdrawFence,   // between the team's being broken and that look
-  kTurnTake,        // a turn at something that one thread works on at a time, or a look whether none is needed
-  kTurnGive,        // the end of a turn
+  kSlotPublish,     // the sender writes a slot's header, after the payload
+  kSlotAwait,       // the receiver reads a slot's header, before the payload
+  kWordAdd,         // a member arrives at a counter
+  kWordPoll,        // a waiter reads a counter or a phase
+  kWordFlip,        // the completer writes a phase
+  kCreditGive,      // the receiver tells that it has read the slot
+  kCreditAwait,     // the sender checks that it may write the slot again
+  kDoorFence,       // doorbell: the parker's fence between arming and its last check
+  kRingFence,       // doorbell: the sender's fence between its signal and the check for parkers
+  kBellRing,        // doorbell: the ringer increases the bell's number
+  kBellRead,        // doorbell: the parker reads the number to sleep on
+  kCallText,        // status line: the member writes a call's descriptor
+  kCallNumber,      // status line: the member writes the call's number, after the descriptor
+  kCallLook,        // status line: a reader reads the number, before the descriptor
+  kCallRead,        // status line: a reader reads the descriptor, before it reads the number again
+  kLeft,            // status line: the member has joined or left
+  kLeftRead,        // status line: a reader checks whether the member has left, before its call number
+  kReferenceDrop,   // a holder drops its reference; the last holder frees the object
+  kReferencesRead,  // the owner checks that all references are dropped, before it uses the object again
+  kJoin,            // a member has joined and published its CPUs
+  kJoinedRead,      // how many members have joined, read before their CPUs
+  kMove,            // a thread publishes the object that all move on to
+  kMovedRead,       // a thread reads where that object is, before the object
+  kHandIn,          // a thread pushes an item for others to use
+  kTakeAll,         // a thread takes all pushed items
+  kFlipAwait,       // tree barrier: a thread that climbs or releases waits for the release before
+  kRecycle,         // a new barrier's word is written where an old barrier was
+  kPoolPush,        // a thread gives an entry back to a pool
+  kPoolPop,         // a thread reads which entry of a pool it can take
+  kGone,            // a thread leaves a barrier in shared memory
+  kGoneRead,        // the destroyer checks that all threads have left, before it gives the memory up
+  kReadFence,       // single copy: the reader's fence between its flag and the check for a broken team
+  kReadEnd,         // single copy: the reader has finished
+  kReadEndAwait,    // single copy: the owner checks that nobody reads, before it gets its block back
+  kWithdrawFence,   // single copy: the owner's fence between the team's breach and that check
+  kTurnTake,        // biased lock: a thread takes it, or checks that it need not
+  kTurnGive,        // biased lock: a thread releases it
   kCount
 };
 
 struct RealAtomics {
   template <class T>
   using Atomic = std::atomic<T>;
-  using Plain = std::uint64_t;  // a word of payload: not atomic, ordered by its slot's header
+  using Plain = std::uint64_t;  // a word of payload: not atomic; the slot's header orders it
 
   template <Site, class T>
   static T load_acquire(const Atomic<T>& a) {
@@ -86,7 +87,7 @@ struct RealAtomics {
   static T sub_acq_rel(Atomic<T>& a, T v) {
     return a.fetch_sub(v, std::memory_order_acq_rel);  // order: as the calling site says
   }
-  // True if `from` was there; on failure nothing is ordered.
+  // Returns true if the old value was `from`. A failed exchange orders nothing.
   template <Site, class T>
   static bool compare_exchange_release(Atomic<T>& a, T from, T to) {
     // order: as the calling site says
@@ -124,12 +125,15 @@ struct RealAtomics {
   }
   template <Site>
   static void full_fence() {
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // order: store-load; nothing weaker orders a store before a load
+    // order: store-load; nothing weaker orders a store before a load
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  // The cheap half of an asymmetric fence: the other side runs membarrier, which is a full fence here too.
+  // The cheap half of an asymmetric fence. The other side runs membarrier, which acts as a full fence here,
+  // too.
   template <Site>
   static void light_fence() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // order: the compiler's; membarrier at kDoorFence does the rest
+    // order: compiler fence; membarrier at kDoorFence does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   static std::uint64_t plain_load(const Plain& p) { return opaque(p); }
   static void plain_store(Plain& p, std::uint64_t v) { p = opaque(v); }
@@ -138,11 +142,12 @@ struct RealAtomics {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ __volatile__("isb");  // yield is a no-op on most cores; isb gives the pause that x86's has
+    __asm__ __volatile__("isb");  // on most cores yield does nothing; isb pauses about as long as x86's pause
 #elif defined(__powerpc64__)
     __asm__ __volatile__("or 27,27,27; or 2,2,2" ::: "memory");  // low SMT priority, then medium again
 #else
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // order: keeps the loop from being merged
+    // order: the compiler must not merge the loop's reads
+    std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif
   }
 };

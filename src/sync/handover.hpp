@@ -1,5 +1,9 @@
-// The small hand-overs beside the signals: a broken team, references, the count of those who have joined, the team
-// that the members have moved on to, and what is handed in for others to use. What each release hands over is said at it.
+// Small protocols beside the signals:
+// - the breach of a team;
+// - reference counts, and the count of members that have joined;
+// - a pointer to the object that all move on to;
+// - a stack of items for others to use.
+// The comment at each release says what it publishes.
 #ifndef FERMATA_SYNC_HANDOVER_HPP
 #define FERMATA_SYNC_HANDOVER_HPP
 
@@ -9,16 +13,17 @@
 
 namespace fermata {
 
-// What broke a team, and who: in one word, so that nobody sees the cause of one and the culprit of another.
+// The cause of a team's breach and its culprit. Both are in one word, so nobody sees the cause of one breach
+// with the culprit of another.
 struct Breach {
   std::uint32_t cause;    // 1..255
   std::uint32_t culprit;  // below 2^24; both 0: the team is whole
 };
 
-// True: it is the first, which stays.
+// Returns true if this breach is the first. Later ones change nothing.
 template <class A, class Header>
 inline bool break_once(Header& header, Breach breach) {
-  // order: relaxed: all there is to see is the word.
+  // order: relaxed: the word itself is all that readers use.
   return A::compare_exchange_relaxed(header.breach, std::uint32_t{0}, breach.culprit << 8 | breach.cause);
 }
 
@@ -33,14 +38,15 @@ inline bool is_broken(const Header& header) {
   return A::load_relaxed(header.breach) != 0;  // order: relaxed: as above
 }
 
-// True for the last one, who may free what the references were to.
+// Returns true for the last holder, which may free the object.
 template <class A, class Count>
 inline bool drop_reference(Count& count) {
-  // order: acq_rel: releases this holder's uses, and the last one acquires all others'. Pairs with itself.
+  // order: acq_rel: releases this holder's uses, and the last holder acquires all others'. Pairs with itself.
   return A::template sub_acq_rel<Site::kReferenceDrop>(count, std::uint32_t{1}) == 1;
 }
 
-// Likewise of a count that begins at 0, and is never set: how many there have been.
+// For a count that starts at 0 and is never set. Returns how many references have been dropped, this one
+// included.
 template <class A, class Count>
 inline std::uint32_t drop_another(Count& count) {
   // order: as drop_reference()
@@ -53,57 +59,57 @@ inline bool have_dropped(const Count& count, std::uint32_t many) {
   return 0 - A::template load_acquire<Site::kReferencesRead>(count) == many;
 }
 
-// For who keeps what the references are to, and uses it again.
+// For an owner that keeps the object and uses it again.
 template <class A, class Count>
 inline bool references_are_gone(const Count& count) {
-  // order: acquire: all holders' uses are over. Pairs with kReferenceDrop.
+  // order: acquire: all holders have finished with the object. Pairs with kReferenceDrop.
   return A::template load_acquire<Site::kReferencesRead>(count) == 0;
 }
 
 template <class A, class Count>
 inline void count_joined(Count& joined) {
-  // order: release: who counts this member sees what it published before. Pairs with kJoinedRead.
+  // order: release: whoever counts this member sees what it published before. Pairs with kJoinedRead.
   A::template add_release<Site::kJoin>(joined, std::uint32_t{1});
 }
 
 template <class A, class Count>
 inline std::uint32_t joined_so_far(const Count& joined) {
-  // order: acquire: sees what each of them published. Pairs with kJoin.
+  // order: acquire: sees what each counted member published. Pairs with kJoin.
   return A::template load_acquire<Site::kJoinedRead>(joined);
 }
 
-// False if others have moved already.
+// Returns false if another thread has been faster.
 template <class A, class Pointer, class T>
 inline bool move_once(Pointer& moved, T* to) {
-  // order: release: who follows sees what is there. Pairs with kMovedRead.
+  // order: release: whoever follows the pointer sees the object. Pairs with kMovedRead.
   return A::template compare_exchange_release<Site::kMove>(moved, static_cast<T*>(nullptr), to);
 }
 
-// A stack that anybody hands in to at any time, and that one at a time empties: nobody waits, whatever the others are doing.
-// Node: next, an Atomic<Node*>.
+// A stack. Any thread may push at any time; one thread at a time takes everything. No thread ever waits for
+// another. Node has a member `next`, an Atomic<Node*>.
 template <class A, class Top, class Node>
 inline void hand_in(Top& top, Node* node) {
   for (;;) {
-    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange tells whether it was right
-    A::store_relaxed(node->next, seen);       // order: relaxed: the release below hands it over
-    // order: release: the node as its giver left it. Pairs with kTakeAll.
+    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange below detects a stale value
+    A::store_relaxed(node->next, seen);       // order: relaxed: the release below publishes it
+    // order: release: publishes the node as its giver left it. Pairs with kTakeAll.
     if (A::template compare_exchange_release<Site::kHandIn>(top, seen, node)) return;
   }
 }
 
-// The newest first; null if there are none.
+// Returns the items, the newest first, or null if there are none.
 template <class A, class Node, class Top>
 inline Node* take_all(Top& top) {
   for (;;) {
-    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange tells whether it was right
-    // order: acquire: the nodes as their givers left them. Pairs with kHandIn.
+    Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange below detects a stale value
+    // order: acquire: sees the nodes as their givers left them. Pairs with kHandIn.
     if (seen == nullptr || A::template compare_exchange_acquire<Site::kTakeAll>(top, seen, static_cast<Node*>(nullptr))) return seen;
   }
 }
 
 template <class A, class Pointer>
 inline auto moved_to(const Pointer& moved) {
-  // order: acquire: sees what is there. Pairs with kMove.
+  // order: acquire: sees the object. Pairs with kMove.
   return A::template load_acquire<Site::kMovedRead>(moved);
 }
 

@@ -1,8 +1,10 @@
-// Lending: a member reads a block where it lies in another one's memory, until the lender takes it back because the team is broken: then
-// its owner may free the block, so nobody may be reading it.
+// Single copy: a member reads a block directly in the memory of another member, its owner. If the team
+// breaks, the owner takes the block back and may free it. So by then nobody may be reading it.
 //
-// Dekker's pattern. Reader: say that it reads; fence; look whether the team is broken; read; say that it has. Lender: see (or make) the
-// team broken; fence; look whether anybody reads, and wait for it. Whichever comes second sees the other's write.
+// This is Dekker's pattern:
+// - Reader: set the flag `reading`, fence, check that the team is not broken, read, clear the flag.
+// - Owner: see or make the team broken, fence, check each reader's flag, wait until it is clear.
+// Whichever comes second sees the other's write.
 #ifndef FERMATA_SYNC_LENDING_HPP
 #define FERMATA_SYNC_LENDING_HPP
 
@@ -19,28 +21,30 @@ inline void end_reading(Flag& reading) {
   A::template store_release<Site::kReadEnd>(reading, std::uint32_t{0});
 }
 
-// False: the team is broken, and nothing may be read. Else end_reading() follows.
+// Returns false if the team is broken: then the caller must not read. Otherwise the caller must call
+// end_reading().
 template <class A, class Flag, class Header>
 inline bool begin_reading(Flag& reading, const Header& header) {
-  // order: relaxed; the fence orders it before the look.
+  // order: relaxed; the fence below orders it before the check.
   A::store_relaxed(reading, std::uint32_t{1});
-  // order: store-load, between that and the look whether the team is broken. Pairs with kWithdrawFence.
+  // order: store-load, between the flag and the check for a broken team. Pairs with kWithdrawFence.
   A::template full_fence<Site::kReadFence>();
   if (!is_broken<A>(header)) return true;
   end_reading<A>(reading);
   return false;
 }
 
-// By who has seen the team broken, before it asks still_reads() of each reader.
+// The owner calls it after it has seen the team broken, and before it calls still_reads() for each reader.
 template <class A>
 inline void withdraw() {
-  // order: store-load, between the team's being broken and the looks at the readers. Pairs with kReadFence.
+  // order: store-load, between the team's breach and the checks of the readers' flags. Pairs with kReadFence.
   A::template full_fence<Site::kWithdrawFence>();
 }
 
 template <class A, class Flag>
 inline bool still_reads(const Flag& reading) {
-  // order: acquire: its reads happened before what the lender's owner does to the block now. Pairs with kReadEnd.
+  // order: acquire: the reader's reads happened before what the owner does to the block now. Pairs with
+  // kReadEnd.
   return A::template load_acquire<Site::kReadEndAwait>(reading) != 0;
 }
 

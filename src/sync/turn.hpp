@@ -1,5 +1,6 @@
-// Turn: at something that one thread works on at a time, almost always the same one. While nobody else may come it is left alone, and
-// that thread takes no turn at all; else whoever works on it takes the turn, and gives it back.
+// Biased lock, for data that one thread at a time works on, almost always the same thread. While no other
+// thread may come, the lock is kAlone and that thread neither takes nor releases it. Otherwise each thread
+// takes the lock to work on the data, and releases it.
 #ifndef FERMATA_SYNC_TURN_HPP
 #define FERMATA_SYNC_TURN_HPP
 
@@ -16,27 +17,29 @@ class Turn {
   static constexpr std::uint32_t kTaken = 1;
   static constexpr std::uint32_t kAlone = 2;
 
-  // What it is to begin with; before others know of it.
+  // Sets the initial state, before other threads know of the lock.
   void set(std::uint32_t word) {
-    A::store_relaxed(word_, word);  // order: relaxed: see above
+    A::store_relaxed(word_, word);  // order: relaxed: no other thread knows of the lock yet
   }
 
   bool is_alone() const {
-    // order: acquire: what the last one with a turn did is done. Pairs with kTurnGive.
+    // order: acquire: sees what the last holder did. Pairs with kTurnGive.
     return A::template load_acquire<Site::kTurnTake>(word_) == kAlone;
   }
 
-  // `taken`: kTaken, or a number above all of these that says what taken means now; another one left there means nothing any more.
+  // `taken` is kTaken, or a number above kAlone that says what "taken" means now, such as the fork
+  // generation. If the lock holds another such number, it counts as free.
   bool take(std::uint32_t taken = kTaken) {
-    const std::uint32_t now = A::load_relaxed(word_);  // order: relaxed: the exchange finds out
+    // order: relaxed: the exchange below detects a stale value
+    const std::uint32_t now = A::load_relaxed(word_);
     if (now == taken || now == kAlone) return false;
-    // order: acquire: what the one before did is done. Pairs with kTurnGive.
+    // order: acquire: sees what the last holder did. Pairs with kTurnGive.
     return A::template compare_exchange_acquire<Site::kTurnTake>(word_, now, taken);
   }
 
-  // kFree, or kAlone.
+  // `word` is kFree or kAlone.
   void give(std::uint32_t word) {
-    // order: release: who comes next sees what was done here. Pairs with kTurnTake.
+    // order: release: the next holder sees what was done here. Pairs with kTurnTake.
     A::template store_release<Site::kTurnGive>(word_, word);
   }
 

@@ -7,7 +7,7 @@
 
 namespace fermata {
 
-// What FERMATA_WAIT asks for, whose words are in the order of WaitKind; else this one.
+// Returns what FERMATA_WAIT asks for, else `otherwise`. The variable's words are in the order of WaitKind.
 inline WaitKind wait_kind_or(WaitKind otherwise) {
   const int wanted = os::choice_of(os::Variable::kWait);
   return wanted >= 0 ? static_cast<WaitKind>(wanted) : otherwise;

@@ -1,4 +1,4 @@
-// Topologies from hwloc: this machine, its XML files, its synthetic strings.
+// Topologies from hwloc: of this machine, from hwloc's XML files, from hwloc's synthetic strings.
 #include <hwloc.h>
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -21,11 +21,11 @@ namespace fermata {
 namespace {
 
 constexpr std::size_t kMaxCpus = 65536;
-constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes 2 s for these, 14 for twice as many
+constexpr std::size_t kMaxSynthetic = 4096;  // hwloc takes 2 s for this many, and 14 s for twice as many
 
-// hwloc's first and last call for a tree take a lock of its own, which a forked child would find taken for ever if another thread had it.
-// So fork() waits for whoever is in one of these, but for a while only: they may load libraries, and a library that is being loaded may
-// fork.
+// hwloc's first and last call for a tree take a lock inside hwloc. If another thread holds that lock during
+// fork(), it stays locked for ever in the child. So fork() waits until no thread is in one of these calls,
+// but only for a while. The calls may load libraries, and a library that is being loaded may fork.
 pthread_mutex_t in_hwloc = PTHREAD_MUTEX_INITIALIZER;
 thread_local bool forks_alone = false;
 
@@ -48,7 +48,8 @@ void in_parent() {
 }
 void in_child() {
   in_parent();
-  if (!forks_alone) in_hwloc = PTHREAD_MUTEX_INITIALIZER;  // who has it is not here
+  // The thread that holds the lock does not exist in the child.
+  if (!forks_alone) in_hwloc = PTHREAD_MUTEX_INITIALIZER;
 }
 
 __attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
@@ -70,7 +71,8 @@ Tree new_tree() {
   return Tree(raw);
 }
 
-// Dense ids in order of first appearance. The key of a missing domain is the object of the next inner one.
+// Dense ids in order of first appearance. Where a core or cache is missing, the key is the object of the next
+// inner domain. Where a NUMA node or package is missing, the key is the root.
 class Ids {
  public:
   std::int32_t of(hwloc_obj_t key) {
@@ -87,8 +89,8 @@ hwloc_obj_t ancestor(hwloc_topology_t tree, hwloc_obj_t pu, hwloc_obj_type_t typ
   return found != nullptr ? found : otherwise;
 }
 
-// Memory is no ancestor of a CPU in hwloc; the first local node is the ordinary one where there is also fast
-// memory.
+// In hwloc a NUMA node is not an ancestor of a CPU. Where a CPU has ordinary and fast memory, its first local
+// node is the ordinary one.
 hwloc_obj_t numa_node(hwloc_topology_t tree, hwloc_obj_t pu, hwloc_obj_t otherwise) {
   const int first = pu->nodeset != nullptr ? hwloc_bitmap_first(pu->nodeset) : -1;
   if (first < 0) return otherwise;
@@ -183,9 +185,9 @@ void keep(Topology& t, hwloc_const_bitmap_t allowed) {
   std::erase_if(t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
 }
 
-// hwloc would build whatever a synthetic string asks for, so its size is bounded first: the product of all
-// counts outside of brackets. A count follows a colon or stands alone (digits in a name, l3, are none), in
-// plain decimal.
+// hwloc builds a tree of any size for a synthetic string. So this check bounds the size first: the product of
+// all counts outside of brackets. A count is a plain decimal number that follows a colon or stands alone.
+// Digits in a name, as in l3, are not a count.
 bool synthetic_size_is_sane(std::string_view spec) {
   std::size_t product = 1, count = 0;
   int depth = 0;
@@ -215,7 +217,8 @@ bool synthetic_size_is_sane(std::string_view spec) {
   return depth == 0;
 }
 
-// To ask the CPUs themselves this thread goes to each, and waits there for whoever runs on it: a time slice for each rank that spins.
+// kCpusToo: hwloc also asks each CPU itself. For that, this thread moves to each CPU. There it is scheduled
+// behind spinning ranks, and waits a time slice for each of them.
 enum class Ask { kKernel, kCpusToo };
 
 Tree load_this_machine(Ask ask) {
@@ -231,7 +234,8 @@ Tree load_this_machine(Ask ask) {
 
 namespace {
 
-// hwloc reads files and loads plugins that its variables name, which in a setuid program are its caller's choice.
+// hwloc reads files and loads plugins that its environment variables name. In a setuid program the caller
+// chooses these variables.
 bool hwloc_is_steered_by_a_caller() {
   if (getauxval(AT_SECURE) == 0) return false;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
@@ -244,7 +248,7 @@ bool hwloc_is_steered_by_a_caller() {
 Result<Topology> discover_topology() {
   if (hwloc_is_steered_by_a_caller())
     return Error{Status::kSystem, "this program runs with its file's rights, so hwloc's variables (HWLOC_...) are refused: unset them"};
-  // Where this fails hwloc asks for ever.
+  // hwloc repeats this call for ever if it fails.
   std::int32_t cpu = 0;
   if (os::affinity_list(&cpu, 1) == 0) return Error{Status::kSystem, "this process may not ask for its CPUs (sched_getaffinity)"};
   Tree tree = load_this_machine(Ask::kKernel);

@@ -17,7 +17,7 @@ struct IdField {
 constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core},       {"l2", &Cpu::l2},   {"l3", &Cpu::l3},
                             {"numa", &Cpu::numa},    {"package", &Cpu::package}, {"smt", &Cpu::smt}, {"host", &Cpu::host}};
 
-// A CPU is a row of eight numbers, in the order that "columns" names: short enough for 1,024 of them.
+// A CPU is a row of eight numbers, in the order of "columns". Short rows keep files of 1,024 CPUs small.
 Cpu cpu_of_row(const JsonNode& row, ObjectReader& reader) {
   Cpu c;
   if (row.type != JsonNode::Type::kArray || row.items.size() != std::size(kIds)) {
@@ -72,7 +72,7 @@ std::string topology_flaw(const Topology& t) {
   if (t.cpus.empty()) return "there are no CPUs";
   for (const std::string* text : {&t.source, &t.model, &t.kernel, &t.shape})
     for (const char c : *text)
-      if (static_cast<unsigned char>(c) < 32) return "a control character";  // which the text form could not hold
+      if (static_cast<unsigned char>(c) < 32) return "a control character";  // the text form cannot hold one
   return {};
 }
 
@@ -88,7 +88,8 @@ Result<Topology> topology_from_node(const JsonNode& node) {
     if (reader.array("cpus") != nullptr) reader.complain(node, "'regular' and 'cpus' exclude each other");
   } else if (const JsonNode* rows = reader.array("cpus")) {
     for (const JsonNode& row : rows->items) t.cpus.push_back(cpu_of_row(row, reader));
-    t.cpus_total = static_cast<std::int32_t>(std::max<std::size_t>(t.cpus.size(), 1));  // where the file doesn't say
+    // The default if the file does not say.
+    t.cpus_total = static_cast<std::int32_t>(std::max<std::size_t>(t.cpus.size(), 1));
   } else {
     reader.complain(node, "'cpus' or 'regular' is missing");
   }

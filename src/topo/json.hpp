@@ -1,4 +1,4 @@
-// A topology inside a larger JSON file.
+// Reads a topology inside a larger JSON file.
 #ifndef FERMATA_TOPO_JSON_HPP
 #define FERMATA_TOPO_JSON_HPP
 
@@ -7,12 +7,12 @@
 
 namespace fermata {
 
-// Either the full form that to_json(Topology) prints, or "regular" with a RegularShape's counts instead of
-// "cpus".
+// Reads the form that to_json(Topology) prints, or a short form: "regular" with the counts of a RegularShape
+// instead of "cpus".
 Result<Topology> topology_from_node(const JsonNode& node);
 
-// Checks that hold for every topology that is read: ids nest, an os_index has one meaning. Empty: none
-// broken.
+// Checks what must hold for every topology: ids nest, and an os_index has one meaning. Returns what is wrong,
+// or an empty string.
 std::string topology_flaw(const Topology& topology);
 
 }  // namespace fermata

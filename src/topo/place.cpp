@@ -1,4 +1,4 @@
-// Where n members go, and machines that are the same everywhere.
+// Places members on CPUs, and makes the topologies of regular machines.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int32_t kMaxCpus = 65536;
 
-// One CPU of each core in locality order, then the second of each, and so on. `smt` of a Cpu may have gaps
-// where affinity excludes a sibling, so siblings are counted here.
+// Returns one CPU of each core in locality order, then the second CPU of each core, and so on. Cpu::smt may
+// have gaps where the affinity excludes a sibling, so this function counts siblings itself.
 std::vector<Cpu> core_order(const std::vector<Cpu>& cpus) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> seen;
   std::map<std::int32_t, std::vector<Cpu>> turns;
@@ -41,8 +41,8 @@ std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, 
   std::vector<Cpu> order = topology.cpus;
   if (placement == Placement::kCore) order = core_order(topology.cpus);
   if (placement == Placement::kRoundRobin) order = round_robin_order(topology.cpus);
-  // With a quota below the affinity, more CPUs than the quota would only be throttled in the middle of a
-  // wait.
+  // If the cgroup quota is below the affinity, members on more CPUs than the quota would be throttled in the
+  // middle of a wait.
   const std::int32_t limit = topology.usable_cpus();
   for (std::int32_t i = 0; i < members; ++i) out.push_back(order[static_cast<std::size_t>(i % limit)].os_index);
   return out;

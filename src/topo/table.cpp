@@ -1,4 +1,4 @@
-// A topology for people: one line per domain, CPUs as ranges.
+// Prints a topology for people: one line per domain, CPUs as ranges.
 #include <array>
 #include <cstdio>
 #include <map>
@@ -38,7 +38,7 @@ std::string summary(const Topology& t) {
   return out;
 }
 
-// Below a package (or host) domains are shown at the innermost level that still groups several cores.
+// Groups CPUs by host, package and NUMA node, and also by L3 if several cores share one.
 using Key = std::array<std::int32_t, 4>;
 std::map<Key, std::vector<Cpu>> domains(const Topology& t) {
   const std::size_t cores = distinct(t.cpus, &Cpu::core), l3 = distinct(t.cpus, &Cpu::l3);

@@ -1,4 +1,5 @@
-// The text form: one fact a line, versioned, round trips. Refused whole with the line and the reason.
+// The text form of a topology: one fact per line, with a version. Reading it back gives the same topology. A
+// text with an error is refused whole, with the line and the reason.
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -47,7 +48,7 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-// Returns the complaint, empty if none.
+// Returns what is wrong, or an empty string.
 std::string read_cpu(std::string_view line, Cpu& cpu) {
   for (const IdField& field : kIds) {
     if (take_word(line) != field.name) return "'" + std::string(field.name) + "' is expected";
@@ -59,7 +60,7 @@ std::string read_cpu(std::string_view line, Cpu& cpu) {
 
 class TextReader {
  public:
-  // Returns the complaint, empty if none.
+  // Returns what is wrong, or an empty string.
   std::string read_line(std::string_view line) {
     if (ended_) return "more follows after 'end'";
     if (line.compare(0, 4, "cpu ") == 0) return read_cpu(line, t.cpus.emplace_back());

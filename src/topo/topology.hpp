@@ -1,4 +1,5 @@
-// Topology: where members can be and what surrounds them. A value; readable text.
+// Topology: the CPUs on which members can run, and the domains that contain them. A value type with a
+// readable text form.
 #ifndef FERMATA_TOPO_TOPOLOGY_HPP
 #define FERMATA_TOPO_TOPOLOGY_HPP
 
@@ -17,67 +18,71 @@ inline constexpr int kLevelCount = 8;
 const char* name_of(Level level);
 
 struct Cpu {
-  std::int32_t os_index = 0;                                     // what sched_setaffinity takes
-  std::int32_t core = 0, l2 = 0, l3 = 0, numa = 0, package = 0;  // logical ids, machine-wide
+  std::int32_t os_index = 0;                                     // the number that sched_setaffinity takes
+  std::int32_t core = 0, l2 = 0, l3 = 0, numa = 0, package = 0;  // logical ids, unique in the machine
   std::int32_t smt = 0;                                          // index within its core
   std::int32_t host = 0;
   bool operator==(const Cpu&) const = default;
 };
 
 struct Topology {
-  std::string source;  // "this machine", "xml:FILE", "synthetic:SPEC", "file:FILE"
+  std::string source;  // "this machine", "xml:FILE", "synthetic:SPEC", "regular", "processes of an MPI job"
   std::string model;   // CPU model name
   std::string kernel;  // uname release; empty if not this machine
   bool virtual_machine = false;
   std::int32_t line_bytes = 64;
-  std::int32_t cpus_total = 0;  // in the machine
+  std::int32_t cpus_total = 0;  // CPUs in the machine
   double quota_cpus = 0;        // cgroup CPU quota in CPUs; 0: none
-  std::vector<Cpu> cpus;        // those that this process may use, in logical (locality) order
-  std::string shape;            // 16 hex digits over the whole machine's CPUs; empty: cpus are the whole machine
+  std::vector<Cpu> cpus;        // the CPUs that this process may use, in logical (locality) order
+  // A hash of the whole machine's CPUs, 16 hex digits. Empty: `cpus` is the whole machine.
+  std::string shape;
 
-  // min(affinity, quota rounded up): how many members can run at once. At least 1.
+  // How many members can run at once: min(affinity, quota rounded up), at least 1.
   std::int32_t usable_cpus() const;
   const Cpu* find(std::int32_t os_index) const;
   bool operator==(const Topology&) const = default;
 };
 
-// The innermost domain that contains both. A level that the machine doesn't have is never returned: where a
-// cache is missing its id is that of the next inner domain. A NUMA node that spans packages doesn't make them
-// near.
+// The innermost domain that contains both. Never returns a cache level that the machine lacks: a missing
+// cache has the id of the next inner domain. CPUs of two packages have kMachine in common, even if one NUMA
+// node spans both packages.
 Level common_level(const Cpu& a, const Cpu& b);
 
-Result<Topology> discover_topology();                               // this machine; affinity and cgroup quota honoured
+// Discovers this machine: the CPUs that this process may use, and its cgroup quota.
+Result<Topology> discover_topology();
 Result<Topology> topology_from_xml(const std::string& path);        // hwloc XML
-Result<Topology> topology_from_synthetic(const std::string& spec);  // hwloc synthetic, e.g. "pack:2 l3:2 core:4 pu:2"
-Result<Topology> topology_from_text(std::string_view text);         // what to_text printed
-Result<Topology> topology_from_file(const std::string& path);       // to_text, to_json or hwloc XML
-std::string to_text(const Topology& topology);                      // versioned, round trips
+Result<Topology> topology_from_synthetic(const std::string& spec);  // an hwloc string, as "pack:2 core:4"
+Result<Topology> topology_from_text(std::string_view text);         // the output of to_text
+Result<Topology> topology_from_file(const std::string& path);       // a file by to_text or to_json, or XML
+std::string to_text(const Topology& topology);                      // for topology_from_text
 std::string to_json(const Topology& topology);
 std::string to_table(const Topology& topology);  // for people, <= 100 columns
 
-// 16 hex digits over the domain structure of these CPUs.
+// A hash of the domain structure of these CPUs: 16 hex digits.
 std::string shape_of(const std::vector<Cpu>& cpus);
 
-// Stable identity of a machine for profile and plan files: model, CPU count, domain structure, line size.
-// Hex, 16 digits.
+// The stable identity of a machine for profile and plan files: a hash of model, CPU count, domain structure
+// and line size, 16 hex digits.
 std::string fingerprint(const Topology& topology);
 
-// A machine that is the same everywhere: children per parent. l3 = 0 or l2 = 0: the machine has no such
-// cache.
+// A regular machine: each count is the number of children per parent. l3 = 0 or l2 = 0: the machine has no
+// such cache.
 struct RegularShape {
-  std::int32_t hosts = 1, packages = 1, numa = 1, l3 = 1, l2 = 0, cores = 1, smt = 1;  // numa per package ...
-  // CPUs in all; 0 if a count is out of 1..65536 (l3, l2: 0..65536) or the product exceeds 65536.
+  // For example, numa is the number of NUMA nodes per package.
+  std::int32_t hosts = 1, packages = 1, numa = 1, l3 = 1, l2 = 0, cores = 1, smt = 1;
+  // The number of CPUs; 0 if a count is outside 1..65536 (l3, l2: 0..65536) or the product exceeds 65536.
   std::int32_t cpus() const;
 };
 Result<Topology> topology_from_regular(const RegularShape& shape);  // os_index counts up in locality order
 
-// "0-3,8": CPU lists as the kernel writes them; out of order and repeats are kept as given.
+// Parses a CPU list as the kernel writes it, for example "0-3,8". Keeps order and repeats as given.
 Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text);
-std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, ranges
+std::string cpu_list(std::vector<std::int32_t> cpus);  // sorted, with ranges
 
 enum class Placement { kCore, kCpu, kRoundRobin };
-// CPUs (os_index) for n members: kCore one per core first, kCpu fills SMT siblings, kRoundRobin across
-// packages. Wraps round when n exceeds what is usable.
+// Returns a CPU (os_index) for each member. kCore: one CPU of each core first. kCpu: all SMT siblings of a
+// core before the next core. kRoundRobin: packages in turn. Starts again at the first CPU if there are more
+// members than usable CPUs.
 std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, Placement placement);
 
 }  // namespace fermata

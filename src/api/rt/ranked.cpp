@@ -1,7 +1,7 @@
 // Ranked barriers of threads behind the C ABI: one team, a member per rank, no planner.
 //
-// create() reserves all that may fail later, and each rank settles its member at its first call: only then is it known where that
-// rank runs, which the wait policy wants to know.
+// create() reserves all that might fail later. Each rank settles its member at its first call: only then is
+// it known where the rank runs, which the wait policy needs.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@
 
 using namespace fermata;
 
-// Of one rank, and but for `reserved` written by it alone: what a later thread of the rank needs of it is handed over by whatever orders
-// the rank's calls.
+// One rank's entry. Only the thread that calls for the rank writes it, except for `reserved`. If another
+// thread takes over the rank, whatever orders the rank's calls also orders these writes.
 struct alignas(kMaxLine) Entry {
-  exec::Member* settled;  // the same as `reserved`, null until the rank's first call
+  exec::Member* settled;  // equal to `reserved`; null until the rank's first call
   exec::Openings openings;
   exec::Member* reserved;
 };
@@ -32,7 +32,7 @@ struct alignas(kMaxLine) Entry {
 struct alignas(kMaxLine) fermata_ranked {
   exec::Team* team;
   std::uint32_t members;
-  bool saved;  // its barrier is a plan that was found in the cache
+  bool saved;  // its barrier runs a plan from the cache
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
   const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
 };
@@ -42,7 +42,7 @@ namespace {
 constexpr off_t kMostPlan = 64 << 20;
 constexpr std::size_t kPathCapacity = 4096;
 
-constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};  // of WaitKind
+constexpr const char* kNames[] = {"auto", "spin", "yield", "park"};  // by WaitKind
 
 bool read_all(int fd, void* to, std::size_t bytes) {
   auto* at = static_cast<char*>(to);
@@ -56,7 +56,7 @@ bool read_all(int fd, void* to, std::size_t bytes) {
   return true;
 }
 
-// Nobody but this process's user can have written it.
+// Only this process's user can have written it.
 bool is_own(const struct stat& found) { return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
 ProgramHeader* read_plan(int fd) {
@@ -70,7 +70,8 @@ ProgramHeader* read_plan(int fd) {
   return nullptr;
 }
 
-// The file, if its folder is this user's alone. It is opened through the folder that was looked at. Cuts the path in two.
+// Opens the file if only this user can write to its folder. It goes through the folder's descriptor, which
+// was checked. It changes `path`.
 int open_plan(char* path) {
   char* const slash = strrchr(path, '/');
   *slash = 0;
@@ -83,7 +84,8 @@ int open_plan(char* path) {
   return fd;
 }
 
-// What `fermata plan` has left for this machine, proved here; null if there is none, or anything about it is odd.
+// The barrier that `fermata plan` has saved for this machine. It is proved here. Null if there is none, or if
+// a check fails.
 ProgramHeader* planned_barrier(std::uint32_t members) {
   char path[kPathCapacity];
   if (!os::barrier_plan_path(members, path, sizeof path)) return nullptr;
@@ -99,7 +101,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
   return nullptr;
 }
 
-// A saved plan was timed with all CPUs at hand: it says nothing about a process that has fewer of them than members.
+// A saved plan was timed with all CPUs of the machine. So it is used only if the process is oversubscribed
+// exactly when the whole machine would be.
 ProgramHeader* barrier_program(std::uint32_t members, bool* saved) {
   const auto cpus = static_cast<std::uint32_t>(os::process_cpus(static_cast<std::int32_t>(members)));
   const std::uint32_t usable = os::within_quota(cpus);

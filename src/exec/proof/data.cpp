@@ -1,11 +1,14 @@
 // Steps:
-//   1. Every signal has a place of its own, and every wait a signal (places.hpp).
-//   2. One episode is executed on expressions: every wait ends, and registers end with what the kind says. What a member does doesn't
-//      depend on when others do what they do, so one execution stands for all.
-//   3. A slot of an edge with S of them may be written again in episode e + S when what it held in e was read. Either the writer waits
-//      before for a credit that says so, or it knows by other signals: members keep for each other member how far that was in episode 0,
-//      signals pass that on, and episodes are executed until every writer knows, S at most.
-// Credits are of earlier episodes (places.hpp: a batch is no longer than the slots last), so they end no wait of step 2 late.
+//   1. Every signal has a place of its own, and every wait has a signal (places.hpp).
+//   2. One episode is executed on expressions. Every wait must end, and the registers must end with the
+//      result of the collective. A member's steps do not depend on timing, so one execution stands for all.
+//   3. An edge with S slots writes a slot again after S episodes. By then its contents must have been read.
+//      Either the writer waits for a credit that says so, or it knows by other signals. To prove the latter,
+//      each member keeps how far every other member was in episode 0, and signals pass that on. Episodes are
+//      executed until every writer knows, at most S of them.
+//
+// Step 2 can ignore credits: they are from earlier episodes (places.hpp checks that slots last longer than a
+// batch).
 #include "exec/proof/data.hpp"
 
 #include "base/kind.hpp"
@@ -89,9 +92,9 @@ class DataProof {
     return true;
   }
 
-  // ---- An episode: each member as far as it gets, in turn, until nobody gets on
+  // ---- An episode: each member goes as far as it can, in turn, until nobody moves
 
-  // send(m, i, place) and await(m, i, place); false: a flaw was found.
+  // send(m, i, place) and await(m, i, place) return false if they find a flaw.
   template <class Send, class Await>
   bool episode(std::uint32_t number, Send&& send, Await&& await) {
     for (std::uint32_t m = 0; m < members_; ++m) now_[m] = 0;
@@ -161,7 +164,7 @@ class DataProof {
       }
       if (m > 0 && kind_ != Kind::kReduce && result == reg(m - 1, 0)) continue;
       if (!expressions_.has_all(result)) return fail("it ends without the contribution of every member", m, last);
-      if (kind_ == Kind::kBarrier) continue;  // tags, which may come more than once
+      if (kind_ == Kind::kBarrier) continue;  // tags, which may arrive more than once
       if (!expressions_.has_none_twice(result)) return fail("it ends with a contribution more than once", m, last);
       if (kind_ != Kind::kReduce && !expressions_.same(result, reg(0, 0))) return fail("it folds in another order than member 0", m, last);
     }
@@ -170,7 +173,7 @@ class DataProof {
 
   // ---- 3.
 
-  struct Reading {  // that the writer doesn't know of yet
+  struct Reading {  // a read that the writer does not know of yet
     std::uint32_t reader, step, place, next;
   };
 
@@ -196,11 +199,12 @@ class DataProof {
     return go_through_episodes(count);
   }
 
-  // Its writer overwrites it without waiting for a credit that says that it was read. The credit is given right after.
+  // Does the writer overwrite this slot without waiting for the credit of this read? The reader gives the
+  // credit right after the await.
   bool is_uncovered(std::uint32_t m, std::uint32_t i) {
     if (step(m, i).code != Code::kAwait) return false;
     const Place& slot = places_[place_of(m, i)];
-    if (slot.writer == m) return false;  // in the order of its own steps
+    if (slot.writer == m) return false;  // ordered by its own steps
     for (std::uint32_t k = i + 1; gives(step(m, k).code); ++k) {
       const std::uint32_t credit = place_of(m, k);
       for (std::uint32_t w = slot.step; w > 0; --w) {
@@ -212,8 +216,8 @@ class DataProof {
     return true;
   }
 
-  // How far others were in episode 0 when last heard of: the number of steps that were over. Signals hand on a copy, which all signals
-  // between two waits share.
+  // How far the others had come in episode 0, as last heard: the number of steps they had done. Signals carry
+  // a copy; all signals between two waits share one.
   struct Copy {
     std::uint32_t users = 0;
     Copy* next_free = nullptr;
@@ -282,7 +286,7 @@ class DataProof {
     for (std::uint32_t r = 0; r < members_; ++r) mine[r] = theirs[r] > mine[r] ? theirs[r] : mine[r];
   }
 
-  // The readings of a slot that its writer now knows of: it is done with them.
+  // Removes the reads of a slot that its writer now knows of. Returns their number.
   std::size_t settle(std::uint32_t writer, std::uint32_t place) {
     std::size_t settled = 0;
     for (std::uint32_t* at = &of_place_[place]; *at != kNone;) {
@@ -313,16 +317,17 @@ class DataProof {
   Proof proof_;
   std::size_t* first_ = nullptr;  // of each member, in place_
   std::uint32_t longest_ = 0;
-  std::uint32_t* place_ = nullptr;  // of each step
-  std::uint32_t* now_ = nullptr;    // where each member is
-  std::uint32_t* sent_ = nullptr;   // of each place: the last episode, and one
+  std::uint32_t* place_ = nullptr;  // the place of each step
+  std::uint32_t* now_ = nullptr;    // the step that each member is at
+  std::uint32_t* sent_ = nullptr;   // for each place: 1 + the episode last sent
   Node* registers_now_ = nullptr;
   Node* content_ = nullptr;  // of each slot
   Reading* readings_ = nullptr;
-  std::uint32_t* of_place_ = nullptr;  // the first reading of each
-  std::uint16_t* heard_ = nullptr;     // by each member, of each
-  Copy** current_ = nullptr;           // of what a member has heard, if it has sent since
-  Copy** copies_ = nullptr;            // that the last signal to each place handed on
+  std::uint32_t* of_place_ = nullptr;  // the first open read of each place
+  std::uint16_t* heard_ = nullptr;     // by each member, of each other one
+  // the copy of what a member has heard, if it has sent since
+  Copy** current_ = nullptr;
+  Copy** copies_ = nullptr;  // the copy that the last signal to each place carried
   std::uint32_t* yet_to_read_ = nullptr;
   Copy* free_ = nullptr;
 };

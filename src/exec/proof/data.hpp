@@ -1,4 +1,4 @@
-// The proof of a set of programs that carry data: straight lines of slots and credits.
+// The proof of a set of programs that carry data: slots and credits, no branches.
 #ifndef FERMATA_EXEC_PROOF_DATA_HPP
 #define FERMATA_EXEC_PROOF_DATA_HPP
 

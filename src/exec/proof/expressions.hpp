@@ -1,4 +1,5 @@
-// Results as expressions over contributions. Equal expressions are one node, so that members that fold alike cost what one costs.
+// Results as expressions over the members' contributions. Equal expressions share one node, so members that
+// fold in the same way cost no more than one.
 #ifndef FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 #define FERMATA_EXEC_PROOF_EXPRESSIONS_HPP
 
@@ -18,15 +19,15 @@ class Expressions {
 
   Node contribution(std::uint32_t member) const { return member + 1; }
   Node fold(Node left, Node right);  // kNothing: no memory
-  // The same but for operands that are exchanged: what an operator that commutes can't tell apart.
+  // Are they equal up to exchanged operands? A commutative operator gives the same result for both.
   bool same(Node a, Node b) const { return a == b || canonical_[a] == canonical_[b]; }
   bool has_all(Node node) const;
-  // Given that it has all: each once.
+  // If has_all(node): does each contribution occur once?
   bool has_none_twice(Node node) const { return leaves_[node] == members_; }
 
  private:
   struct Table {
-    std::uint64_t* keys = nullptr;  // of a pair, 0: free
+    std::uint64_t* keys = nullptr;  // of pairs of nodes; 0: free
     Node* values = nullptr;
     std::size_t size = 0, used = 0;
   };
@@ -38,8 +39,8 @@ class Expressions {
   Scratch& scratch_;
   Table exact_, unordered_;
   Node* canonical_ = nullptr;
-  std::uint64_t* leaves_ = nullptr;       // contributions, as often as they occur
-  const std::uint64_t** sets_ = nullptr;  // members whose contributions there are
+  std::uint64_t* leaves_ = nullptr;       // contributions, counted as often as they occur
+  const std::uint64_t** sets_ = nullptr;  // members whose contributions occur
   std::size_t capacity_ = 0, nodes_ = 0;
 };
 

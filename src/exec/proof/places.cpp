@@ -43,7 +43,7 @@ std::uint32_t Places::add(const Place& place) {
   return count_++;
 }
 
-// Of 8 bytes each: what is sound lies within the region and is aligned.
+// In units of 8 bytes. A sound offset is aligned and within the region.
 bool Places::claim(std::uint64_t offset, std::uint64_t bytes) {
   for (std::uint64_t unit = offset / 8; unit < (offset + bytes) / 8; ++unit) {
     const std::uint64_t bit = std::uint64_t{1} << (unit % 64);
@@ -60,7 +60,7 @@ const char* Places::claim_all(const Place& place) {
   return nullptr;
 }
 
-// A door in the region is shared by all that park there.
+// All members that park at a door in the region share it.
 const char* Places::claim_door(const Step& step) {
   if (step.rings != 2 || !terms_.parks) return nullptr;
   if (const std::uint32_t known = find(step.door); known != kNone)

@@ -1,4 +1,5 @@
-// What lies where in a region, by what the steps of a program say of it: each slot, word, credit and door has its bytes to itself.
+// What lies where in a region, as the steps of a program say: slots, words, credits and doors must not
+// overlap.
 #ifndef FERMATA_EXEC_PROOF_PLACES_HPP
 #define FERMATA_EXEC_PROOF_PLACES_HPP
 
@@ -36,20 +37,20 @@ struct Place {
   std::uint32_t offset = 0;
   std::uint32_t stride = 0;
   std::uint32_t mask = 0;
-  std::uint32_t threshold = 0;  // of a word; of a credit: its batch
+  std::uint32_t threshold = 0;  // of a word; for a credit: its batch
   std::uint32_t door = 0;
-  Code code = Code::kEnd;    // of the step that signals
+  Code code = Code::kEnd;    // of the step that signals here
   std::uint32_t writer = 0;  // of a slot or a credit: the member that signals, and its step
   std::uint32_t step = 0;
-  std::uint32_t peer = 0;     // to whom, where the signal leaves the host
-  std::uint32_t signals = 0;  // steps that signal here in an episode: several for a word
+  std::uint32_t peer = 0;     // the receiver, if the signal leaves the host
+  std::uint32_t signals = 0;  // steps per episode that signal here: several for a word
   std::uint32_t waits = 0;    // steps that wait here
 };
 
 class Places {
  public:
   Places(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch) : header_(header), terms_(terms), scratch_(scratch) {}
-  // False: no memory. `most`: how many places there can be, doors included.
+  // False: no memory. `most`: the number of places, including doors.
   bool prepare(std::size_t most);
 
   std::uint32_t count() const { return count_; }
@@ -57,11 +58,11 @@ class Places {
   const Place& operator[](std::uint32_t index) const { return places_[index]; }
   std::uint32_t find(std::uint32_t offset) const;  // or kNone
 
-  // A step that signals: its place, made at the first signal there. Null, or why this can't be.
+  // A step that signals. The first one creates its place. Null, or why the step is not allowed.
   const char* signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* place);
-  // A step that waits, when all signals are known.
+  // A step that waits. Call it after all signals are known.
   const char* wait(const Step& step, std::uint32_t member, std::uint32_t* place) const;
-  // Of a step of a word, whoever's it is: all that use the word share memory with the first that did.
+  // A step that uses a word. All members that use it must share memory with its first writer.
   const char* use_word(const Step& step, std::uint32_t member) const;
 
  private:
@@ -76,7 +77,7 @@ class Places {
   Scratch& scratch_;
   std::uint64_t* claimed_ = nullptr;  // a bit for each 8 bytes of the region
   Place* places_ = nullptr;
-  std::uint32_t* table_ = nullptr;  // by offset: index + 1
+  std::uint32_t* table_ = nullptr;  // by offset; holds index + 1
   std::uint32_t count_ = 0;
   std::uint32_t table_mask_ = 0;
 };

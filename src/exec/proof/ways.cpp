@@ -3,7 +3,7 @@
 namespace fermata::exec::proof {
 namespace {
 
-// All but where it goes on, or how often it looks.
+// Equal except for the jump target and the number of pauses.
 bool same_step(const Step& a, const Step& b) {
   return a.code == b.code && a.reg == b.reg && a.fold == b.fold && a.rings == b.rings && a.offset == b.offset && a.stride == b.stride &&
          a.mask == b.mask && a.threshold == b.threshold && a.door == b.door && a.peer == b.peer;
@@ -102,7 +102,8 @@ bool Ways::see(std::uint32_t member, const State& state, std::uint32_t node) {
   return keep(state, &seen.first_climbing);
 }
 
-// A way on which this add completes its word, to be followed later: after all ways that complete less.
+// Stores the way on which this add completes its word. It is followed after all ways that complete fewer
+// words.
 bool Ways::fork(std::uint32_t member, const State& state, std::uint32_t add) {
   Fork& fork = forks_[fork_count_++];
   fork = {member, step(member, state.at).target, state.own, branch_count_, state.climbs, 0};
@@ -130,7 +131,8 @@ bool Ways::follow(const Fork& fork) {
   return fine;
 }
 
-// Where the way comes back to one that did the same of the member's own, all that is in between is the climb's.
+// Does the way come back to an earlier one that has done as much of the member's line? Then all steps in
+// between belong to the climb.
 bool Ways::comes_back(const Fork& fork) const {
   for (std::uint32_t at = after_jumps(fork.member, fork.at);; at = after_jumps(fork.member, at + 1)) {
     const Seen& seen = seen_[first_[fork.member] + at];
@@ -160,7 +162,8 @@ bool Ways::follow(std::uint32_t member, State& state, std::uint32_t previous) {
   }
 }
 
-// Which step of the lines it is: the next of the member's own, the next of a climb, or one more of the climb that is new.
+// Finds the node of a step: the next of the member's line, the next of a climb, or a new one of the climb
+// that is being read.
 bool Ways::label(std::uint32_t member, State& state, std::uint32_t* node) {
   const Step& s = step(member, state.at);
   const bool learns = learning_ != kNone && is_of_word(s.code);
@@ -197,7 +200,7 @@ bool Ways::label_climb(const Step& s, State& state, std::uint32_t* node) const {
   return false;
 }
 
-// The word of this step was completed on this way.
+// Was the word of this step completed on this way?
 bool Ways::completes(std::uint32_t branch, const Step& step) const {
   for (; branch != 0; branch = branches_[branch].parent)
     if (nodes_[branches_[branch].add].step->offset == step.offset) return true;
@@ -221,7 +224,7 @@ void Ways::drop_finished(State& state) const {
   state.climbs = kept;
 }
 
-// Another way came here before: from here on both are the same, as long as what is yet to be done is.
+// An earlier way came here too. From here on the two are the same, if they still have the same to do.
 bool Ways::join(std::uint32_t member, State& state, std::uint32_t previous) {
   const Seen& seen = seen_[first_[member] + state.at];
   const char* const kFlaw = "ways through the program join that have done different things";
@@ -250,7 +253,7 @@ bool Ways::match_waits() {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
     Node& n = nodes_[i];
     if (signals(n.step->code)) continue;
-    // In a climb any of several members may wait here, so it can't be at a door of one.
+    // Any of several members may do a climb, so it cannot wait at the door of one member.
     const bool climbs = i >= lines_[set_.header.members - 1].first + lines_[set_.header.members - 1].count;
     if (climbs && terms_.parks && n.step->rings == 1) return fail("whoever completes a word parks at one member's door", n.member, n.index);
     if (const char* flaw = places_.wait(*n.step, n.member, &n.place)) return fail(flaw, n.member, n.index);

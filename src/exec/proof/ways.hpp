@@ -1,9 +1,13 @@
-// A program of words read back: what each member does whatever happens, and what whoever completes a word does besides.
+// Reads a program with words: what each member does in any case, and what it does besides if it completes a
+// word.
 //
-// At an add a program branches. Two kinds of lines are read here: for each member its steps where it completes nothing; for each word its
-// climb, the steps that a member does besides where it completes the word. Every way through a member's program must be the member's line
-// with the climbs of the words that it completes, in their order, somewhere in between. That is checked step by step: each step of each way
-// is the next of the member's line or the next of such a climb. A member that has completed a word may leave out its polls of it.
+// A program branches at each add, since the member may complete the word or not. A way is one path through a
+// member's program. A line is a sequence of steps without branches; there are two kinds:
+//   a member's line  its steps if it completes no word
+//   a word's climb   the steps that a member does besides if it completes the word
+// Every way must be the member's line, merged with the climbs of the words that it completes, each in its
+// order. This is checked step by step: each step of a way must be the next one of the member's line or of
+// such a climb. A member that has completed a word may leave out its polls of it.
 #ifndef FERMATA_EXEC_PROOF_WAYS_HPP
 #define FERMATA_EXEC_PROOF_WAYS_HPP
 
@@ -15,24 +19,25 @@ namespace fermata::exec::proof {
 
 class Ways {
  public:
-  // A step of a line. Lines 0 .. members - 1 are the members' own.
+  // A step of a line. Lines 0 .. members - 1 belong to the members.
   struct Node {
     const Step* step;
     std::uint32_t place;   // where it signals or waits
-    std::uint32_t member;  // where it was read: whose it is, or one of those who may do it
+    std::uint32_t member;  // whose program it was read from: for a climb, one of the members that may do it
     std::uint32_t index;   // in that member's program
   };
   struct Line {
     std::uint32_t first, count;  // nodes
   };
-  // One step comes after another, on the ways on which all adds of a branch complete their words.
+  // Node `to` comes after node `from`, on the ways on which all adds of the branch complete their words.
   struct Edge {
     std::uint32_t from, to, branch;
   };
-  // Branch 0 is no branch.
+  // Branch 0: no add completes its word.
   struct Branch {
-    std::uint32_t parent, add;  // the node of the add that completes its word
-    bool dead;                  // an add to the same word comes later on this way, so this one isn't the last
+    std::uint32_t parent, add;  // the branch before it, and the node of the add that completes its word
+    // a later add on this way goes to the same word, so this one is not the last
+    bool dead;
   };
 
   Ways(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch)
@@ -52,20 +57,20 @@ class Ways {
   std::uint32_t branches() const { return branch_count_; }
 
  private:
-  struct Climbing {  // a climb that has begun, and how far it is
+  struct Climbing {  // a climb that has begun, and the number of its steps done
     std::uint32_t line, done;
   };
   static constexpr std::uint32_t kMostClimbs = 64;
-  // Where a way is: its place in the program, in the member's line, and in the climbs that have begun.
+  // How far a way has come: in the program, in the member's line, and in the climbs that have begun.
   struct State {
     std::uint32_t at = 0, own = 0, branch = 0, climbs = 0;
     Climbing climbing[kMostClimbs];
   };
-  struct Seen {  // of each step of a program: with what state a way came there first
+  struct Seen {  // for each step of a program: the state of the first way that came there
     std::uint32_t node = kNone, own = 0, branch = 0, climbs = 0, first_climbing = 0;
     bool seen = false;
   };
-  struct Fork {  // a branch yet to be followed
+  struct Fork {  // a branch that is to be followed later
     std::uint32_t member, at, own, branch, climbs, first_climbing;
   };
 
@@ -107,13 +112,13 @@ class Ways {
   Edge* edges_ = nullptr;
   Branch* branches_ = nullptr;
   Fork* forks_ = nullptr;
-  Climbing* kept_ = nullptr;  // of states
+  Climbing* kept_ = nullptr;  // climbs of stored states
   std::size_t* first_ = nullptr;
   Seen* seen_ = nullptr;
   std::uint32_t* climb_ = nullptr;
   std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0, kept_count_ = 0, most_kept_ = 0;
-  std::uint32_t learning_ = kNone;  // the climb that is being read for the first time
-  bool climb_first_ = false;        // a step that could be either is the climb's
+  std::uint32_t learning_ = kNone;  // the climb that is read for the first time
+  bool climb_first_ = false;        // a step that fits both the line and the climb belongs to the climb
 };
 
 }  // namespace fermata::exec::proof

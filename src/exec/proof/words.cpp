@@ -1,14 +1,17 @@
 // Steps:
-//   1. The program is read back as lines: one for each member, and a climb for each word (ways.hpp).
-//   2. Two episodes are executed with what holds whoever completes a word: a line's steps come one after the other, a wait after its
-//      signal, a word's completion after all its adds, and its climb after that. Lines keep what they have heard of; signals pass it on:
-//        - at its end each member has heard of every other's arrival: it is a barrier;
-//        - whoever adds to a word in the second episode has heard that the first is complete there: no add counts for the wrong
-//          episode. A word with one add, in one member's own line, needs no such knowledge.
-//      Slots need none: what they hold is a number that grows.
-//   3. An add that another add of its word has heard of is not the last one. Ways on which it completes the word are left out.
-//   4. All other ways together have no circle of steps that come after each other. So whoever completes what, members never wait for each
-//      other in a circle: the order that each choice makes is a part of that.
+//   1. The program is read as lines: one for each member, and a climb for each word (ways.hpp).
+//   2. Two episodes are executed, in the order that holds whichever members complete the words. The steps of
+//      a line come in order, and a wait comes after its signal. A word is complete after all its adds, and
+//      its climb comes after that. Each line keeps what it has heard of, and signals pass it on:
+//        - At its end each member has heard of every other's arrival. So it is a barrier.
+//        - Whoever adds to a word in the second episode has heard that the first is complete there. So no add
+//          counts for the wrong episode. A word with one add, in one member's line, does not need this.
+//      Slots do not need it: they hold a number that only grows.
+//   3. If an add has heard of another add of the same word, that other add is not the last. Ways on which it
+//      completes the word are left out.
+//   4. The steps of the remaining ways form a graph without cycles, with an edge from each step to those that
+//      must come after it. So members never wait for each other in a cycle, whichever of them complete the
+//      words: the order in each such case is a part of the graph.
 #include "exec/proof/words.hpp"
 
 #include "exec/proof/ways.hpp"
@@ -50,7 +53,7 @@ class WordsProof {
   static bool adds(Code code) { return code == Code::kAdd || code == Code::kFlip; }
   std::uint32_t end_of(std::uint32_t line) const { return ways_.line(line).first + ways_.line(line).count; }
 
-  // ---- 2. What is heard of: members' arrivals, then words' first completions, then adds of words that are climbed
+  // ---- 2. What a line can hear of: members' arrivals, words' first completions, adds of words with a climb
 
   bool prepare() {
     const std::uint32_t places = ways_.places().count();
@@ -109,7 +112,7 @@ class WordsProof {
     return true;
   }
 
-  // What a climb has heard of in an episode is what the word's adds have.
+  // In each episode a climb has heard of what the word's adds have, so its row starts empty.
   bool second_episode() {
     for (std::uint32_t p = 0; p < ways_.places().count(); ++p) {
       if (!is_word(p)) continue;
@@ -121,7 +124,7 @@ class WordsProof {
     return episode(2);
   }
 
-  // Each line as far as it gets, in turn, until none gets on.
+  // Each line goes as far as it can, in turn, until none moves.
   bool episode(std::uint32_t number) {
     for (std::uint32_t line = 0; line < ways_.lines(); ++line) now_[line] = ways_.line(line).first;
     number_ = number;
@@ -138,7 +141,7 @@ class WordsProof {
     return true;
   }
 
-  // A climb stands still until its word is complete; the row is then the word's.
+  // A climb waits until its word is complete, and then starts with the word's row.
   bool advance(std::uint32_t line) {
     if (line >= members_ && now_[line] == ways_.line(line).first && now_[line] < end_of(line)) {
       const std::uint32_t place = word_of_climb(line);
@@ -169,11 +172,11 @@ class WordsProof {
     return climbed_ != nullptr ? climbed_[line] : 0;
   }
 
-  // Those that a line sends between two waits share a copy of what it has heard of.
+  // All signals that a line sends between two waits share a copy of what it has heard of.
   bool send(std::uint32_t line, std::uint32_t place) {
     done_[place] = number_;
     if (copy_[line] == nullptr) {
-      // The second episode goes the same way, and the first is over: the same copy does.
+      // The second episode sends the same signals, and the first is over, so its copy is used again.
       Row& again = place_row_[place];
       copy_[line] = again != nullptr ? again : scratch_.array<std::uint64_t>(width_);
       if (copy_[line] == nullptr) return no_memory();
@@ -199,11 +202,11 @@ class WordsProof {
     if (++adds_[place] < ways_.places()[place].threshold) return true;
     done_[place] = number_;
     set(place_row_[place], bit_[place]);
-    if (ways_.places()[place].threshold == 1) set(mine, bit_[place]);  // whoever adds completes it
+    if (ways_.places()[place].threshold == 1) set(mine, bit_[place]);  // whoever adds completes the word
     return true;
   }
 
-  // ---- 4. Nodes and, behind them, places; an edge from each that comes before to each that comes after
+  // ---- 4. A graph of nodes and, after them, places; edges lead from what comes before to what comes after
 
   bool find_circle() {
     const std::uint32_t nodes = ways_.nodes(), all = nodes + ways_.places().count();
@@ -255,16 +258,18 @@ class WordsProof {
   Scratch& scratch_;
   Ways ways_;
   Proof proof_;
-  std::size_t width_ = 0;     // words of a row
+  std::size_t width_ = 0;     // 64-bit words of a row
   std::uint32_t number_ = 0;  // of the episode
   std::uint64_t *rows_ = nullptr, *words_rows_ = nullptr;
-  Row* place_row_ = nullptr;  // what the signal to each place hands on
-  Row* copy_ = nullptr;       // of a line's row, if it has sent since it changed
+  Row* place_row_ = nullptr;  // what the signal to each place passes on
+  // the copy of a line's row, if it has sent since the row changed
+  Row* copy_ = nullptr;
   std::uint32_t *bit_ = nullptr, *add_bit_ = nullptr;
-  bool* never_last_ = nullptr;                                // of an add
-  std::uint32_t *next_add_ = nullptr, *first_add_ = nullptr;  // those of a word
+  bool* never_last_ = nullptr;                                // for each add
+  std::uint32_t *next_add_ = nullptr, *first_add_ = nullptr;  // the adds of a word
   std::uint32_t* now_ = nullptr;                              // the node that each line is at
-  std::uint32_t* done_ = nullptr;                             // the last episode whose signal, or completion, has come to each place
+  // for each place: the last episode in which its signal came or its word was complete
+  std::uint32_t* done_ = nullptr;
   std::uint32_t* adds_ = nullptr;
   std::uint32_t* climbed_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// The job as a table of functions, and the messages of heterogeneous-mpi-barriers section IV.A.
+// The job as a table of functions, and the messages that section IV.A of heterogeneous-mpi-barriers times.
 #include "fermata/job.h"
 
 #include <mpi.h>
@@ -25,7 +25,7 @@ struct Job {
   MPI_Comm comm = MPI_COMM_NULL;
   Places places;
   std::vector<const char*> names;
-  bool started = false;  // MPI, by us
+  bool started = false;  // Fermata has started MPI
 };
 
 std::unique_ptr<Job> job;
@@ -47,7 +47,8 @@ bool echo(bool first, int other, std::vector<char>& data) {
   return first ? send() && receive() : receive() && send();
 }
 
-// An eager message is over for its sender once it is injected; a synchronous one when it was matched at the other end.
+// An eager send is over once the message is injected. A synchronous send is over once the other end has
+// matched it, so its time includes the way to the receiver.
 bool signal(bool first, int other, int signals) {
   std::vector<MPI_Request> requests(static_cast<std::size_t>(signals));
   bool ok = true;
@@ -81,7 +82,7 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   return said == MPI_SUCCESS ? median : -1;
 }
 
-// A library's barrier would poll, on CPUs that those who are being timed may need.
+// A barrier of the MPI library would poll, on CPUs that the processes being timed may need.
 void rest() {
   MPI_Request request = MPI_REQUEST_NULL;
   if (mpi.Ibarrier(job->comm, &request) != MPI_SUCCESS) return;

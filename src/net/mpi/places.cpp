@@ -24,7 +24,7 @@ std::string siblings_of(int cpu) {
   return read ? text : std::string();
 }
 
-// Launchers pin to a core, which may be several CPUs.
+// Launchers pin a process to a core, which may be several CPUs.
 int pinned_to() {
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) return -1;

@@ -15,22 +15,24 @@ struct Place {
   std::uint64_t host = 0;  // fermata_host_id()
   int pinned = -1;
   char name[80] = {};
-  // Of a team: what is told of it where that is made (team.cpp).
+  // For fermata_team_create_mpi: what the process says about the team (team.cpp).
   int members = 0;  // below 0: a status
   int wait = 0, tagged = 0;
-  std::uint64_t meeting[2] = {};  // nobody else can guess it
+  std::uint64_t meeting[2] = {};  // names the place where a host's processes meet; nobody else can guess it
 };
 
 struct Places {
-  std::vector<Place> said;         // by each process
-  std::vector<int> host_of;        // of each process; numbers of hosts in the order of their first process
-  std::vector<int> pinned;         // of each process: its CPU, or the first of its core; -1: it may use several
-  std::vector<std::string> names;  // of the hosts
+  std::vector<Place> said;   // what each process has told
+  std::vector<int> host_of;  // of each process; hosts are numbered in the order of their first process
+  // Of each process: its CPU, or the first of its core; -1: it may use several cores.
+  std::vector<int> pinned;
+  std::vector<std::string> names;  // of each host
 
   int hosts() const { return static_cast<int>(names.size()); }
 };
 
-// Collective. FERMATA_FAKE_HOSTS=k takes the processes for those of k hosts, in blocks. `mine`: a team's part of it.
+// Collective. FERMATA_FAKE_HOSTS=k divides the processes into k pretended hosts, in blocks of ranks. `mine`:
+// what this process says about a team.
 Places find_places(MPI_Comm comm, Place mine = {});
 
 int size_of(MPI_Comm comm);

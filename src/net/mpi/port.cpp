@@ -10,7 +10,8 @@ namespace fermata::net {
 namespace {
 
 constexpr int kTag = 1;
-constexpr std::uint16_t kLast = 0xffff;  // as `words`: no line, but how many there were
+// A value of `words`: not a line, but the last message, which says how many there were.
+constexpr std::uint16_t kLast = 0xffff;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -23,7 +24,7 @@ MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> ho
   mpi.Comm_rank(comm_, &me_);
   int level = MPI_THREAD_SINGLE;
   mpi.Query_thread(&level);
-  // The only member's threads come one after the other, as SERIALIZED asks.
+  // If this process has one member, its calls come one after the other, as MPI_THREAD_SERIALIZED requires.
   any_thread_ = level == MPI_THREAD_MULTIPLE || (level == MPI_THREAD_SERIALIZED && members == 1);
 }
 
@@ -64,7 +65,7 @@ void MpiPort::write(void* self, const fermata_line* line, const fermata_block* b
   if (p.may_call()) p.send_to(peer, process);
 }
 
-// Whoever finds another at it has nothing to add.
+// A thread that finds another one at work returns: it has nothing to add.
 void MpiPort::progress(void* self) {
   MpiPort& p = of(self);
   if (!p.may_call()) return;
@@ -79,7 +80,8 @@ void MpiPort::move() {
     if (!peers_[i].queue.empty()) send_to(peers_[i], static_cast<int>(i));
 }
 
-// All of it, however much is under way: its writer may soon be in a call of the library's, which then moves it on, but nothing here does.
+// Sends everything in the queue, however much is being sent. The writer may soon be inside a call of the MPI
+// library, which moves the sends on but not the queue.
 void MpiPort::send_to(Peer& peer, int process) {
   end_sends(peer);
   for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front()) {
@@ -90,7 +92,7 @@ void MpiPort::send_to(Peer& peer, int process) {
   if (peer.is_lost) peer.queue.clear();
 }
 
-// Of those under way, which have been sent.
+// Removes the oldest sends that are over.
 void MpiPort::end_sends(Peer& peer) {
   for (int over = 1; !peer.sends.empty() && !peer.is_lost;) {
     if (mpi.Test(&peer.sends.front().request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS) peer.is_lost = true;
@@ -126,7 +128,8 @@ void MpiPort::take(const unsigned char* message, std::size_t bytes, int from) {
     return;
   }
   land(peer, message, bytes);
-  // In any order: receives are not found complete in that of their messages, and the first one here may have to wait for the second.
+  // Early messages may land in any order: MPI does not report receives in the order of their messages. So the
+  // first message here may have to wait for the second.
   for (auto next = peer.early.begin(); next != peer.early.end();) {
     std::memcpy(&head, next->data(), sizeof head);
     if (head.after > peer.received) {
@@ -181,7 +184,7 @@ void MpiPort::wait_for(std::int64_t most_ns, bool closing) {
       if (may_call()) {
         move();
         over = all_sent() && (!closing || all_closed());
-      } else {  // the driver sends
+      } else {  // the driver thread sends
         over = true;
         for (const Peer& peer : peers_) over = over && peer.queue.empty();
       }
@@ -200,8 +203,9 @@ void MpiPort::flush(void* self, std::int64_t most_ns) {
   p.wait_for(most_ns, false);
 }
 
-// Every process tells every other one elsewhere how many lines it has sent it, and waits for as much: then no message is on its way, and
-// the communicator can go. Where somebody doesn't tell, it stays.
+// Each process tells every process on another host how many lines it has sent there. It then waits until it
+// has received as many as it was told itself. Then no message is on its way, and the communicator can be
+// freed. If a process does not tell, the communicator stays.
 void MpiPort::close(void* self, std::int64_t most_ns) {
   MpiPort& p = of(self);
   int finalized = 0;
@@ -220,7 +224,7 @@ void MpiPort::close(void* self, std::int64_t most_ns) {
     }
     p.wait_for(most_ns, true);
     p.end_requests(p.all_closed() && p.all_sent());
-    if (!p.all_sent()) return;  // MPI may still read what is on its way
+    if (!p.all_sent()) return;  // MPI may still read messages that are being sent
   }
   delete &p;
 }

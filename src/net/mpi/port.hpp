@@ -1,4 +1,5 @@
-// A process's end of a team over MPI: the contract of src/net/net.hpp, as include/fermata/hosts.h has it.
+// A process's port for a team over MPI. It meets the contract of src/net/net.hpp, in the form of
+// include/fermata/hosts.h.
 #ifndef FERMATA_NET_MPI_PORT_HPP
 #define FERMATA_NET_MPI_PORT_HPP
 
@@ -14,18 +15,20 @@
 
 namespace fermata::net {
 
-// A line is a message on a communicator that nobody else has, its block behind it: no tag or source of the application's can match it.
-// Messages of one process to another are matched in the order in which they were sent, but a long one may be complete after those behind
-// it. So each says how many were sent before the last flush, and doesn't land before they have; and a last one says how many there were.
+// Each line travels as one message, with its block after it. The port has a communicator of its own, so no
+// tag or source of the application matches. MPI matches the messages from one process to another in the order
+// in which they were sent. But a long message may be complete after later ones. So each message says how many
+// were sent before the last flush, and does not land before these. A last message says how many there were.
 class MpiPort {
  public:
-  // Takes the communicator over. process_of: of each rank of the team; host_of: of each process. members: this process's.
+  // Takes over the communicator. process_of: the process of each rank of the team. host_of: the host of each
+  // process. members: how many members this process has.
   MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> host_of, int members);
   ~MpiPort();
   MpiPort(const MpiPort&) = delete;
   MpiPort& operator=(const MpiPort&) = delete;
 
-  // Owned by whoever closes it.
+  // Whoever has the table owns the port: close() deletes it.
   fermata_port table();
 
  private:
@@ -33,25 +36,25 @@ class MpiPort {
 
   struct Head {
     fermata_line line{};
-    std::uint64_t after = 0;   // messages that land before it
-    std::uint64_t offset = 0;  // of the block that it brings, which lies behind
+    std::uint64_t after = 0;   // how many messages must land before it
+    std::uint64_t offset = 0;  // the place of the block that follows the head
   };
   struct Message {
     Head head;
     unsigned char block[FERMATA_MOST_BLOCK];
   };
-  using Bytes = std::vector<unsigned char>;  // of a message: as many as it has
+  using Bytes = std::vector<unsigned char>;  // the bytes of one message
 
   struct Send {
     Bytes message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Peer {
-    std::deque<Bytes> queue;  // written by threads that may not call MPI
-    std::deque<Send> sends;   // under way, the oldest first
-    std::deque<Bytes> early;  // came before those that they are to land behind
+    std::deque<Bytes> queue;  // not sent yet, for example because the writing thread may not call MPI
+    std::deque<Send> sends;   // being sent, the oldest first
+    std::deque<Bytes> early;  // came before messages that must land first
     std::uint64_t sent = 0, flushed = 0, received = 0;
-    std::uint64_t expected = 0;  // in all, once it has said so
+    std::uint64_t expected = 0;  // how many messages there are in all, once the peer has said so
     bool has_closed = false;
     bool is_lost = false;
   };
@@ -82,7 +85,7 @@ class MpiPort {
   int me_ = 0;
   bool any_thread_ = false;
   const std::thread::id driver_ = std::this_thread::get_id();
-  std::mutex guard_;  // of all below, and of MPI
+  std::mutex guard_;  // guards all members below, and calls of MPI
   fermata_window window_{};
   std::vector<Peer> peers_;  // by process
   Message incoming_[kReceives];

@@ -1,4 +1,5 @@
-// fermata_team_create_mpi. Every step that can fail at one process is agreed on before the next, so that all return the same.
+// fermata_team_create_mpi. After each step that can fail at one process, all processes agree on its status,
+// so that all return the same.
 #include "fermata/mpi.h"
 
 #include <sys/random.h>
@@ -22,10 +23,11 @@
 namespace fermata::net {
 namespace {
 
-constexpr double kSeconds = 30;               // for the processes of a host to take over its segment
-constexpr std::size_t kUsualPlans = 1 << 20;  // bytes of a team's; more is asked for twice
+constexpr double kSeconds = 30;  // the time that a host's processes have to attach to its segment
+// Bytes of a team's plans; if they are longer, the call is made twice.
+constexpr std::size_t kUsualPlans = 1 << 20;
 
-// The worst status of all: errors are negative.
+// Returns the worst status of all processes: errors are negative.
 int agreed(MPI_Comm comm, int status) {
   int worst = status;
   mpi.Allreduce(&status, &worst, 1, MPI_INT, MPI_MIN, comm);
@@ -34,10 +36,10 @@ int agreed(MPI_Comm comm, int status) {
 
 // A team's ranks, and where they are.
 struct Ranks {
-  std::vector<int> first;    // of each process, and behind the last
+  std::vector<int> first;    // of each process, and a last entry: the number of ranks
   std::vector<int> process;  // of each rank
   std::vector<int> host;     // of each rank
-  std::vector<int> pinned;   // of each rank: the CPU that is its own, or -1
+  std::vector<int> pinned;   // of each rank: the CPU that it has for itself, or -1
 
   int members() const { return first.back(); }
 };
@@ -55,9 +57,9 @@ Ranks ranks_of(const Places& places, const std::vector<int>& members) {
   return ranks;
 }
 
-// The first process plans, and all get its plans.
+// The first process plans, and sends the plans to all.
 int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks, std::vector<char>& plans) {
-  long long answer = 0;  // bytes, or a status
+  long long answer = 0;  // the length in bytes, or a status
   if (rank_in(comm) == 0) {
     std::vector<const char*> names;
     for (const std::string& name : places.names) names.push_back(name.c_str());
@@ -81,7 +83,7 @@ int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places,
   return FERMATA_OK;
 }
 
-// One process of each host makes its segment, the others take it over.
+// One process of each host makes the host's segment, and the others attach to it.
 int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
                   const std::vector<char>& plans, int me, fermata_team** out) {
   const int host = places.host_of[static_cast<std::size_t>(me)];
@@ -110,12 +112,13 @@ int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int member
   const fermata_port table = port->table();
   const int status = fermata_team_connect(team, &table);
   if (status != FERMATA_OK) return status;
-  (void)port.release();   // closed with the team,
-  *comm = MPI_COMM_NULL;  // and the communicator with it
+  (void)port.release();   // the team closes the port,
+  *comm = MPI_COMM_NULL;  // and the port frees the communicator
   return status;
 }
 
-// How the team of this configuration comes to be the same at all processes: what each of them says of it, and whether they may go on.
+// What this process says about the team's configuration. judge() checks that all processes can go on with the
+// same team.
 Place said_of(const fermata_team_config& config) {
   static std::atomic<std::uint64_t> teams{0};
   Place mine;
@@ -123,9 +126,10 @@ Place said_of(const fermata_team_config& config) {
   mine.wait = config.wait;
   mine.tagged = config.tagged != 0 ? 1 : 0;
   mine.meeting[0] = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  // order: relaxed: a number, and no more
+  // order: relaxed: only the number matters
   mine.meeting[1] = teams.fetch_add(1, std::memory_order_relaxed) ^ static_cast<std::uint64_t>(getpid()) << 32;
-  (void)getrandom(mine.meeting, sizeof mine.meeting, GRND_NONBLOCK);  // a sandbox without it keeps what is there
+  // A sandbox without getrandom keeps the values above.
+  (void)getrandom(mine.meeting, sizeof mine.meeting, GRND_NONBLOCK);
   return mine;
 }
 
@@ -138,7 +142,7 @@ int judge(const Places& places) {
   return FERMATA_OK;
 }
 
-// With a communicator of one's own, which is MPI_COMM_NULL behind if the team keeps it.
+// Uses a communicator of its own. If the team keeps it, *comm is MPI_COMM_NULL afterwards.
 int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, int* first) {
   const int me = rank_in(*comm);
   const Places places = find_places(*comm, said_of(mine));
@@ -155,7 +159,7 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
   std::vector<char> plans(kUsualPlans);
   int status = places.hosts() > 1 ? plan(all, config, places, ranks, plans) : FERMATA_OK;
   if (status == FERMATA_OK) status = agreed(all, share_segment(all, config, places, ranks, plans, me, &team));
-  // Behind the agreement every port is open.
+  // After this agreement every port is open.
   if (status == FERMATA_OK && places.hosts() > 1) status = agreed(all, connect(comm, places, ranks, mine.members, team));
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);

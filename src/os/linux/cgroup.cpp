@@ -1,4 +1,4 @@
-// The CPU quota of control groups, version 1 and 2, where containers and hybrid mounts put it.
+// The CPU quota of control groups, versions 1 and 2, wherever containers and hybrid mounts put it.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 namespace fermata::os {
 namespace {
 
-constexpr std::size_t kLine = 512;  // a longer line is cut; threads with small stacks come here
+constexpr std::size_t kLine = 512;  // longer lines are cut; threads with small stacks run this
 constexpr int kDepth = 64;
 constexpr double kMostCpus = 1e6;
 
@@ -36,12 +36,13 @@ void unescape(char* text) {
 }
 
 struct Mount {
-  const char* root = nullptr;  // of the hierarchy, what is mounted
+  const char* root = nullptr;  // the part of the hierarchy that is mounted
   const char* point = nullptr;
   int version = 0;
 };
 
-// Fields of proc(5), in place: id parent dev root point options [optional...] - type source super-options.
+// Splits a line of mountinfo in place (proc(5)): id parent dev root point options [optional...] - type source
+// super-options. Returns false if it is no mount of a hierarchy that may have the cpu controller.
 bool cgroup_mount(char* line, Mount* out) {
   char* fields[7] = {};
   char* save = nullptr;
@@ -60,7 +61,8 @@ bool cgroup_mount(char* line, Mount* out) {
   return out->version != 0;
 }
 
-// This process's group in that hierarchy. Lines are "ID:CONTROLLERS:PATH"; version 2 has ID 0 and no controllers.
+// Finds this process's group in the hierarchy of that version. Lines are "ID:CONTROLLERS:PATH"; version 2 has
+// ID 0 and no controllers.
 bool group_path(const char* root, int version, char* path) {
   char name[kLine];
   snprintf(name, sizeof name, "%s/proc/self/cgroup", root);
@@ -80,7 +82,8 @@ bool group_path(const char* root, int version, char* path) {
   return false;
 }
 
-// A number and the blank behind it; 0: there is none ("max", "-1"), or it is beyond all sense. By hand: no locale has a say.
+// Reads a number and the blank after it. Returns 0 if there is no number ("max", "-1") or it is absurdly
+// large. strtod() would depend on the locale.
 double number_at(const char*& text) {
   double value = 0;
   while (*text >= '0' && *text <= '9') value = value * 10 + (*text++ - '0');
@@ -88,7 +91,7 @@ double number_at(const char*& text) {
   return value < 1e15 ? value : 0;
 }
 
-// The first number of a file; 0: it has none, or there is no such file. `second`: the next one.
+// Returns the first number of a file; 0 if it has none, or there is no such file. `second`: the next number.
 double number_in(const char* directory, const char* file, double* second) {
   char name[2 * kLine + 32];
   snprintf(name, sizeof name, "%s/%s", directory, file);
@@ -101,7 +104,7 @@ double number_in(const char* directory, const char* file, double* second) {
   return value;
 }
 
-// CPUs that one group's files grant; 0: no limit here, or one beyond all machines.
+// How many CPUs one group's files grant; 0: no limit, or one that exceeds any machine.
 double quota_of_group(const char* directory, int version) {
   double period = 0;
   const double quota = version == 2 ? number_in(directory, "cpu.max", &period) : number_in(directory, "cpu.cfs_quota_us", nullptr);
@@ -110,8 +113,9 @@ double quota_of_group(const char* directory, int version) {
   return quota > 0 && period > 0 && quota / period < kMostCpus ? quota / period : 0;
 }
 
-// The group's path below the mount. Inside a container whose mount shows only a part of the hierarchy the path starts with the
-// mount's root; a path that does not lie below it belongs to a group that is not visible: the mount's own.
+// Returns the group's path below the mount. In a container whose mount shows only a part of the hierarchy,
+// the path starts with the mount's root. If it does not, the group is not visible, and the mount's own group
+// counts.
 const char* below(const char* path, const char* root) {
   if (strcmp(root, "/") == 0 || *root == '\0') return path;
   const std::size_t n = strlen(root);
@@ -138,7 +142,8 @@ CgroupQuota cgroup_quota(const char* root) {
     if (base < 0 || length < base || length >= static_cast<int>(sizeof directory)) continue;
     char* const least = directory + base;
     for (char* end = directory + length; end > least && end[-1] == '/';) *--end = '\0';
-    // A hybrid system mounts version 2 without the cpu controller beside version 1 with it: the latter is reported.
+    // A hybrid system mounts version 2 without the cpu controller, and version 1 with it. Version 1 is
+    // reported.
     if (out.version == 0 || mount.version == 1) {
       out.version = mount.version;
       const std::size_t n = strnlen(directory, sizeof out.group - 1);

@@ -1,4 +1,4 @@
-// CPU lists as the kernel writes them: "0-3,8,10-11", ascending.
+// CPU lists as the kernel writes them, in ascending order: "0-3,8,10-11".
 #ifndef FERMATA_OS_LINUX_CPU_LIST_HPP
 #define FERMATA_OS_LINUX_CPU_LIST_HPP
 
@@ -10,10 +10,10 @@ namespace fermata::os {
 
 inline constexpr long kMostListed = 1 << 16;
 
-// Calls use(cpu) for each CPU of the list, up to where it stops being one.
+// Calls use(cpu) for each CPU of the list, up to the first malformed entry.
 template <class Use>
 void each_cpu(const char* text, Use&& use) {
-  long next = 0;  // ranges ascend, so a list of any length names few CPUs
+  long next = 0;  // ranges must ascend, so a list of any length names at most kMostListed CPUs
   while (*text >= '0' && *text <= '9') {
     char* rest = nullptr;
     const long first = strtol(text, &rest, 10);

@@ -1,11 +1,11 @@
-// Which CPUs share a last-level cache, and where the calling thread runs.
+// Which CPUs share a last-level cache, and on which CPU the calling thread runs.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// Compilers do not know the thread pointer of every machine.
+// Compilers know __builtin_thread_pointer() on some machines only.
 #if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
 #include <sys/rseq.h>
 #define FERMATA_RSEQ 1
@@ -32,7 +32,8 @@ bool read_list(const char* path, char* text, std::size_t capacity) {
   return true;
 }
 
-// One file for each domain: its other CPUs are known from it. False: this machine does not say.
+// Reads one file for each domain: it names the domain's other CPUs, too. Returns false if this machine does
+// not tell.
 bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::int32_t capacity) {
   char path[kPath];
   char text[2048];
@@ -78,7 +79,8 @@ std::int32_t locality_domains(std::uint8_t* domain_of, std::int32_t capacity, co
 
 std::int32_t current_cpu() {
 #ifdef FERMATA_RSEQ
-  // glibc registers it for every thread since 2.35; the kernel keeps the number up to date whenever the thread is moved.
+  // Since version 2.35, glibc registers the rseq area for every thread. The kernel updates its CPU number at
+  // each move.
   if (__rseq_size >= 8) {
     const auto* area = reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
     const auto cpu = static_cast<std::int32_t>(*const_cast<const volatile std::uint32_t*>(&area->cpu_id));

@@ -16,13 +16,14 @@ namespace {
 constexpr double kMostSeconds = 9e9;  // in ns it still fits into 64 bits
 constexpr double kMostHosts = 1e6;
 constexpr const char* kOurs = "FERMATA_";
-constexpr const char* kTests = "FERMATA_TEST_";  // the tests' own, of which programs read none
-constexpr std::size_t kMostName = 32;            // of the table's
+constexpr const char* kTests = "FERMATA_TEST_";  // the tests' own variables; programs read none of them
+constexpr std::size_t kMostName = 32;            // bound on the length of the table's names
 constexpr std::size_t kNear = 2;
 constexpr const char* kNamesOfCollectives =
     "barrier,bcast,reduce,allreduce,gather,scatter,allgather,alltoall,reduce_scatter,scan,exscan,all,none";
 
-// In the order of Variable; fermata(7) has an entry for each, and the page of each library for those that it reads (tests/man).
+// In the order of Variable. fermata(7) has an entry for each variable. Each library's man page has one for
+// each variable that the library reads (tests/man checks it).
 constexpr VariableRow kTable[] = {
     {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, kByLibraries, "the same bits in every run"},
     {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, kByLibraries, "how members wait"},
@@ -47,7 +48,8 @@ static_assert([] {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads 12, 2.5 and 1e-3, whatever the program's locale says of decimal points. Returns where the number ends; null if there is none.
+// Reads 12, 2.5 and 1e-3, whatever decimal point the locale has. Returns where the number ends; null if there
+// is none.
 const char* read_number(const char* at, double* out) {
   double value = 0, divisor = 1;
   bool found = false;
@@ -72,7 +74,7 @@ const char* read_number(const char* at, double* out) {
   return at;
 }
 
-// Which of the words, which have commas between them, this one is; -1: none.
+// Returns the index of this word in `words`, which commas separate; -1 if it is none of them.
 int word_in(const char* words, const char* text, std::size_t length) {
   for (int i = 0; *words != '\0'; ++i) {
     const std::size_t here = strcspn(words, ",");
@@ -98,7 +100,7 @@ bool read_whole(const VariableRow& row, const char* text, std::int64_t* number) 
   return static_cast<double>(*number) == value;
 }
 
-// The words of a list, as bits; *bad: the first that is none of them, or null.
+// Returns the words of a list as bits. *bad: the first unknown word, or null.
 std::uint32_t read_list(const VariableRow& row, const char* text, const char** bad) {
   std::uint32_t found = 0;
   *bad = nullptr;
@@ -117,9 +119,10 @@ bool is_usable_folder(const char* path) {
   return stat(path, &found) == 0 && S_ISDIR(found.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
-// How many letters are missing, surplus, wrong or swapped with their neighbour (Damerau's distance, without gaps in swaps).
+// The number of edits between two names: a letter is missing, surplus, wrong, or swapped with its neighbour
+// (Damerau's distance, without gaps in swaps).
 std::size_t distance(const char* x, std::size_t x_length, const char* y, std::size_t y_length) {
-  std::size_t rows[3][kMostName + 1];  // before, last, this
+  std::size_t rows[3][kMostName + 1];  // the row before the last, the last row, this row
   for (std::size_t j = 0; j <= y_length; ++j) rows[1][j] = j;
   for (std::size_t i = 1; i <= x_length; ++i) {
     rows[2][0] = i;
@@ -137,20 +140,21 @@ std::size_t distance(const char* x, std::size_t x_length, const char* y, std::si
   return rows[1][y_length];
 }
 
-// Letters that may be wrong in a slip of the pen: of what is ours by its prefix a third of the rest, of other names two.
+// How many letters may be wrong in a misspelt name. With Fermata's prefix: a third of the rest, but at least
+// kNear. Without it: kNear.
 std::size_t slip(const char* name, std::size_t length) {
   const std::size_t prefix = strlen(kOurs);
   const bool ours = strncmp(name, kOurs, prefix) == 0;
   return ours && (length - prefix) / 3 > kNear ? (length - prefix) / 3 : kNear;
 }
 
-// The table's name that this one is most likely meant for; null: none.
+// Returns the variable that this name was probably meant for; null if there is none.
 const VariableRow* meant_by(const char* name, std::size_t length) {
   const VariableRow* nearest = nullptr;
   std::size_t best = slip(name, length) + 1;
   for (const VariableRow& row : kTable) {
     const std::size_t own = strlen(row.name);
-    if (length + best <= own || own + best <= length) continue;  // a difference in length is one in letters
+    if (length + best <= own || own + best <= length) continue;  // a difference in length costs as many edits
     if (const std::size_t found = distance(name, length, row.name, own); found < best) best = found, nearest = &row;
   }
   return nearest;
@@ -162,7 +166,7 @@ const VariableRow* row_named(const char* name, std::size_t length) {
   return nullptr;
 }
 
-// "auto, spin and yield"
+// Writes "auto, spin and yield" for "auto,spin,yield".
 void write_words(const char* words, char* to, std::size_t capacity) {
   const char* const last = strrchr(words, ',');
   std::size_t n = 0;
@@ -174,7 +178,7 @@ void write_words(const char* words, char* to, std::size_t capacity) {
   }
 }
 
-// What is wrong with a variable's value; false: nothing.
+// Writes what is wrong with a variable's value. Returns false if nothing is.
 bool complain_of_value(const VariableRow& row, const char* value, char (&text)[kComplaint]) {
   double seconds = 0;
   std::int64_t number = 0;
@@ -271,7 +275,8 @@ bool complaint(const char* entry, char (&text)[kComplaint]) {
     else if (found) snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the variables that are", shown, entry);
   }
   for (char* at = text; found && *at != '\0'; ++at)
-    if (static_cast<unsigned char>(*at) < ' ') *at = '?';  // one line, which no value changes a terminal by
+    // One line, without control characters for the terminal.
+    if (static_cast<unsigned char>(*at) < ' ') *at = '?';
   return found;
 }
 

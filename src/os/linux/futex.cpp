@@ -1,4 +1,4 @@
-// Futex and membarrier.
+// Futexes and membarrier.
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -38,8 +38,9 @@ bool register_fence(bool shared) {
   return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-// While it has one thread, the process is registered in 4 us; later the kernel waits until every CPU has been elsewhere: 11 ms. So it is
-// done when the library is loaded, by whoever may need it: the thread that makes the first team of an OpenMP program is not alone any more.
+// A process with one thread registers in 4 us. With more threads, the kernel waits until every CPU has passed
+// a scheduling point, which takes 11 ms. So each library that may need it registers at load time. The thread
+// that makes the first team of an OpenMP program is no longer the only one.
 #ifdef FERMATA_KNOWS_SINGLE
 __attribute__((constructor)) static void register_early() {
   if (__libc_single_threaded) register_fence(false);
@@ -50,7 +51,8 @@ void heavy_fence(bool shared) {
   const ErrnoKept kept;
   const int command = shared ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED;
   syscall(SYS_membarrier, command, 0, 0);
-  // order: seq_cst: the local store-load order, also if membarrier should fail after it was registered. Belongs to kDoorFence.
+  // order: seq_cst: the local store-load order, even if membarrier fails after it was registered. Belongs to
+  // kDoorFence.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

@@ -1,4 +1,5 @@
-// Descriptors that one process hands to another of the same user, and names for this that nobody else can guess.
+// Passes descriptors from one process to another of the same user, and makes names for this that nobody else
+// can guess.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -35,12 +36,13 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64's output function
 std::uint64_t random_number() {
   std::uint64_t number = 0;
   const ErrnoKept kept;
-  // The C library's own is a cancellation point.
+  // The C library's getrandom() is a cancellation point.
   if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
-  // A sandbox without getrandom. What is left differs between processes and calls, but can be guessed with effort.
+  // A sandbox without getrandom. This number differs between processes and calls, but it can be guessed with
+  // effort.
   static std::atomic<std::uint64_t> calls{0};
   const auto where = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&number));
-  // order: relaxed: a number, and no more
+  // order: relaxed: only the number matters
   const std::uint64_t call = calls.fetch_add(1, std::memory_order_relaxed);
   return mixed(mixed(mixed(static_cast<std::uint64_t>(now_ns())) ^ where) ^ std::uint64_t{process_id()} << 32 ^ call);
 }
@@ -57,20 +59,22 @@ bool abstract_address(const char* name, Address* out) {
   if (n == 0 || n > sizeof out->un.sun_path - 9) return false;
   memset(&out->un, 0, sizeof out->un);
   out->un.sun_family = AF_UNIX;
-  memcpy(out->un.sun_path + 1, "fermata.", 8);  // the leading NUL makes it abstract: nothing stays behind in a file system
+  // The leading NUL makes the address abstract: no file stays in a file system.
+  memcpy(out->un.sun_path + 1, "fermata.", 8);
   memcpy(out->un.sun_path + 9, name, n);
   out->length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 9 + n);
   return true;
 }
 
-// Of a connected socket the other end; of a listener's client the user who listens. Both sides ask.
+// Returns true if the other end belongs to this user. For a client, the kernel names the user who called
+// listen(). Both sides check.
 bool same_user(int fd) {
   ucred peer;
   socklen_t length = sizeof peer;
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
-// One byte, and room for one descriptor beside it.
+// A message of one byte, with room for one descriptor.
 struct Parcel {
   char byte = 'f';
   iovec data{&byte, 1};
@@ -98,7 +102,7 @@ bool send_fd(int to, int fd) {
 int take_fd(int from, bool* full) {
   Parcel parcel;
   if (recvmsg(from, &parcel.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
-  *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // the kernel had no descriptor for it
+  *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // this process had no free descriptor for it
   const cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
     return -1;
@@ -119,9 +123,9 @@ bool wait_readable(int fd, std::int64_t deadline) {
   }
 }
 
-// A client counts as served only once it has acknowledged: one that gave up meanwhile asks again. Both sides agree on whether it was in
-// time, since once the socket is shut its sends fail, and what it had sent can still be read. One that is stopped holds the others up for a
-// second.
+// A client counts as served once it has acknowledged; a client that gave up meanwhile asks again. Both sides
+// agree on whether the acknowledgement was in time: after shutdown() the client's sends fail, but what it had
+// sent can still be read. A client that is stopped delays the others by a second.
 bool hand_over(int to, int fd, std::int64_t deadline) {
   if (!send_fd(to, fd)) return false;
   char said = 0;
@@ -132,7 +136,7 @@ bool hand_over(int to, int fd, std::int64_t deadline) {
 
 bool say_thanks(int to) { return send(to, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1; }
 
-// Longer from time to time.
+// Pauses between attempts, each twice as long as the one before, up to kLongestNapNs.
 class Naps {
  public:
   void nap() {
@@ -147,19 +151,20 @@ class Naps {
 
 enum class Asked { kTaken, kNobody, kStranger, kSilent, kNoDescriptor };
 
-// The kernel had no descriptor for it: another time it would have none either, so nobody need wait for this process.
+// This process has no free descriptor, and will have none at the next attempt either. So it acknowledges: the
+// server need not wait for it.
 Asked refused(int peer) {
   say_thanks(peer);
   return Asked::kNoDescriptor;
 }
 
-// Whoever offers it does not wait for this process any more.
+// The server no longer waits for this process.
 Asked too_late(int fd) {
   close(fd);
   return Asked::kSilent;
 }
 
-// Never waits for whoever listens: a full backlog is an error of a socket that doesn't block.
+// connect() never waits: if the listener's queue is full, a nonblocking socket returns an error.
 Asked ask(const Address& address, std::int64_t deadline, std::int32_t* fd) {
   const int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (peer < 0) return Asked::kNoDescriptor;
@@ -200,7 +205,7 @@ Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int6
     }
     const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (peer < 0) {
-      // Without a free descriptor whoever asks stays in the queue, so the listener is readable all the time.
+      // Without a free descriptor, clients stay in the queue and the listener stays readable: do not spin.
       if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) naps.nap();
       continue;
     }
@@ -216,7 +221,7 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, c
   *why = "the name is empty or too long";
   if (!abstract_address(name, &address)) return Status::kArgument;
   const std::int64_t deadline = now_ns() + timeout_ns;
-  Naps naps;  // whoever offers it is often about to do so
+  Naps naps;  // the server often starts in a moment
   bool strange = false;
   for (;;) {
     switch (ask(address, deadline, fd)) {

@@ -1,4 +1,4 @@
-// This process's CPUs, and what identifies this machine to the run-time library.
+// This process's CPUs, and numbers that identify this machine and this host.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@
 namespace fermata::os {
 namespace {
 
-constexpr std::size_t kMostCpus = 8192;  // of the kernel's own limit
+constexpr std::size_t kMostCpus = 8192;  // the kernel's own limit
 constexpr std::size_t kWord = 8 * sizeof(unsigned long);
-constexpr int kMostThreads = 4096;  // looked at: a look is a system call
+constexpr int kMostThreads = 4096;  // threads to look at; each costs a system call
 
 std::uint64_t fnv1a(std::uint64_t hash, const char* text, std::size_t length) {
   for (std::size_t i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
   return hash;
 }
 
-// Only what stays the same from one look to the next: not a frequency.
+// Fields that are the same at each read, unlike a frequency.
 bool names_a_model(const char* line) {
   static constexpr const char* kFields[] = {"vendor_id", "model name", "CPU implementer", "CPU part", "cpu\t", "machine"};
   for (const char* field : kFields)
@@ -31,7 +31,8 @@ bool names_a_model(const char* line) {
   return false;
 }
 
-// Over the model lines of the first CPU; one read, so that the kernel asks no other CPU for its frequency.
+// A hash of the first CPU's model and of the number of online CPUs. One read only: a second one makes the
+// kernel ask other CPUs for their frequency.
 std::uint64_t machine_tag() {
   char text[1024];
   std::uint64_t hash = 14695981039346656037u;
@@ -57,18 +58,20 @@ std::uint64_t with_file(std::uint64_t hash, const char* path, bool* read_it) {
   return fnv1a(hash, text, n > 0 ? static_cast<std::size_t>(n) : 0);
 }
 
-// Where nothing names the host each process is one for itself, with the children that it forks from now on.
+// If nothing names the host, each process counts as a host of its own, with the children that it forks from
+// now on.
 std::uint64_t lonely_id() {
   static std::atomic<std::uint64_t> id{0};
   std::uint64_t known = 0;
   const std::uint64_t mine = random_number() | 1;
-  // order: relaxed: a number, and no more; a thread that loses takes the winner's.
+  // order: relaxed: only the number matters; a thread that loses uses the winner's.
   return id.compare_exchange_strong(known, mine, std::memory_order_relaxed) ? mine : known;
 }
 
 }  // namespace
 
-// The kernel's name for its boot, and by its host name a machine that was restored from another one's image.
+// A hash of the kernel's boot id, the host name and the network namespace. The host name distinguishes
+// machines that were restored from one image.
 std::uint64_t host_id() {
   const Uncancellable guard;
   bool has_boot = false, has_name = false;
@@ -76,13 +79,14 @@ std::uint64_t host_id() {
   hash = with_file(hash, "/proc/sys/kernel/hostname", &has_name);
   char network[64];
   const ssize_t n = readlink("/proc/self/ns/net", network, sizeof network);
-  if (!has_boot || !has_name || n <= 0) return lonely_id();  // no /proc: others without it may be elsewhere
+  // No /proc: other processes without it may be on another host.
+  if (!has_boot || !has_name || n <= 0) return lonely_id();
   return fnv1a(hash, network, static_cast<std::size_t>(n));
 }
 
 namespace {
 
-// As the kernel writes them. Calls use(thread's number) until it says false.
+// Reads directory entries as the kernel writes them. Calls use(thread id) until it returns false.
 template <class Use>
 void each_thread(Use&& use) {
   struct Entry {
@@ -114,7 +118,7 @@ std::int32_t process_cpus(std::int32_t enough) {
   int looked = 0;
   each_thread([&](int id) {
     memset(one, 0, sizeof one);
-    // Else it has ended meanwhile.
+    // The call fails if the thread has ended meanwhile.
     if (sched_getaffinity(id, sizeof one, reinterpret_cast<cpu_set_t*>(one)) == 0) {
       std::int32_t found = 0;
       for (std::size_t i = 0; i < kMostCpus / kWord; ++i) found += __builtin_popcountl(all[i] |= one[i]);

@@ -1,5 +1,5 @@
-// Reading files in the midst of a wait: by system calls alone. The C library's functions are cancellation points, may allocate, and
-// may be another library's.
+// Reads files in the middle of a wait, by system calls alone. The C library's functions are cancellation
+// points and may allocate, and a preload may replace them.
 #ifndef FERMATA_OS_LINUX_RAW_FILE_HPP
 #define FERMATA_OS_LINUX_RAW_FILE_HPP
 
@@ -22,9 +22,10 @@ class RawFile {
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  int fd() const { return fd_; }  // -1: it can't be opened
+  int fd() const { return fd_; }  // -1: it cannot be opened
 
-  // Up to capacity - 1 bytes of the next line without its end; the rest of a longer one is skipped. False: there is none.
+  // Reads the next line without its end: at most capacity - 1 bytes, the rest of a longer line is skipped.
+  // Returns false if there is none.
   bool line(char* text, std::size_t capacity) {
     std::size_t length = 0;
     int c = next();
@@ -48,7 +49,7 @@ class RawFile {
 
   const int fd_;
   long at_ = 0, length_ = 0;
-  char bytes_[256];  // threads with small stacks come here
+  char bytes_[256];  // threads with small stacks use this
 };
 
 }  // namespace fermata::os

@@ -32,7 +32,7 @@ std::uint32_t process_id() { return static_cast<std::uint32_t>(getpid()); }
 
 namespace {
 
-// As many CPUs as a kernel may have, since it refuses sets that are smaller than its own; 1 KiB of the stack.
+// As many CPUs as a kernel may have: it refuses sets that are smaller than its own. Takes 1 KiB of stack.
 constexpr std::size_t kMostCpus = 8192;
 struct CpuSet {
   alignas(cpu_set_t) std::byte bits[kMostCpus / 8] = {};
@@ -86,10 +86,10 @@ pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 void before_fork() { pthread_mutex_lock(&process_lock); }
 void in_parent() { pthread_mutex_unlock(&process_lock); }
 void in_child() {
-  fork_count.fetch_add(1, std::memory_order_relaxed);  // order: a forked child has one thread
+  fork_count.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
   pthread_mutex_unlock(&process_lock);
 }
-// Before the library's first use: what is done once in a process may be half done when another thread forks.
+// Registered before Fermata's first use: a later registration could be half done when another thread forks.
 __attribute__((constructor(101))) void watch_forks() { pthread_atfork(before_fork, in_parent, in_child); }
 }  // namespace
 
@@ -98,15 +98,16 @@ ProcessLock::~ProcessLock() { pthread_mutex_unlock(&process_lock); }
 
 namespace {
 
-// Standard error takes some bytes now, and whoever reads it is there.
+// Returns true if standard error takes some bytes now and its reader still exists.
 bool takes_bytes() {
   pollfd wanted{STDERR_FILENO, POLLOUT, 0};
   const timespec now{};
   return syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
 }
 
-// A pipe that is full takes nothing, where the kernel can tell (6.4 on; before that, another writer may be faster than we are). What
-// cannot tell is no pipe and takes what it has said that it takes.
+// RWF_NOWAIT: a full pipe takes nothing and does not block (Linux 6.4). On older kernels, another writer may
+// fill the pipe between the check and the write. Other files without RWF_NOWAIT take what takes_bytes() has
+// promised.
 long write_now(const char* text, std::size_t length) {
   const iovec part{const_cast<char*>(text), length};
   const long n = syscall(SYS_pwritev2, STDERR_FILENO, &part, 1, -1L, -1L, RWF_NOWAIT);
