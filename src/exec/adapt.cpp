@@ -56,7 +56,10 @@ bool Member::adapts(BlockRequest* r) {
 }
 
 bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
-  return bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
+  const bool adapted =
+      bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
+  r->adapted = r->adapted || adapted;
+  return adapted;
 }
 
 // The first request may wait in vain because of a length: others have it on a line, or in other rings. Their call: kRetracted.

@@ -16,6 +16,7 @@ struct BlockRequest {
   Call call;
   bool ordered = true;  // on the channel that all operations share, and so in the same order at all members; else on its own
   bool active = false;
+  bool adapted = false;         // it goes on with the length that others gave
   Status status = Status::kOk;  // of the last use that is over
   std::uint64_t uses = 0;
   // Of an ordered one: which call it is, and the digest of those before it.

@@ -39,6 +39,7 @@ Status Member::begin(BlockRequest* request) {
   if (!has_requests()) next_look_ns_ = 0;
   ++active_;
   request->operation.restart();
+  request->adapted = false;
   // Ordered ones come in the same order at all members, as calls on lines do, and are counted and compared with them. Others have their
   // slots for themselves: all that may differ is how often they were started.
   if (request->ordered) {

@@ -96,7 +96,7 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
 // Any of them may be what holds up the one that is waited for: the channel is shared.
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
-  if (waited_ns >= 2 * kLookNs && is_only_call()) {
+  if (waited_ns >= 2 * kLookNs && is_only_call() && !call_->adapted) {  // a piece of an adapted call has another length than its own
     const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk && settled != Status::kPending) return settled;
