@@ -235,8 +235,9 @@ Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
-    // Requests refer to this team's memory: its members stay where they are. (A refresh asks whether there are any.)
-    if (!refreshes(member)) member->member->set_review(exec::kNoReview);
+    // Requests refer to this team's memory: its members stay where they are. A refresh asks whether there are any, and so does a review
+    // where lengths may differ, and with them who has any.
+    if (!refreshes(member) && !member->member->is_bounded()) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
 }

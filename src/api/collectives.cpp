@@ -29,6 +29,13 @@ inline int answer_and_review(fermata_member* member, Status status) {
   return FERMATA_OK;
 }
 
+// Of one that others may have made by way of blocks, behind which nobody looks.
+inline int answer_and_review_if_alike(fermata_member* member) {
+  if (member->member->review_due() && !member->member->is_bounded()) [[unlikely]]
+    return reviewed(member);
+  return FERMATA_OK;
+}
+
 // Of what was outstanding. Behind a split-phase barrier nobody looks, since who tests must not wait; behind a blocking call that a timeout
 // or a hook left, the others have looked already, or wait for this member to.
 inline int answer_outstanding(fermata_member* member, Status status) {
@@ -202,7 +209,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   const Status status = member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to);
   if (status != Status::kOk) [[unlikely]]
     return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
-  return answer_and_review(member, status);
+  return answer_and_review_if_alike(member);
 }
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
@@ -218,7 +225,7 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   const Status status = member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from);
   if (status != Status::kOk) [[unlikely]]
     return settled(member, status, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
-  return answer_and_review(member, status);
+  return answer_and_review_if_alike(member);
 }
 
 }  // extern "C"

@@ -26,7 +26,7 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 }  // namespace
 
 // What those from whom its data come have said of the call with that number, if that differs in nothing but the length: kRetracted.
-// kPending: somebody has not said it yet.
+// kPending: somebody has not said it yet. kNotFound: somebody's are no longer known.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.kind == Kind::kReduce;
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
@@ -35,7 +35,7 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
     std::uint64_t told;
     if (r == rank_) continue;
     const Recalled recalled = recall<RealAtomics>(team_->status(r), number, told);
-    if (recalled == Recalled::kForgotten) return Status::kOk;
+    if (recalled == Recalled::kForgotten) return Status::kNotFound;
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
     if (!Call::only_lengths_differ(call.packed(), told) || Call::as_long(call.packed(), told)) return Status::kOk;
@@ -67,10 +67,20 @@ Status Member::find_firsts(Call* call) {
   const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
   if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
-  if (over_hosts_) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
-  const Status found = find_theirs(r->call, r->number, &theirs);
+  const Status found = over_hosts_ ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
+  if (found == Status::kNotFound) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
   if (found == Status::kRetracted) *call = Call::unpack(theirs);
   return found;
+}
+
+// The first request, begun, has met a piece of another call: a later one's, if its own is on a line. kRetracted: it goes on there.
+// kPending: somebody has not said which call it is in.
+Status Member::settle_begun(BlockRequest* r) {
+  if (over_hosts_ || may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
+  Call call;
+  const Status found = find_firsts(&call);
+  if (found != Status::kRetracted) return found;
+  return (call.order == Call::kLineOrder ? ride(r, call) : adapts_to(r, call.bytes)) ? Status::kRetracted : Status::kOk;
 }
 
 bool Member::adapt_first() {
@@ -91,8 +101,9 @@ Status Member::meets_first() {
   return met ? Status::kRetracted : Status::kOk;
 }
 
-// Over several hosts what others say of their calls can't be read. But something of theirs may have come, to this member: a piece, or a
-// line. Whose; its own rank: nothing with another length. request: the call's; null: it is the last one that this member has made.
+// Over several hosts what others say of their calls can't be read, and of calls long ago nothing is said any more. But something of theirs
+// may have come, to this member: a piece, or a line. Whose; its own rank: nothing with another length. request: the call's; null: it is the
+// last one that this member has made.
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
@@ -182,6 +193,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
   for (BlockRequest* later = r->next; later != nullptr; later = later->next)
     if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root) ++later->episodes[one ? 0 : 1];
+  r->operation.forget_mismatch();
   differing_.ride = &to;
   return true;
 }
@@ -220,7 +232,7 @@ Status Member::look_at_line() {
   differing_.since_ns = now;
   const Status settled = settle_length(retractable);
   if (settled != Status::kOk && settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : settled;
-  const Status seen = look_at_others(kLongNs);
+  const Status seen = look_at_others(kLongNs, settled == Status::kPending);
   return seen == Status::kOk ? Status::kPending : seen;
 }
 

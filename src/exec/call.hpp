@@ -54,8 +54,8 @@ struct Call {
   static constexpr std::uint64_t without_length(std::uint64_t packed) {
     if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
-    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // which small ones don't say
-    const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
+    const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;                           // which small ones don't say
+    const std::uint64_t order = (packed >> 28 & 3) >= kLeftToRight ? std::uint64_t{3} << 28 : 0;  // which those on lines don't say
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
   // Two calls, packed, that are the same but for their lengths; of kinds where one member has the data or gets the result.

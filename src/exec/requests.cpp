@@ -60,6 +60,8 @@ Status Member::begin(BlockRequest* request) {
 bool Member::begin_now(BlockRequest* r) {
   if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
   if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
+  if (bounded_ && r != call_ && r->ordered && r->operation.status() == Status::kMismatch)
+    return false;  // the first in its queue may be settled
   progressing_ = true;
   const Status status = outcome(*r);
   if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
@@ -127,6 +129,11 @@ bool Member::progress(std::size_t most, std::int64_t until) {
     moved = moved || r->operation.has_moved();
     if (!over) break;
     if (adapts(r)) continue;
+    if (r->operation.status() == Status::kMismatch) [[unlikely]] {
+      const Status settled = settle_begun(r);
+      if (settled == Status::kRetracted) continue;
+      if (settled == Status::kPending) break;
+    }
     ordered_.pop();
     const Status status = outcome(*r);
     if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
@@ -179,7 +186,7 @@ bool Member::push_data() {
     over = operation.advance([this](std::uint32_t rank) { ring(rank); }, kFairShare) || over;
     moved = operation.has_moved() || moved;
   };
-  for (BlockRequest* r = ordered_.first; r != nullptr; r = r->next) {
+  for (BlockRequest* r = ordered_.first; r != nullptr && differing_.ride == nullptr; r = r->next) {
     push(r->operation);
     if (!r->operation.over() || r->operation.status() != Status::kOk) break;
   }

@@ -57,16 +57,15 @@ std::uint32_t Member::awaited_member() const {
 
 // Called now and then while waiting: is anybody that we may wait for gone, or in another call?
 Status Member::look_around(std::int64_t waited_ns) {
-  if (waited_ns >= 2 * kLookNs) {
-    const Status settled = settle_length(may_retract());
-    if (settled == Status::kRetracted) return retract_line();
-    if (settled != Status::kOk && settled != Status::kPending) return settled;
-    adapt_first();
-  }
-  return look_at_others(waited_ns);
+  const Status settled = settle_length(may_retract());
+  if (settled == Status::kRetracted) return retract_line();
+  if (settled != Status::kOk && settled != Status::kPending) return settled;
+  adapt_first();
+  return look_at_others(waited_ns, settled == Status::kPending);
 }
 
-Status Member::look_at_others(std::int64_t waited_ns) {
+// unsettled: whoever has done its part of the present call may have done it elsewhere, with another length.
+Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
   if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && own_call(sequence_, &own))
     if (const Status seen = compare_abroad(sequence_, own); seen != Status::kOk) return seen;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -75,40 +74,57 @@ Status Member::look_at_others(std::int64_t waited_ns) {
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;  // it has done its part of our call
     const bool away = team_->is_away(r);                                            // whose calls nobody here knows of
     // What it signalled before it went is there.
-    if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
+    const bool elsewhere = ahead && unsettled;
+    if (gone && ((!ahead && !away) || (!elsewhere && awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && !away && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
-// The same for a request: those it works with now.
-Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
+// The same for a request: those it works with now. unsettled: as above.
+Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled) {
+  if (differing_.ride != nullptr && &request == ordered_.first) return look_for_ride(waited_ns);
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
     const bool gone = team_->is_gone(r, rank_);
     // Gone before a look at what it left: what is not there will not come.
-    if (gone && request.operation.lacks(r)) return lost(r);
+    const bool elsewhere = unsettled && newest_call<RealAtomics>(team_->status(r)) / 2 >= request.number;
+    if (gone && !elsewhere && request.operation.lacks(r)) return lost(r);
     if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
+// One whose data ride on a line.
+Status Member::look_for_ride(std::int64_t waited_ns) {
+  Ride& ride = *differing_.ride;
+  const Step& step = ride.cursor.at();
+  if (step.code != Code::kAwait && step.code != Code::kCreditAwait) return Status::kOk;
+  const std::uint32_t r = ride.memory.swapped(step.peer);
+  const bool gone = team_->is_gone(r, rank_);
+  if (gone && !ride.cursor.ready(ride.memory)) return lost(r);
+  return waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r) ? break_team(Status::kMismatch, r) : Status::kOk;
+}
+
 // Any of them may be what holds up the one that is waited for: the channel is shared.
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
-  if (waited_ns >= 2 * kLookNs && is_only_call() && !call_->adapted) {  // a piece of an adapted call has another length than its own
+  bool unsettled = false;
+  if (is_only_call() && !call_->adapted) {  // a piece of an adapted call has another length than its own
     const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk && settled != Status::kPending) return settled;
+    unsettled = settled == Status::kPending;
   }
   for (std::uint32_t r = 0; r < team_->members() && call_ != nullptr && is_unsettled(*call_); ++r)
     if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);  // and will never say it
-  if (waited_ns >= 2 * kLookNs) adapt_first();
+  Call theirs;
+  if (!adapt_first() && !is_only_call()) unsettled = find_firsts(&theirs) == Status::kPending;
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
     if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
-      const Status seen = look_for(*r, waited_ns);
+      const Status seen = look_for(*r, waited_ns, unsettled && r == ordered_.first);
       if (seen != Status::kOk) return seen;
     }
   return Status::kOk;
@@ -228,7 +244,7 @@ struct Member::BlockWait {
       const Hold hold(m);
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready() && !(unsettled && r == m.call_)) return true;
+          if (r->operation.ready() && !(unsettled && r == m.ordered_.first)) return true;
       return is_broken<RealAtomics>(m.team_->header());
     });
   }
@@ -250,7 +266,7 @@ struct Member::BlockWait {
  private:
   bool has_unsettled() const {
     const Hold hold(m);
-    return m.call_ != nullptr && m.is_unsettled(*m.call_);
+    return m.ordered_.first != nullptr && m.ordered_.first->operation.status() == Status::kMismatch;
   }
   const BlockRequest* awaited() const {
     const BlockRequest* r = requests[0];

@@ -98,6 +98,40 @@ TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
     }
 }
 
+// The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second come: whoever moves them.
+TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
+  ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);
+  for (int late = 1; late < kMembers; ++late) {
+    House house(kLinks);
+    const auto ends = house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
+      fermata_member_set_bounded(m, 1);
+      int status = fermata_barrier(m);
+      if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      Numbers in(100, 1), out[2] = {Numbers(100, 0), Numbers(100, 0)};
+      fermata_request* requests[2] = {};
+      for (int i = 0; i < 2 && status == FERMATA_OK; ++i) {
+        fermata_operation o = FERMATA_OPERATION_INIT;
+        o.collective = FERMATA_DO_REDUCE;
+        o.in = in.data();
+        o.out = out[i].data();
+        o.count = rank != 0 && i == 0 ? 10 : in.size();
+        o.type = FERMATA_INT32;
+        o.op = FERMATA_SUM;
+        status = fermata_begin(m, &o, &requests[i]);
+      }
+      for (fermata_request* request : requests) {
+        if (status == FERMATA_OK) status = fermata_request_wait(request);
+        fermata_request_free(request);
+      }
+      if (status == FERMATA_OK && rank == 0 && (out[0][9] != kMembers || out[0][10] != 0 || out[1][99] != kMembers))
+        return FERMATA_ERR_VERIFY;
+      return status == FERMATA_OK ? fermata_barrier(m) : status;
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << "late " << late << ": " << end.detail;
+  }
+  EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
+}
+
 // One of several that give.
 TEST_P(LengthsOfARoot, MayBeWrongAtAnyOther) {
   for (const auto& lengths : kLengths)
