@@ -240,8 +240,9 @@ Blocks& blocks_of(fermata_member* member) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
     if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
     // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
-    // itself whether there are requests.
-    if (!refreshes(member)) member->member->set_review(exec::kNoReview);
+    // itself whether there are requests. So does a review where lengths may differ: there only some members may
+    // have blocks.
+    if (!refreshes(member) && !member->member->is_bounded()) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
 }

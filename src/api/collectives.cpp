@@ -29,6 +29,13 @@ inline int answer_and_review(fermata_member* member, Status status) {
   return FERMATA_OK;
 }
 
+// The same for a rooted call, which other members may have made with blocks: after those, no member reviews.
+inline int answer_and_review_if_alike(fermata_member* member) {
+  if (member->member->review_due() && !member->member->is_bounded()) [[unlikely]]
+    return reviewed(member);
+  return FERMATA_OK;
+}
+
 // The same for what was outstanding. After a split-phase call no member reviews, since fermata_test must not
 // wait. After a blocking call that a timeout or a hook interrupted, this member does: the others have
 // reviewed already, or wait for this member.
@@ -204,7 +211,7 @@ int fermata_reduce(fermata_member* member, const void* in, void* out, size_t cou
   const Status status = member->member->reduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op), to);
   if (status != Status::kOk) [[unlikely]]
     return settled(member, status, {FERMATA_DO_REDUCE, type, op, root, in, out, count});
-  return answer_and_review(member, status);
+  return answer_and_review_if_alike(member);
 }
 
 int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root) {
@@ -220,7 +227,7 @@ int fermata_broadcast(fermata_member* member, void* data, size_t bytes, int root
   const Status status = member->member->broadcast(data, static_cast<std::uint32_t>(bytes), from);
   if (status != Status::kOk) [[unlikely]]
     return settled(member, status, {FERMATA_DO_BROADCAST, FERMATA_INT8, 0, root, nullptr, data, bytes});
-  return answer_and_review(member, status);
+  return answer_and_review_if_alike(member);
 }
 
 }  // extern "C"

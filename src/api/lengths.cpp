@@ -52,10 +52,10 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
     const int status = make_call(member, other, executes);
-    if (status != FERMATA_OK) return status;
+    if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;  // it may have been made again in turn
     for (std::size_t b = 0; b < blocks && both != 0; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
-    return theirs > own ? member_status(member, Status::kTruncated) : static_cast<int>(FERMATA_OK);
+    return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
   });
 }
 

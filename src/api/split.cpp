@@ -305,7 +305,7 @@ int review(fermata_member* member) {
   exec::Team& team = m.team();
   const std::uint64_t now = m.calls();
   std::int32_t cpu = -1;
-  if (os::affinity_count() == 1) os::affinity_list(&cpu, 1);
+  if (os::affinity_count() == 1 && member->blocks == nullptr) os::affinity_list(&cpu, 1);
   announce(member, static_cast<std::uint32_t>(cpu));
   m.set_review(exec::kNoReview);
   int rc = fermata_barrier(member);

@@ -28,7 +28,8 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 }  // namespace
 
 // What the members from which the data come have published as call `number`. kRetracted: theirs differs, and
-// only in its length. kPending: somebody has not published it yet. kOk: neither.
+// only in its length. kPending: somebody has not published it yet. kNotFound: somebody's call is too old to be
+// known. kOk: none of these.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.kind == Kind::kReduce;
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
@@ -37,7 +38,7 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
     std::uint64_t told;
     if (r == rank_) continue;
     const Recalled recalled = recall<RealAtomics>(team_->status(r), number, told);
-    if (recalled == Recalled::kForgotten) return Status::kOk;
+    if (recalled == Recalled::kForgotten) return Status::kNotFound;
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
     if (!Call::only_lengths_differ(call.packed(), told) || Call::as_long(call.packed(), told)) return Status::kOk;
@@ -58,7 +59,10 @@ bool Member::adapts(BlockRequest* r) {
 }
 
 bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
-  return bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
+  const bool adapted =
+      bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
+  r->adapted = r->adapted || adapted;
+  return adapted;
 }
 
 // The first request may wait for ever because of its length: others have it as a line call, or in other
@@ -67,10 +71,20 @@ Status Member::find_firsts(Call* call) {
   const BlockRequest* const r = ordered_.first;
   std::uint64_t theirs = 0;
   if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
-  if (over_hosts_) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
-  const Status found = find_theirs(r->call, r->number, &theirs);
+  const Status found = over_hosts_ ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
+  if (found == Status::kNotFound) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
   if (found == Status::kRetracted) *call = Call::unpack(theirs);
   return found;
+}
+
+// The first request, begun, has met a piece of another call: a later one's, if its own is on a line. kRetracted: it goes on there.
+// kPending: somebody has not said which call it is in.
+Status Member::settle_begun(BlockRequest* r) {
+  if (over_hosts_ || may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
+  Call call;
+  const Status found = find_firsts(&call);
+  if (found != Status::kRetracted) return found;
+  return (call.order == Call::kLineOrder ? ride(r, call) : adapts_to(r, call.bytes)) ? Status::kRetracted : Status::kOk;
 }
 
 bool Member::adapt_first() {
@@ -92,9 +106,9 @@ Status Member::meets_first() {
   return met ? Status::kRetracted : Status::kOk;
 }
 
-// Over several hosts the others' status lines cannot be read. But a piece or a slot of theirs may have come
-// here. Returns the rank whose data have another length; its own rank if there is none. request: whose call;
-// null: this member's last call.
+// Over several hosts the others' status lines cannot be read, and a status line keeps only the latest calls.
+// But a piece or a slot of theirs may have come here. Returns the rank whose data have another length; its own
+// rank if there is none. request: whose call; null: this member's last call.
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
@@ -186,6 +200,7 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
   for (BlockRequest* later = r->next; later != nullptr; later = later->next)
     if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root) ++later->episodes[one ? 0 : 1];
+  r->operation.forget_mismatch();
   differing_.ride = &to;
   return true;
 }
@@ -224,7 +239,7 @@ Status Member::look_at_line() {
   differing_.since_ns = now;
   const Status settled = settle_length(retractable);
   if (settled != Status::kOk && settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : settled;
-  const Status seen = look_at_others(kLongNs);
+  const Status seen = look_at_others(kLongNs, settled == Status::kPending);
   return seen == Status::kOk ? Status::kPending : seen;
 }
 

@@ -18,6 +18,7 @@ struct BlockRequest {
   // on the shared channel, in the same order at all members; else on a channel of its own
   bool ordered = true;
   bool active = false;
+  bool adapted = false;         // it continues with the length that the others gave
   Status status = Status::kOk;  // of the last use that has ended
   std::uint64_t uses = 0;
   // For an ordered request: the number of its call, and the digest of the calls before it.

@@ -185,6 +185,7 @@ class BlockOperation {
     stage_ = program_->stage_count;
     truncated_ = truncated;
   }
+  void forget_mismatch() { status_ = Status::kOk; }  // it was another call's
   void fail(std::uint32_t foreigner) {
     foreigner_ = foreigner;
     their_bytes_ = 0;

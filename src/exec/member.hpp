@@ -306,8 +306,7 @@ class Member {
   Status wait(What what);
   template <class Policy, class What>
   Status wait_with(Policy& policy, What what);
-  Status wait();
-  Status look_around(std::int64_t waited_ns), look_at_others(std::int64_t waited_ns);
+  Status wait(), look_around(std::int64_t waited_ns), look_at_others(std::int64_t waited_ns, bool unsettled);
   std::uint32_t awaited_member() const;
   Status break_team(Status status, std::uint32_t rank);
   // Ends this member's wait in a broken team, and tells the other hosts.
@@ -315,20 +314,21 @@ class Member {
     team_->tell_abroad();
     return broken_ = status;
   }
-  Status lost(std::uint32_t rank);
-  Status look_for(const BlockRequest& request, std::int64_t waited_ns), look_for_requests(std::int64_t waited_ns), look_now_and_then();
+  Status lost(std::uint32_t rank), look_for_requests(std::int64_t waited_ns), look_now_and_then();
+  Status look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled), look_for_ride(std::int64_t waited_ns);
   bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank), differs_now(std::uint32_t rank),
       is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
   void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const, may_settle(const BlockRequest* request) const, is_unsettled(const BlockRequest& request) const;
-  Status settle_length(bool retractable), settle_met_length(bool retractable), retract_line(), retract();
+  Status settle_length(bool retractable), settle_come(const Call& call, bool retractable), settle_met_length(bool retractable);
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();
-  Status find_firsts(Call* call), meets_first(), find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
+  Status settle_begun(BlockRequest* request), find_firsts(Call* call), meets_first(),
+      find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
   bool may_retract() const, ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;
-  Status look_at_line(), make_again(), end_again();
+  Status look_at_line(), make_again(), end_again(), retract_line(), retract();
   Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
   // In its scope only this thread works on this member's requests. Callbacks run in such a scope already.
   class Hold {

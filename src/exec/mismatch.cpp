@@ -47,19 +47,7 @@ Status Member::settle_length(bool retractable) {
   const bool gets_alone = inward == (call.root == rank_);
   if (!has_root(call.kind) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
   retractable = retractable && sequence_ != differing_.settled;
-  if (over_hosts_) {
-    Call theirs;
-    const std::uint32_t r = find_come(call, nullptr, &theirs);
-    if (r == rank_) return Status::kOk;
-    if (!gets_alone || !retractable) {
-      name_difference(sequence_, mine, r, theirs.packed());
-      return break_team(Status::kMismatch, r);
-    }
-    differing_.behind = false;
-    differing_.bytes = theirs.bytes;
-    differing_.on_line = theirs.order == Call::kLineOrder;
-    return Status::kRetracted;
-  }
+  if (over_hosts_) return settle_come(call, gets_alone && retractable);
   const std::uint32_t end = inward ? team_->members() : call.root + 1;
   std::uint64_t agreed = mine;
   bool any = false, unsaid = false;
@@ -67,7 +55,7 @@ Status Member::settle_length(bool retractable) {
     std::uint64_t theirs;
     if (r == rank_) continue;
     const Recalled recalled = recall<RealAtomics>(team_->status(r), sequence_, theirs);
-    if (recalled == Recalled::kForgotten) return Status::kOk;
+    if (recalled == Recalled::kForgotten) return settle_come(call, retractable);
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
     if (theirs != mine && !Call::only_lengths_differ(mine, theirs)) return Status::kOk;
@@ -82,6 +70,22 @@ Status Member::settle_length(bool retractable) {
   differing_.behind = false;
   differing_.bytes = Call::unpack(agreed).bytes;
   differing_.on_line = Call::unpack(agreed).order == Call::kLineOrder;
+  return Status::kRetracted;
+}
+
+// Settles the length by the data that have come, where the others' calls cannot be read or are too old to be
+// known.
+Status Member::settle_come(const Call& call, bool retractable) {
+  Call theirs;
+  const std::uint32_t r = find_come(call, nullptr, &theirs);
+  if (r == rank_) return Status::kOk;
+  if (!retractable) {
+    name_difference(sequence_, call.packed(), r, theirs.packed());
+    return break_team(Status::kMismatch, r);
+  }
+  differing_.behind = false;
+  differing_.bytes = theirs.bytes;
+  differing_.on_line = theirs.order == Call::kLineOrder;
   return Status::kRetracted;
 }
 
@@ -121,7 +125,7 @@ Status Member::retract_line() {
 Status Member::retract() {
   const std::uint64_t mine = differing_.own.call;
   differing_.split.call = Call::unpack(mine);
-  if (!differing_.splits) differing_.adapted = sequence_;
+  if (!differing_.splits && !differing_.behind) differing_.adapted = sequence_;
   if (!differing_.behind) differing_.settled = sequence_;
   history_.remove(bounded_ ? Call::without_length(mine) : mine);
   --sequence_;

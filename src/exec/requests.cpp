@@ -40,6 +40,7 @@ Status Member::begin(BlockRequest* request) {
   if (!has_requests()) next_look_ns_ = 0;
   ++active_;
   request->operation.restart();
+  request->adapted = false;
   // Ordered requests start in the same order at all members, as line calls do, so they are counted and
   // compared with them. Each unordered request has a channel of its own: only the number of its starts can
   // differ.
@@ -62,6 +63,8 @@ Status Member::begin(BlockRequest* request) {
 bool Member::begin_now(BlockRequest* r) {
   if (progressing_ || (r->ordered && ordered_.first != nullptr)) return false;
   if (!advance_request(r, r == call_ ? SIZE_MAX : kFairShare) || adapts(r)) return false;
+  if (bounded_ && r != call_ && r->ordered && r->operation.status() == Status::kMismatch)
+    return false;  // the first in its queue may be settled
   progressing_ = true;
   const Status status = outcome(*r);
   if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
@@ -131,6 +134,11 @@ bool Member::progress(std::size_t most, std::int64_t until) {
     moved = moved || r->operation.has_moved();
     if (!over) break;
     if (adapts(r)) continue;
+    if (r->operation.status() == Status::kMismatch) [[unlikely]] {
+      const Status settled = settle_begun(r);
+      if (settled == Status::kRetracted) continue;
+      if (settled == Status::kPending) break;
+    }
     ordered_.pop();
     const Status status = outcome(*r);
     if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
@@ -183,7 +191,7 @@ bool Member::push_data() {
     over = operation.advance([this](std::uint32_t rank) { ring(rank); }, kFairShare) || over;
     moved = operation.has_moved() || moved;
   };
-  for (BlockRequest* r = ordered_.first; r != nullptr; r = r->next) {
+  for (BlockRequest* r = ordered_.first; r != nullptr && differing_.ride == nullptr; r = r->next) {
     push(r->operation);
     if (!r->operation.over() || r->operation.status() != Status::kOk) break;
   }

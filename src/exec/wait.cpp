@@ -62,16 +62,15 @@ std::uint32_t Member::awaited_member() const {
 
 // Called at intervals while waiting: has a member left that this call needs, or is one in another call?
 Status Member::look_around(std::int64_t waited_ns) {
-  if (waited_ns >= 2 * kLookNs) {
-    const Status settled = settle_length(may_retract());
-    if (settled == Status::kRetracted) return retract_line();
-    if (settled != Status::kOk && settled != Status::kPending) return settled;
-    adapt_first();
-  }
-  return look_at_others(waited_ns);
+  const Status settled = settle_length(may_retract());
+  if (settled == Status::kRetracted) return retract_line();
+  if (settled != Status::kOk && settled != Status::kPending) return settled;
+  adapt_first();
+  return look_at_others(waited_ns, settled == Status::kPending);
 }
 
-Status Member::look_at_others(std::int64_t waited_ns) {
+// unsettled: whoever has done its part of the present call may have done it elsewhere, with another length.
+Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
   if (std::uint64_t own = 0; over_hosts_ && waited_ns >= kSayAbroadNs && own_call(sequence_, &own))
     if (const Status seen = compare_abroad(sequence_, own); seen != Status::kOk) return seen;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -80,42 +79,60 @@ Status Member::look_at_others(std::int64_t waited_ns) {
     // it has done its part of this call
     const bool ahead = newest_call<RealAtomics>(team_->status(r)) > sequence_ * 2;
     const bool away = team_->is_away(r);  // on another host: its calls are not known here
-    // All that it signalled before it left has arrived. An awaited signal that is not here will not come.
-    if (gone && ((!ahead && !away) || (awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
+    // All that it signalled before it left has arrived. An awaited signal that is not here will not come,
+    // unless the member gave its data elsewhere.
+    const bool elsewhere = ahead && unsettled;
+    if (gone && ((!ahead && !away) || (!elsewhere && awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
     if (waited_ns >= 2 * kLookNs && !away && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
 // The same for a request: checks the members that it works with now.
-Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns) {
+Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled) {
+  if (differing_.ride != nullptr && &request == ordered_.first) return look_for_ride(waited_ns);
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || !request.operation.works_with(r)) continue;
     const bool gone = team_->is_gone(r, rank_);
     // is_gone() is read before lacks(): what is missing then will not come.
-    if (gone && request.operation.lacks(r)) return lost(r);
+    const bool elsewhere = unsettled && newest_call<RealAtomics>(team_->status(r)) / 2 >= request.number;
+    if (gone && !elsewhere && request.operation.lacks(r)) return lost(r);
     if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
 
+// The same for a request whose data come in slots.
+Status Member::look_for_ride(std::int64_t waited_ns) {
+  Ride& ride = *differing_.ride;
+  const Step& step = ride.cursor.at();
+  if (step.code != Code::kAwait && step.code != Code::kCreditAwait) return Status::kOk;
+  const std::uint32_t r = ride.memory.swapped(step.peer);
+  const bool gone = team_->is_gone(r, rank_);
+  if (gone && !ride.cursor.ready(ride.memory)) return lost(r);
+  return waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r) ? break_team(Status::kMismatch, r) : Status::kOk;
+}
+
 // Checks all requests, because they share the channel and each may hold up the awaited one.
 Status Member::look_for_requests(std::int64_t waited_ns) {
   const Hold hold(*this);
-  if (waited_ns >= 2 * kLookNs && is_only_call()) {
+  bool unsettled = false;
+  if (is_only_call() && !call_->adapted) {  // a piece of an adapted call has another length than its own
     const Status settled = settle_length(call_->operation.untouched());
     if (settled == Status::kRetracted) end_request(ordered_.pop(), retract());
     if (settled != Status::kOk && settled != Status::kPending) return settled;
+    unsettled = settled == Status::kPending;
   }
   for (std::uint32_t r = 0; r < team_->members() && call_ != nullptr && is_unsettled(*call_); ++r)
     // it will never publish its call
     if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);
-  if (waited_ns >= 2 * kLookNs) adapt_first();
+  Call theirs;
+  if (!adapt_first() && !is_only_call()) unsettled = find_firsts(&theirs) == Status::kPending;
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
     if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
-      const Status seen = look_for(*r, waited_ns);
+      const Status seen = look_for(*r, waited_ns, unsettled && r == ordered_.first);
       if (seen != Status::kOk) return seen;
     }
   return Status::kOk;
@@ -236,7 +253,7 @@ struct Member::BlockWait {
       const Hold hold(m);
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready() && !(unsettled && r == m.call_)) return true;
+          if (r->operation.ready() && !(unsettled && r == m.ordered_.first)) return true;
       return is_broken<RealAtomics>(m.team_->header());
     });
   }
@@ -258,7 +275,7 @@ struct Member::BlockWait {
  private:
   bool has_unsettled() const {
     const Hold hold(m);
-    return m.call_ != nullptr && m.is_unsettled(*m.call_);
+    return m.ordered_.first != nullptr && m.ordered_.first->operation.status() == Status::kMismatch;
   }
   const BlockRequest* awaited() const {
     const BlockRequest* r = requests[0];

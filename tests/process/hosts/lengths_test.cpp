@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "house.hpp"
@@ -12,7 +14,7 @@ namespace {
 
 // Of int32: on one word, on a line, in a piece's line, behind it.
 constexpr int kLengths[][2] = {{1, 2}, {2, 1}, {2, 3}, {1, 14}, {14, 15}, {15, 14}, {1, 300}, {300, 1}, {20, 40}, {5000, 5001}};
-constexpr double kSeconds = 5;
+constexpr double kSeconds = 20;
 
 using Numbers = std::vector<std::int32_t>;
 
@@ -34,12 +36,14 @@ int call(fermata_member* m, int collective, std::size_t count, int root) {
 
 constexpr unsigned kHost0 = 3, kHost2 = 48;
 
-// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind.
-std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root, bool bounded) {
+// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind. Rank `late` comes when others have
+// looked at each other.
+std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root, bool bounded, int late = -1) {
   House house(kLinks);
   return house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
     fermata_member_set_bounded(m, bounded ? 1 : 0);
     int status = fermata_barrier(m);
+    if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
     if (status == FERMATA_OK) status = call(m, collective, static_cast<std::size_t>(lengths[(odd >> rank & 1) != 0 ? 0 : 1]), root);
     const int next = status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED ? fermata_barrier(m) : FERMATA_OK;
     return next != FERMATA_OK ? next : status;
@@ -78,6 +82,54 @@ TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
             << lengths[0] << " at rank " << odd << ", " << lengths[1] << " at others, root " << root << ", rank " << r << ": "
             << ends[r].detail;
     }
+}
+
+// The one that gets it has begun with the others' length, and waits for the rest of it while more of that length has come.
+TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
+  const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
+  constexpr int kLong[] = {100'000, 100'001};
+  for (const int root : {0, 3})
+    for (int late = 0; late < kMembers; ++late) {
+      const int odd = inward ? root : 5;
+      const auto ends = with_lengths(GetParam(), kLong, 1u << odd, root, true, late);
+      for (int r = 0; r < kMembers; ++r)
+        EXPECT_EQ(ends[r].status, r == odd ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+            << "root " << root << ", late " << late << ", rank " << r << ": " << ends[r].detail;
+    }
+}
+
+// The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second come: whoever moves them.
+TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
+  ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);
+  for (int late = 1; late < kMembers; ++late) {
+    House house(kLinks);
+    const auto ends = house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
+      fermata_member_set_bounded(m, 1);
+      int status = fermata_barrier(m);
+      if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      Numbers in(100, 1), out[2] = {Numbers(100, 0), Numbers(100, 0)};
+      fermata_request* requests[2] = {};
+      for (int i = 0; i < 2 && status == FERMATA_OK; ++i) {
+        fermata_operation o = FERMATA_OPERATION_INIT;
+        o.collective = FERMATA_DO_REDUCE;
+        o.in = in.data();
+        o.out = out[i].data();
+        o.count = rank != 0 && i == 0 ? 10 : in.size();
+        o.type = FERMATA_INT32;
+        o.op = FERMATA_SUM;
+        status = fermata_begin(m, &o, &requests[i]);
+      }
+      for (fermata_request* request : requests) {
+        if (status == FERMATA_OK) status = fermata_request_wait(request);
+        fermata_request_free(request);
+      }
+      if (status == FERMATA_OK && rank == 0 && (out[0][9] != kMembers || out[0][10] != 0 || out[1][99] != kMembers))
+        return FERMATA_ERR_VERIFY;
+      return status == FERMATA_OK ? fermata_barrier(m) : status;
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << "late " << late << ": " << end.detail;
+  }
+  EXPECT_EQ(fermata_progress_thread(0), FERMATA_OK);
 }
 
 // One of several that give.

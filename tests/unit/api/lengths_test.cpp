@@ -10,50 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "../../operation.hpp"
-#include "../../with_members.hpp"
+#include "lengths.hpp"
 
+namespace fermata::test {
 namespace {
-
-constexpr int kMembers = 3;
-constexpr int kGuard = -77;
-
-using fermata::test::operation;
-using Numbers = std::vector<std::int32_t>;
-
-// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, blocking, or blocking by way of blocks.
-enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
-
-int done(fermata_member* m, const fermata_operation& o, Form form) {
-  if (form == kExecuted) return fermata_execute(m, &o);
-  if (form == kBlocking) {
-    if (o.collective == FERMATA_DO_BROADCAST) return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
-    if (o.collective == FERMATA_DO_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
-    return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
-  }
-  if (form == kSmallOnLines && o.count <= 14) {
-    const int begun = fermata_arrive_with(m, &o);
-    if (begun != FERMATA_OK) return begun;
-    for (int i = 0; i < 3 && fermata_test(m) == FERMATA_PENDING; ++i) continue;
-    return fermata_depart(m);
-  }
-  fermata_request* request = nullptr;
-  int status = fermata_begin(m, &o, &request);
-  if (status == FERMATA_OK) status = fermata_request_wait(request);
-  fermata_request_free(request);
-  return status;
-}
-
-void lives_on(fermata_member* m) {
-  std::int32_t one = 1, sum = 0;
-  ASSERT_EQ(fermata_allreduce(m, &one, &sum, 1, FERMATA_INT32, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
-  EXPECT_EQ(sum, kMembers);
-  for (int root = 0; root < kMembers; ++root) {
-    std::int32_t told = fermata_member_rank(m) == root ? root : -1;
-    ASSERT_EQ(fermata_broadcast(m, &told, sizeof told, root), FERMATA_OK) << fermata_error_detail();
-    EXPECT_EQ(told, root);
-  }
-}
 
 constexpr int kLengths[][2] = {{10, 3},  {3, 10},    {1, 2},     {2, 1},       {1, 14},       {3, 100},
                                {100, 3}, {300, 200}, {200, 300}, {30000, 100}, {20000, 70000}};
@@ -122,7 +82,7 @@ void gathers(fermata_member* m, int rank, Form form, bool in_place) {
 }
 
 TEST(Lengths, OfBegunCallsOnLinesMayDiffer) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kSmallOnLines);
     for (const bool in_place : {false, true}) reduces(m, rank, kSmallOnLines, in_place);
@@ -130,7 +90,7 @@ TEST(Lengths, OfBegunCallsOnLinesMayDiffer) {
 }
 
 TEST(Lengths, OfBegunBlocksMayDiffer) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, kBlocks);
     for (const bool in_place : {false, true}) reduces(m, rank, kBlocks, in_place);
@@ -138,7 +98,7 @@ TEST(Lengths, OfBegunBlocksMayDiffer) {
 }
 
 void blocking_calls_may_differ(Form form) {
-  fermata::test::with_members(kMembers, [form](fermata_member* m, int rank) {
+  with_members(kMembers, [form](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     broadcasts(m, rank, form);
     for (const bool in_place : {false, true}) {
@@ -153,89 +113,12 @@ TEST(Lengths, OfBlockingCallsMayDiffer) { blocking_calls_may_differ(kBlocking); 
 // Small ones, too, are made again by way of blocks.
 TEST(Lengths, OfExecutedCallsMayDiffer) { blocking_calls_may_differ(kExecuted); }
 
-// Of those who give one alone comes late, long behind the others' first signals: that is no difference. With a reduce of another length
-// before it that is outstanding, too.
-TEST(Lengths, AreSettledWhenTheLastHasCome) {
-  constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
-  int late = 0;
-  const auto comes_late = [&](auto&& body) {
-    late = 3 - std::max(late, 1);  // 2 and 1 in turn
-    fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
-      ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
-      lives_on(m);
-      if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-      body(m, rank);
-      lives_on(m);
-    });
-  };
-  const auto reduce = [](int rank, const Numbers& in, Numbers& out) {
-    return operation(FERMATA_DO_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32, 0);
-  };
-  for (const auto& [sent, room] : kLengthsOf) {
-    const auto outcome = [sent = sent, room = room](int rank) { return rank == 0 && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK; };
-    const auto numbers = [sent = sent, room = room](int rank) { return Numbers(static_cast<std::size_t>(rank == 0 ? room : sent), 1); };
-    for (const Form form : {kSmallOnLines, kBlocks, kBlocking})
-      comes_late([&](fermata_member* m, int rank) {
-        const Numbers in = numbers(rank);
-        Numbers out(in.size(), kGuard);
-        ASSERT_EQ(done(m, reduce(rank, in, out), form), outcome(rank)) << "form " << form << ": " << fermata_error_detail();
-        for (std::size_t i = 0; rank == 0 && i < out.size(); ++i)
-          ASSERT_EQ(out[i], i < static_cast<std::size_t>(sent) ? kMembers : kGuard) << sent << " sent";
-      });
-    comes_late([&](fermata_member* m, int rank) {
-      const Numbers in = numbers(rank);
-      Numbers out(in.size() * kMembers, kGuard);
-      ASSERT_EQ(fermata_gather(m, in.data(), out.data(), in.size(), FERMATA_INT32, 0), outcome(rank)) << fermata_error_detail();
-    });
-    comes_late([&](fermata_member* m, int rank) {
-      const Numbers in = numbers(rank);
-      Numbers first(in.size(), kGuard), second(in.size(), kGuard);
-      fermata_request* request = nullptr;
-      const fermata_operation o = reduce(rank, in, first);
-      ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
-      ASSERT_EQ(done(m, reduce(rank, in, second), kBlocking), outcome(rank)) << fermata_error_detail();
-      ASSERT_EQ(fermata_request_wait(request), outcome(rank)) << fermata_error_detail();
-      fermata_request_free(request);
-    });
-  }
-}
-
-// The last one does not come: whoever has met another length waits for it as for any other, and no longer.
-TEST(Lengths, AreNotAwaitedForEver) {
-  for (const bool leaves : {false, true})
-    for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER})
-      for (const int sent : {10, 30000}) {
-        std::atomic<bool> told{false};
-        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
-          ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
-          lives_on(m);
-          if (rank == 2) {
-            while (!leaves && !told.load()) std::this_thread::yield();
-            return;
-          }
-          const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
-          Numbers out(in.size() * kMembers, kGuard);
-          const fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
-          if (rank == 0 && !leaves) fermata_member_set_timeout(m, 0.3);
-          const int status = done(m, o, kBlocking);
-          if (rank == 0) {
-            EXPECT_EQ(status, leaves ? FERMATA_ERR_MEMBER_LOST : FERMATA_ERR_TIMEOUT)
-                << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
-            const char* const named = leaves ? "rank 2" : "";
-            EXPECT_NE(std::string(fermata_error_detail()).find(named), std::string::npos) << fermata_error_detail();
-            told = true;
-          }
-          while (!told.load()) std::this_thread::yield();  // who has left may be missed as well
-        });
-      }
-}
-
 // One who gives makes another call, the other one does not come: that is wrong whoever comes.
 TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
   for (const int sent : {10, 30000})
     for (const auto collective : {FERMATA_DO_REDUCE, FERMATA_DO_GATHER}) {
       std::atomic<bool> told{false};
-      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kMembers, [&](fermata_member* m, int rank) {
         ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
         lives_on(m);
         if (rank != 1) {
@@ -255,32 +138,9 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
     }
 }
 
-// Whoever comes so late that the others' calls are no longer known has an error, and does not wait for what nobody will say.
-TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
-  constexpr int kCalls = 40;
-  for (const bool folds : {false, true})
-    fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
-      ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
-      lives_on(m);
-      const bool late = rank == (folds ? 0 : 2);
-      if (late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-      int status = FERMATA_OK;
-      for (int i = 0; i < kCalls && status == FERMATA_OK; ++i) {
-        Numbers data(late ? 3 : 10, rank), out(data.size());
-        status = folds ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
-                       : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
-        if (late && i == 0) {
-          EXPECT_TRUE(status == FERMATA_ERR_TRUNCATED || status == FERMATA_ERR_MISMATCH) << status << ": " << fermata_error_detail();
-        }
-        if (status == FERMATA_ERR_TRUNCATED) status = FERMATA_OK;
-      }
-      EXPECT_TRUE(status == FERMATA_OK || status == FERMATA_ERR_MISMATCH) << "rank " << rank << ": " << fermata_error_detail();
-    });
-}
-
 // Whatever stands before it and behind it, among it others whose lengths differ.
 TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     constexpr int kSent = 500, kOutstanding = 40;
     for (int round = 0; round < 20; ++round) {
@@ -312,7 +172,7 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
 
 // The root has its broadcast on a line, others have it in blocks: the next calls, on the same line, don't take what is theirs.
 TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
-  fermata::test::with_members(kMembers, [](fermata_member* m, int rank) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     for (const std::size_t sent : {2u, 10u})
       for (const std::size_t next : {2u, 9u}) {
@@ -345,7 +205,7 @@ TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
 TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
   for (const int bounded : {0, 1})
     for (const auto& [one, others] : {std::pair{10, 3}, std::pair{1, 10}})
-      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kMembers, [&](fermata_member* m, int rank) {
         ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
         const int count = rank == 1 ? one : others;
         Numbers in(static_cast<std::size_t>(count), 1), out(in);
@@ -360,7 +220,7 @@ TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
 TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
   for (const auto& [sent, room] : {std::pair{10, 3}, std::pair{3, 10}, std::pair{1, 10}, std::pair{10, 1}})
     for (const bool tests : {false, true})
-      fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+      with_members(kMembers, [&](fermata_member* m, int rank) {
         Numbers data(static_cast<std::size_t>(rank == 1 ? room : sent), kGuard);
         const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         int status = fermata_arrive_with(m, &o);
@@ -381,7 +241,7 @@ TEST(Lengths, OfThoseWhoGiveMustAgree) {
   for (const bool bounded : {false, true})
     for (const bool tests : {false, true})
       for (int other = 1; other < kMembers; ++other)
-        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+        with_members(kMembers, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
           const Numbers in(rank == other ? 10 : 3, rank);
           Numbers out(in.size(), kGuard);
@@ -403,7 +263,7 @@ TEST(Lengths, OfOneMembersCountsShowToAll) {
   for (const int bounded : {0, 1})
     for (const std::size_t scale : {1u, 3u, 5000u})
       for (const bool folds : {false, true})
-        fermata::test::with_members(kMembers, [&](fermata_member* m, int rank) {
+        with_members(kMembers, [&](fermata_member* m, int rank) {
           ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
           std::size_t counts[kMembers] = {scale, 2 * scale, 3 * scale};
           if (rank == 2) std::swap(counts[0], counts[1]);
@@ -417,3 +277,4 @@ TEST(Lengths, OfOneMembersCountsShowToAll) {
 }
 
 }  // namespace
+}  // namespace fermata::test
