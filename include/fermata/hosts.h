@@ -37,8 +37,8 @@ typedef struct fermata_line {
  * header, and are written only if the line lands. */
 #define FERMATA_MOST_BLOCK 16384
 typedef struct fermata_block {
-  uint64_t offset; /* the bytes' place in the window */
-  uint64_t bytes;  /* at most FERMATA_MOST_BLOCK */
+  uint64_t offset;  /* the bytes' place in the window */
+  uint64_t bytes;   /* at most FERMATA_MOST_BLOCK */
   const void* from; /* the bytes */
 } fermata_block;
 

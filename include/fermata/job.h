@@ -19,12 +19,13 @@ extern "C" {
 typedef struct fermata_job {
   size_t size; /* sizeof(fermata_job) */
   int rank, processes;
-  const int* hosts;                                         /* each process's host, numbered in the order of the hosts' first processes. */
-                                                            /* With FERMATA_FAKE_HOSTS=k, the hosts are k pretended ones. */
-  const int* pinned;                                        /* the CPU to which each process is pinned there; of a core, its first CPU. */
-                                                            /* -1: it is not pinned. */
-  const char* const* names;                                 /* the hosts' names */
-  int (*gather)(const void* mine, size_t bytes, void* all); /* each gets the bytes of all, by rank */
+  const int* hosts;         /* each process's host, numbered in the order of the hosts' first processes. */
+                            /* With FERMATA_FAKE_HOSTS=k, the hosts are k pretended ones. */
+  const int* pinned;        /* the CPU to which each process is pinned there; of a core, its first CPU. */
+                            /* -1: it is not pinned. */
+  const char* const* names; /* the hosts' names */
+
+  int (*gather)(const void* mine, size_t bytes, void* all);             /* each gets the bytes of all, by rank */
   double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* measures messages, in ns */
   /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
   /* repeats is 1..1024, signals 0..1024. */
