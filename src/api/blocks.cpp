@@ -178,7 +178,10 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
   call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
   if (folds(c.kind)) {
     call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
-    call.order = c.traits.left_to_right ? exec::Call::kLeftToRight : c.traits.commutative ? exec::Call::kAnyOrder : exec::Call::kRankOrder;
+    // An order that the team alone asks for is no part of the call: line calls publish none.
+    const bool asked = o.fold != nullptr || o.ordered == FERMATA_LEFT_TO_RIGHT;
+    const exec::Call::Order given = c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
+    call.order = asked && !c.traits.commutative ? given : exec::Call::kAnyOrder;
   }
   if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
   call.irregular = c.irregular;
@@ -242,7 +245,7 @@ Blocks& blocks_of(fermata_member* member) {
     // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
     // itself whether there are requests. So does a review where lengths may differ: there only some members may
     // have blocks.
-    if (!refreshes(member) && !member->member->is_bounded()) member->member->set_review(exec::kNoReview);
+    if (!refreshes(member) && !member->may_differ) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
 }

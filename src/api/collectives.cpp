@@ -12,6 +12,11 @@ namespace {
 
 // Not inlined, so that a successful call needs no stack frame for it.
 [[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) { return api::member_status(member, status); }
+// After a call that is outstanding its member reviews, too, once it is over.
+[[gnu::noinline, gnu::cold]] int failed_and_reviews(fermata_member* member, Status status) {
+  member->reviews = member->reviews || status == Status::kTimeout || status == Status::kInterrupted;
+  return api::member_status(member, status);
+}
 [[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
 
 [[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {
@@ -23,7 +28,7 @@ inline int answer(const fermata_member* member, Status status) { return status =
 // The same for calls on lines. After these the team may review where its members are.
 inline int answer_and_review(fermata_member* member, Status status) {
   if (status != Status::kOk) [[unlikely]]
-    return failed(member, status);
+    return failed_and_reviews(member, status);
   if (member->member->review_due()) [[unlikely]]
     return reviewed(member);
   return FERMATA_OK;
@@ -31,7 +36,7 @@ inline int answer_and_review(fermata_member* member, Status status) {
 
 // The same for a rooted call, which other members may have made with blocks: after those, no member reviews.
 inline int answer_and_review_if_alike(fermata_member* member) {
-  if (member->member->review_due() && !member->member->is_bounded()) [[unlikely]]
+  if (member->member->review_due() && !member->may_differ) [[unlikely]]
     return reviewed(member);
   return FERMATA_OK;
 }
@@ -40,7 +45,12 @@ inline int answer_and_review_if_alike(fermata_member* member) {
 // wait. After a blocking call that a timeout or a hook interrupted, this member does: the others have
 // reviewed already, or wait for this member.
 inline int answer_outstanding(fermata_member* member, Status status) {
-  if (!member->arrived) return answer_and_review(member, status);
+  if (!member->arrived) {
+    if (status == Status::kTimeout || status == Status::kInterrupted || status == Status::kBusy) return answer(member, status);
+    const bool reviews = member->reviews;
+    member->reviews = false;
+    return reviews ? answer_and_review(member, status) : answer(member, status);
+  }
   const bool came = status == Status::kOk || status == Status::kTruncated;
   if (came && !member->member->outstanding()) member->arrived = false;  // after a test it must still depart
   return answer(member, status);
@@ -53,7 +63,8 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 }
 // For a call on lines that failed or was retracted.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
-  return status == Status::kRetracted ? api::call_with_their_length(member, api::operation_of(plain), false) : failed(member, status);
+  if (status == Status::kRetracted) return api::call_with_their_length(member, api::operation_of(plain), false);
+  return member->may_differ ? failed(member, status) : failed_and_reviews(member, status);
 }
 
 // of[op * kTypeCount + type]: one more than the elements that fit on a line. 0: the operator is not defined

@@ -60,6 +60,8 @@ struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata_idle_hook hook;
   void* hook_user;
   bool arrived = false;                          // a split-phase call is outstanding
+  bool reviews = false;                          // after the blocking call that is outstanding
+  bool may_differ = false;                       // lengths may, or might: the team was bounded
   std::uint64_t told[4] = {};                    // what rank 0 tells about a part of the heap (api/slots.cpp)
   std::vector<std::int32_t> planned_for;         // CPUs that the present plans are for; empty: any
   std::shared_ptr<fermata::api::Blocks> blocks;  // null before its first collective on blocks

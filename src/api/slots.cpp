@@ -203,9 +203,10 @@ namespace {
 PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes, std::uint64_t rings) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
+    const bool last = os::now_ns() >= until;  // before the look: this thread may be stopped for longer
     m.team().attend_port();
     const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
-    if (part.at != 0 || os::now_ns() >= until) return part;
+    if (part.at != 0 || last) return part;
     m.progress();
     os::yield();
   }

@@ -329,6 +329,7 @@ int fermata_member_set_idle_sleep(fermata_member* member, double seconds) {
 int fermata_member_set_bounded(fermata_member* member, int on) {
   if (member == nullptr) return null_handle();
   member->member->set_bounded(on != 0);
+  member->may_differ = member->may_differ || on != 0;
   return FERMATA_OK;
 }
 

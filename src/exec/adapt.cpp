@@ -80,11 +80,13 @@ Status Member::find_firsts(Call* call) {
 // The first request, begun, has met a piece of another call: a later one's, if its own is on a line. kRetracted: it goes on there.
 // kPending: somebody has not said which call it is in.
 Status Member::settle_begun(BlockRequest* r) {
-  if (over_hosts_ || may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
+  if (may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
   Call call;
   const Status found = find_firsts(&call);
+  if (found == Status::kOk && r->operation.untouched() && may_come_later(r->call, r->number)) return Status::kPending;
   if (found != Status::kRetracted) return found;
-  return (call.order == Call::kLineOrder ? ride(r, call) : adapts_to(r, call.bytes)) ? Status::kRetracted : Status::kOk;
+  const bool on_line = call.order == Call::kLineOrder;
+  return (on_line ? ride(r, call) : !r->adapted && adapts_to(r, call.bytes)) ? Status::kRetracted : Status::kOk;  // once, whoever lies
 }
 
 bool Member::adapt_first() {
@@ -227,6 +229,7 @@ bool Member::advance_ride() {
 // For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
 // length. kOk: depart() ends it, or finds the error. kPending: it is not over.
 Status Member::look_at_line() {
+  const Hold hold(*this);
   const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
   if (cursor_.status() != Status::kOk) {
     const Status settled = settle_met_length(retractable);

@@ -63,8 +63,7 @@ struct Call {
     if ((packed >> 27 & 1) != 0 || !has_root(static_cast<Kind>(packed & 15))) return packed;
     const bool broadcasts = (packed & 15) == static_cast<std::uint64_t>(Kind::kBroadcast);
     const std::uint64_t type = broadcasts ? std::uint64_t{63} << 4 : 0;  // small broadcasts publish no type
-    // Line calls publish no kLeftToRight.
-    const std::uint64_t order = (packed >> 28 & 3) >= kLeftToRight ? std::uint64_t{3} << 28 : 0;
+    const std::uint64_t order = (packed >> 28 & 3) == kLineOrder ? std::uint64_t{3} << 28 : 0;
     return packed & ((std::uint64_t{1} << kBytesAt) - 1) & ~type & ~order;
   }
   // Do two packed descriptors of a collective with a root differ in their lengths alone?

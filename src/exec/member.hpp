@@ -314,7 +314,7 @@ class Member {
     team_->tell_abroad();
     return broken_ = status;
   }
-  Status lost(std::uint32_t rank), look_for_requests(std::int64_t waited_ns), look_now_and_then();
+  Status lost(std::uint32_t rank), look_for_givers(const BlockRequest& r), look_for_requests(std::int64_t waited_ns), look_now_and_then();
   Status look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled), look_for_ride(std::int64_t waited_ns);
   bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank), differs_now(std::uint32_t rank),
       is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
@@ -324,7 +324,7 @@ class Member {
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();
   Status settle_begun(BlockRequest* request), find_firsts(Call* call), meets_first(),
       find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
-  bool may_retract() const, ride(BlockRequest* request, const Call& call);
+  bool may_retract() const, may_come_later(const Call& call, std::uint64_t number), ride(BlockRequest* request, const Call& call);
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;

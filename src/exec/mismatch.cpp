@@ -93,6 +93,7 @@ Status Member::settle_come(const Call& call, bool retractable) {
 // before their calls are published, and some members may not have reached this call yet. kOk: it is an error,
 // as always if the call is not retractable.
 Status Member::settle_met_length(bool retractable) {
+  const Hold hold(*this);
   const Status first = retractable ? meets_first() : Status::kOk;
   // the first request will take it, and this call is repeated after it, unchanged
   if (first == Status::kRetracted) {
@@ -103,13 +104,31 @@ Status Member::settle_met_length(bool retractable) {
   }
   const Status settled = settle_length(retractable);
   if (settled == Status::kPending && !retractable) return Status::kOk;
-  return settled == Status::kOk ? first : settled;
+  if (settled != Status::kOk || first != Status::kOk) return settled == Status::kOk ? first : settled;
+  std::uint64_t mine = 0;
+  const bool may_come = retractable && own_call(sequence_, &mine) && may_come_later(Call::unpack(mine), sequence_);
+  return may_come ? Status::kPending : Status::kOk;
+}
+
+// Over several hosts the data of a later call may overtake those of call `number`, which then come elsewhere. So
+// a tag of another call is no error for some time.
+bool Member::may_come_later(const Call& call, std::uint64_t number) {
+  constexpr std::int64_t kMostLateNs = 5'000'000'000;  // then it is: the calls differ
+  const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
+  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular || inward != (call.root == rank_)) return false;
+  const std::int64_t now = os::now_ns();
+  if (differing_.overtaken != number) {
+    differing_.overtaken = number;
+    differing_.overtaken_ns = now;
+  }
+  return now - differing_.overtaken_ns < kMostLateNs;
 }
 
 // Nothing was sent or taken in the present line call, and its caller can repeat it.
 bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
 
 Status Member::retract_line() {
+  const Hold hold(*this);
   // memory_.root differs if each root has programs of its own
   const std::uint32_t root = Call::unpack(differing_.own.call).root;
   for (const Bound& plan : bound_)

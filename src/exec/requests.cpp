@@ -78,10 +78,9 @@ bool Member::is_only_call() const { return call_ != nullptr && ordered_.first ==
 // Is it a call whose length may be settled, and which its caller can repeat?
 bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }
 
-// Has it met a piece of another call, and may it wait until the others publish theirs? Over several hosts
-// they publish nothing.
+// Has it met a piece of another call, and may it wait until the others publish theirs, or their data come?
 bool Member::is_unsettled(const BlockRequest& request) const {
-  return bounded_ && !over_hosts_ && may_settle(&request) && request.operation.status() == Status::kMismatch;
+  return bounded_ && may_settle(&request) && request.operation.status() == Status::kMismatch;
 }
 
 // Advances one request. True: it is over.
@@ -131,7 +130,7 @@ bool Member::progress(std::size_t most, std::int64_t until) {
   while (ordered_.first != nullptr) {
     BlockRequest* const r = ordered_.first;
     const bool over = advance_request(r, most);
-    moved = moved || r->operation.has_moved();
+    moved = moved || (differing_.ride == nullptr && r->operation.has_moved());
     if (!over) break;
     if (adapts(r)) continue;
     if (r->operation.status() == Status::kMismatch) [[unlikely]] {

@@ -62,6 +62,7 @@ std::uint32_t Member::awaited_member() const {
 
 // Called at intervals while waiting: has a member left that this call needs, or is one in another call?
 Status Member::look_around(std::int64_t waited_ns) {
+  const Hold hold(*this);  // a progress thread may be moving requests
   const Status settled = settle_length(may_retract());
   if (settled == Status::kRetracted) return retract_line();
   if (settled != Status::kOk && settled != Status::kPending) return settled;
@@ -102,6 +103,17 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
   return Status::kOk;
 }
 
+// A member that gives data to an unsettled request, and is gone before it published the call, never will.
+Status Member::look_for_givers(const BlockRequest& request) {
+  const Call& call = request.call;
+  const bool all = call.kind == Kind::kReduce || call.kind == Kind::kGather;
+  for (std::uint32_t r = 0; r < team_->members(); ++r) {
+    if (r == rank_ || team_->is_away(r) || (!all && r != call.root)) continue;
+    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) / 2 < request.number) return lost(r);
+  }
+  return Status::kOk;
+}
+
 // The same for a request whose data come in slots.
 Status Member::look_for_ride(std::int64_t waited_ns) {
   Ride& ride = *differing_.ride;
@@ -123,15 +135,15 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     if (settled != Status::kOk && settled != Status::kPending) return settled;
     unsettled = settled == Status::kPending;
   }
-  for (std::uint32_t r = 0; r < team_->members() && call_ != nullptr && is_unsettled(*call_); ++r)
-    // it will never publish its call
-    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) < sequence_ * 2) return lost(r);
   Call theirs;
   if (!adapt_first() && !is_only_call()) unsettled = find_firsts(&theirs) == Status::kPending;
+  if (const BlockRequest* const first = ordered_.first; first != nullptr && (unsettled || first->operation.status() == Status::kMismatch))
+    if (const Status seen = look_for_givers(*first); seen != Status::kOk) return seen;
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
     if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
+      if (bounded_ && r->ordered && r != ordered_.first) continue;  // its length is settled when it is the first
       const Status seen = look_for(*r, waited_ns, unsettled && r == ordered_.first);
       if (seen != Status::kOk) return seen;
     }
@@ -251,6 +263,8 @@ struct Member::BlockWait {
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
     fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
       const Hold hold(m);
+      if (Ride* const ride = m.differing_.ride; ride != nullptr)
+        return ride->cursor.ready(ride->memory) || is_broken<RealAtomics>(m.team_->header());
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
           if (r->operation.ready() && !(unsettled && r == m.ordered_.first)) return true;

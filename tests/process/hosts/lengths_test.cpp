@@ -98,6 +98,43 @@ TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
     }
 }
 
+// What a later call brings may overtake what this one awaits elsewhere.
+TEST(LengthsOverHostsBegun, MayBeOvertaken) {
+  for (const bool begun : {false, true}) {
+    House house({.delay_ns = 20'000, .jitter_ns = 2 * kMilli, .held = 0.2, .repeat_ns = 20 * kMilli});
+    const auto ends = house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
+      fermata_member_set_bounded(m, 1);
+      int status = fermata_barrier(m);
+      for (int i = 0; i < 60 && status == FERMATA_OK; ++i) {
+        const int few = i % 2 == 0 ? 10 : 100, own = rank == 4 ? 110 - few : few;
+        Numbers data[] = {Numbers(static_cast<std::size_t>(own), rank == 0 ? i : -1), Numbers(100, rank == 0 ? i : -1)};
+        fermata_request* requests[2] = {};
+        for (int c = 0; c < 2 && (status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED); ++c) {
+          if (!begun) {
+            status = fermata_broadcast(m, data[c].data(), data[c].size() * sizeof data[c][0], 0);
+            continue;
+          }
+          fermata_operation o = FERMATA_OPERATION_INIT;
+          o.collective = FERMATA_DO_BROADCAST;
+          o.out = data[c].data();
+          o.count = data[c].size();
+          o.type = FERMATA_INT32;
+          status = fermata_begin(m, &o, &requests[c]);
+        }
+        for (fermata_request* request : requests) {
+          if (request != nullptr && (status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED)) status = fermata_request_wait(request);
+          fermata_request_free(request);
+        }
+        if (status == FERMATA_ERR_TRUNCATED) status = FERMATA_OK;
+        if (status == FERMATA_OK && (data[0][9] != i || data[1][99] != i)) return FERMATA_ERR_VERIFY;
+        if (status == FERMATA_OK && i % 8 == 7) status = fermata_barrier(m);
+      }
+      return status;
+    });
+    for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << "begun " << begun << ": " << end.detail;
+  }
+}
+
 // The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second come: whoever moves them.
 TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
   ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);

@@ -85,6 +85,53 @@ TEST(Lengths, OfThoseThatHaveLeft) {
         });
 }
 
+// Two begun at once, which the others have on two lines, and are gone.
+TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    fermata_member_set_timeout(m, 20);
+    lives_on(m);
+    constexpr std::size_t kGiven[] = {10, 1};
+    Numbers in(100, 1), out[] = {Numbers(100, kGuard), Numbers(100, kGuard)};
+    fermata_request* requests[2] = {};
+    for (int i = 0; i < 2 && rank == 0; ++i) {
+      const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out[i].data(), in.size(), FERMATA_INT32, 0);
+      ASSERT_EQ(fermata_begin(m, &o, &requests[i]), FERMATA_OK) << fermata_error_detail();
+    }
+    for (int i = 0; i < 2; ++i) {
+      const int status =
+          rank == 0 ? fermata_request_wait(requests[i]) : fermata_reduce(m, in.data(), nullptr, kGiven[i], FERMATA_INT32, FERMATA_SUM, 0);
+      EXPECT_EQ(status, FERMATA_OK) << "rank " << rank << ", " << i << ": " << fermata_error_detail();
+      if (rank == 0) {
+        EXPECT_EQ(out[i][0], kMembers) << i;
+      }
+      fermata_request_free(requests[i]);
+    }
+  });
+}
+
+// A giver that has left before it gave is missed, also where a later call's piece was met and others' lengths differ.
+TEST(Lengths, OfOneThatLeftBefore) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    fermata_member_set_timeout(m, 20);
+    lives_on(m);
+    if (rank == 2) return;
+    Numbers in(100, 1), out(100, kGuard);
+    if (rank == 1) {
+      fermata_reduce(m, in.data(), nullptr, 10, FERMATA_INT32, FERMATA_SUM, 0);
+      fermata_broadcast(m, in.data(), in.size() * sizeof in[0], 1);
+      return;
+    }
+    fermata_request* request = nullptr;
+    const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+    ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
+    EXPECT_EQ(fermata_request_wait(request), FERMATA_ERR_MEMBER_LOST) << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("rank 2"), std::string::npos) << fermata_error_detail();
+    fermata_request_free(request);
+  });
+}
+
 // Members whose placement is reviewed, behind a call that one of them made by way of blocks and others on a line.
 TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
   with_members(kMembers, [&](fermata_member* m, int rank) {
@@ -100,6 +147,29 @@ TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
         ASSERT_EQ(most, i);
       }
     }
+  });
+}
+
+// Nor does whoever resumes a call behind which nobody reviews.
+TEST(Lengths, ThatMayDifferLeaveNoReviewToWhoeverResumes) {
+  with_members(kMembers, [&](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    fermata_member_set_timeout(m, 20);
+    constexpr int kCalls = 4300, kLate = 4200;  // behind the first review
+    bool timed_out = false;
+    for (int i = 0; i < kCalls; ++i) {
+      Numbers data(i % 2 == 0 ? 250 : 10, rank == 0 ? i : kGuard);
+      if (i == kLate && rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (i == kLate && rank == 1) fermata_member_set_timeout(m, 0.01);
+      int status = fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
+      timed_out = timed_out || status == FERMATA_ERR_TIMEOUT;
+      fermata_member_set_timeout(m, 20);
+      if (status == FERMATA_ERR_TIMEOUT) status = fermata_resume(m);
+      ASSERT_EQ(status, FERMATA_OK) << "rank " << rank << ", " << i << ": " << fermata_error_detail();
+      ASSERT_EQ(data[9], i);
+    }
+    EXPECT_EQ(timed_out, rank == 1);
+    lives_on(m);
   });
 }
 
