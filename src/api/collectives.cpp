@@ -46,7 +46,7 @@ inline int answer_and_review_if_alike(fermata_member* member) {
 // reviewed already, or wait for this member.
 inline int answer_outstanding(fermata_member* member, Status status) {
   if (!member->arrived) {
-    if (status == Status::kTimeout || status == Status::kInterrupted || status == Status::kBusy) return answer(member, status);
+    if (status == Status::kBusy || member->member->outstanding()) return answer(member, status);
     const bool reviews = member->reviews;
     member->reviews = false;
     return reviews ? answer_and_review(member, status) : answer(member, status);

@@ -83,10 +83,13 @@ Status Member::settle_begun(BlockRequest* r) {
   if (may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
   Call call;
   const Status found = find_firsts(&call);
-  if (found == Status::kOk && r->operation.untouched() && may_come_later(r->call, r->number)) return Status::kPending;
+  if (found == Status::kOk && r->operation.untouched() && may_come_later(r->call, r->number, differing_.first_overtaken))
+    return Status::kPending;
   if (found != Status::kRetracted) return found;
   const bool on_line = call.order == Call::kLineOrder;
-  return (on_line ? ride(r, call) : !r->adapted && adapts_to(r, call.bytes)) ? Status::kRetracted : Status::kOk;  // once, whoever lies
+  if (on_line ? ride(r, call) : !r->adapted && adapts_to(r, call.bytes)) return Status::kRetracted;  // once, whoever lies
+  // The present call has counted the line's episode. It is retracted, and then this request takes the line.
+  return on_line && meets_first() == Status::kRetracted ? Status::kPending : Status::kOk;
 }
 
 bool Member::adapt_first() {
@@ -229,7 +232,6 @@ bool Member::advance_ride() {
 // For a line call that is only tested: makes the checks of a wait. kRetracted: repeat it with the others'
 // length. kOk: depart() ends it, or finds the error. kPending: it is not over.
 Status Member::look_at_line() {
-  const Hold hold(*this);
   const bool retractable = bounded_ && differing_.splits && cursor_.is_at_start() && !differing_.again;
   if (cursor_.status() != Status::kOk) {
     const Status settled = settle_met_length(retractable);
@@ -240,6 +242,7 @@ Status Member::look_at_line() {
   if (differing_.tested != sequence_) differing_.tested = sequence_, differing_.since_ns = now;
   if (now - differing_.since_ns < kLongNs) return Status::kPending;
   differing_.since_ns = now;
+  const Hold hold(*this);
   const Status settled = settle_length(retractable);
   if (settled != Status::kOk && settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : settled;
   const Status seen = look_at_others(kLongNs, settled == Status::kPending);

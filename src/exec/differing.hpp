@@ -26,6 +26,12 @@ struct Ride {
   alignas(16) std::uint64_t regs[kMaxRegisters][kPayloadWords] = {};
 };
 
+// The last call that met the data of another one before its own, and when it first did.
+struct Overtaken {
+  std::uint64_t number = 0;
+  std::int64_t since_ns = 0;
+};
+
 struct Differing {
   struct Own {
     std::uint64_t number = 0, call = 0;  // packed
@@ -45,12 +51,11 @@ struct Differing {
   std::uint64_t adapted = 0;
   // the last call that was settled to the others' length: each only once
   std::uint64_t settled = 0;
-  std::uint64_t said = 0;         // the last call that other hosts were told of
-  std::uint32_t tests = 0;        // tests of line calls that were not over
-  std::uint64_t tested = 0;       // the last call that was tested,
-  std::int64_t since_ns = 0;      // and since when
-  std::uint64_t overtaken = 0;    // the last call that met the data of another one before its own,
-  std::int64_t overtaken_ns = 0;  // and when it first did
+  std::uint64_t said = 0;                // the last call that other hosts were told of
+  std::uint32_t tests = 0;               // tests of line calls that were not over
+  std::uint64_t tested = 0;              // the last call that was tested,
+  std::int64_t since_ns = 0;             // and since when
+  Overtaken overtaken, first_overtaken;  // by the present call, and by the first request
 };
 
 }  // namespace fermata::exec

@@ -377,6 +377,7 @@ Status Member::depart() {
   if (now != Status::kOk) return now;
   if (!outstanding() || interrupted_ != nullptr) return Status::kArgument;
   differing_.departs = true;
+  differing_.overtaken = {};  // what is late may have come to the port: that is looked at in the wait
   Status status = run();
   while (status == Status::kRetracted && (status = make_again()) == Status::kPending) status = run();
   differing_.departs = false;

@@ -106,22 +106,19 @@ Status Member::settle_met_length(bool retractable) {
   if (settled == Status::kPending && !retractable) return Status::kOk;
   if (settled != Status::kOk || first != Status::kOk) return settled == Status::kOk ? first : settled;
   std::uint64_t mine = 0;
-  const bool may_come = retractable && own_call(sequence_, &mine) && may_come_later(Call::unpack(mine), sequence_);
+  const bool may_come = retractable && own_call(sequence_, &mine) && may_come_later(Call::unpack(mine), sequence_, differing_.overtaken);
   return may_come ? Status::kPending : Status::kOk;
 }
 
 // Over several hosts the data of a later call may overtake those of call `number`, which then come elsewhere. So
 // a tag of another call is no error for some time.
-bool Member::may_come_later(const Call& call, std::uint64_t number) {
+bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& seen) const {
   constexpr std::int64_t kMostLateNs = 5'000'000'000;  // then it is: the calls differ
   const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
   if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular || inward != (call.root == rank_)) return false;
   const std::int64_t now = os::now_ns();
-  if (differing_.overtaken != number) {
-    differing_.overtaken = number;
-    differing_.overtaken_ns = now;
-  }
-  return now - differing_.overtaken_ns < kMostLateNs;
+  if (seen.number != number) seen = {number, now};
+  return now - seen.since_ns < kMostLateNs;
 }
 
 // Nothing was sent or taken in the present line call, and its caller can repeat it.

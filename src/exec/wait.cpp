@@ -263,11 +263,11 @@ struct Member::BlockWait {
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
     fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
       const Hold hold(m);
-      if (Ride* const ride = m.differing_.ride; ride != nullptr)
-        return ride->cursor.ready(ride->memory) || is_broken<RealAtomics>(m.team_->header());
+      Ride* const ride = m.differing_.ride;
+      if (ride != nullptr && ride->cursor.ready(ride->memory)) return true;
       for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
         for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready() && !(unsettled && r == m.ordered_.first)) return true;
+          if (r->operation.ready() && !((unsettled || ride != nullptr) && r == m.ordered_.first)) return true;
       return is_broken<RealAtomics>(m.team_->header());
     });
   }

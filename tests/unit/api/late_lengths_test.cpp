@@ -273,6 +273,41 @@ TEST(Lengths, AreNotAwaitedForEver) {
       }
 }
 
+// A begun one in blocks, one on its line, and a third whose piece is met first, by a member that was away meanwhile.
+TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
+  with_members(kMembers, [](fermata_member* m, int rank) {
+    ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
+    fermata_member_set_timeout(m, 20);
+    for (int round = 0; round < 20; ++round) {
+      lives_on(m);
+      Numbers first(rank == 2 ? 100 : 10, rank == 0 ? 1 : kGuard), second(10, rank == 0 ? 2 : kGuard), third(100, rank == 0 ? 3 : kGuard);
+      const auto begin = [&](Numbers& data, fermata_request** request) {
+        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+        ASSERT_EQ(fermata_begin(m, &o, request), FERMATA_OK) << fermata_error_detail();
+      };
+      fermata_request *of_first = nullptr, *of_third = nullptr;
+      if (rank == 2) {
+        begin(first, &of_first);
+        if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      } else {
+        ASSERT_EQ(fermata_broadcast(m, first.data(), first.size() * sizeof first[0], 0), FERMATA_OK) << fermata_error_detail();
+      }
+      ASSERT_EQ(fermata_broadcast(m, second.data(), second.size() * sizeof second[0], 0), FERMATA_OK)
+          << rank << ": " << fermata_error_detail();
+      begin(third, &of_third);
+      if (rank == 2) {
+        ASSERT_EQ(fermata_request_wait(of_first), FERMATA_OK) << fermata_error_detail();
+      }
+      ASSERT_EQ(fermata_request_wait(of_third), FERMATA_OK) << rank << ": " << fermata_error_detail();
+      EXPECT_EQ(first[9], 1);
+      EXPECT_EQ(second[9], 2);
+      EXPECT_EQ(third[99], 3);
+      fermata_request_free(of_first);
+      fermata_request_free(of_third);
+    }
+  });
+}
+
 // The root's second call meets the line that its first one, begun in blocks, has to take, and comes behind it as it is.
 TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
   with_members(kMembers, [](fermata_member* m, int rank) {
