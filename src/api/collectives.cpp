@@ -15,7 +15,7 @@ namespace {
 // After a call that is outstanding its member reviews, too, once it is over.
 [[gnu::noinline, gnu::cold]] int failed_and_reviews(fermata_member* member, Status status) {
   member->reviews = member->reviews || status == Status::kTimeout || status == Status::kInterrupted;
-  return api::member_status(member, status);
+  return failed(member, status);
 }
 [[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
 

@@ -31,7 +31,7 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 // only in its length. kPending: somebody has not published it yet. kNotFound: somebody's call is too old to be
 // known. kOk: none of these.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
-  const bool inward = call.kind == Kind::kReduce;
+  const bool inward = call.inward();
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
   bool any = false, unsaid = false;
   for (std::uint32_t r = first; r < end; ++r) {
@@ -87,15 +87,22 @@ Status Member::settle_begun(BlockRequest* r) {
     return Status::kPending;
   if (found != Status::kRetracted) return found;
   const bool on_line = call.order == Call::kLineOrder;
-  if (on_line ? ride(r, call) : !r->adapted && adapts_to(r, call.bytes)) return Status::kRetracted;  // once, whoever lies
+  if ((on_line || !r->adapted) && takes(r, call)) return Status::kRetracted;  // once, whoever lies
   // The present call has counted the line's episode. It is retracted, and then this request takes the line.
   return on_line && meets_first() == Status::kRetracted ? Status::kPending : Status::kOk;
 }
 
-bool Member::adapt_first() {
+// Continues a request with the others' call, in slots or in blocks. False: it cannot.
+bool Member::takes(BlockRequest* r, const Call& theirs) {
+  return theirs.order == Call::kLineOrder ? ride(r, theirs) : adapts_to(r, theirs.bytes);
+}
+
+// As find_firsts(), and continues the first request with the call that was found, if it can.
+Status Member::adapt_first() {
   Call call;
-  if (find_firsts(&call) != Status::kRetracted) return false;
-  return call.order == Call::kLineOrder ? ride(ordered_.first, call) : adapts_to(ordered_.first, call.bytes);
+  const Status found = find_firsts(&call);
+  if (found == Status::kRetracted) takes(ordered_.first, call);
+  return found;
 }
 
 // The present line call has met another tag. Does that belong to the first request, because the others have
@@ -117,7 +124,6 @@ Status Member::meets_first() {
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
-  const bool inward = own.kind == Kind::kReduce || own.kind == Kind::kGather;
   History before = history_, with = history_;
   if (request == nullptr) {
     before.remove(Call::without_length(own.packed()));
@@ -135,7 +141,7 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
   if (own.kind == Kind::kBroadcast || own.kind == Kind::kReduce) theirs->order = Call::kLineOrder;
   for (const bool one : {true, false}) {
     TeamMemory line;
-    const PlanSlot slot = slot_on_line(inward ? Kind::kReduce : Kind::kBroadcast, one);
+    const PlanSlot slot = slot_on_line(own.inward() ? Kind::kReduce : Kind::kBroadcast, one);
     const Step* step = on_line(slot, own.root, &line);
     // the present call's own episode
     const bool here = request == nullptr && outstanding() && line.region == memory_.region;

@@ -49,6 +49,7 @@ struct Call {
             static_cast<Order>(v >> 28 & 3)};
   }
   // false: no correct member publishes this
+  bool inward() const { return kind == Kind::kGather || kind == Kind::kReduce; }  // the root gets the data of all
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
   // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.
   static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {

@@ -321,14 +321,14 @@ class Member {
   void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
   bool is_only_call() const, may_settle(const BlockRequest* request) const, is_unsettled(const BlockRequest& request) const;
   Status settle_length(bool retractable), settle_come(const Call& call, bool retractable), settle_met_length(bool retractable);
-  bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), adapt_first(), advance_ride();
+  bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), advance_ride();
   Status find_firsts(Call* call), meets_first(), find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
-  bool may_retract() const, ride(BlockRequest* r, const Call& c),
+  bool may_retract() const, ride(BlockRequest* r, const Call& c), takes(BlockRequest* r, const Call& theirs),
       may_come_later(const Call& c, std::uint64_t number, Overtaken& seen) const;
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;
-  Status look_at_line(), make_again(), end_again(), retract_line(), retract(), settle_begun(BlockRequest* request);
+  Status adapt_first(), look_at_line(), make_again(), end_again(), retract_line(), retract(), settle_begun(BlockRequest* request);
   Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
   // In its scope only this thread works on this member's requests. Callbacks run in such a scope already.
   class Hold {

@@ -43,7 +43,7 @@ Status Member::settle_length(bool retractable) {
   std::uint64_t mine;
   if (!bounded_ || !own_call(sequence_, &mine)) return Status::kOk;
   const Call call = Call::unpack(mine);
-  const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
+  const bool inward = call.inward();
   const bool gets_alone = inward == (call.root == rank_);
   if (!has_root(call.kind) || call.irregular || (!gets_alone && !over_hosts_)) return Status::kOk;
   retractable = retractable && sequence_ != differing_.settled;
@@ -114,8 +114,7 @@ Status Member::settle_met_length(bool retractable) {
 // a tag of another call is no error for some time.
 bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& seen) const {
   constexpr std::int64_t kMostLateNs = 5'000'000'000;  // then it is: the calls differ
-  const bool inward = call.kind == Kind::kGather || call.kind == Kind::kReduce;
-  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular || inward != (call.root == rank_)) return false;
+  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular || call.inward() != (call.root == rank_)) return false;
   const std::int64_t now = os::now_ns();
   if (seen.number != number) seen = {number, now};
   return now - seen.since_ns < kMostLateNs;

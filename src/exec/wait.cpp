@@ -106,9 +106,8 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
 // A member that gives data to an unsettled request, and is gone before it published the call, never will.
 Status Member::look_for_givers(const BlockRequest& request) {
   const Call& call = request.call;
-  const bool all = call.kind == Kind::kReduce || call.kind == Kind::kGather;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
-    if (r == rank_ || team_->is_away(r) || (!all && r != call.root)) continue;
+    if (r == rank_ || team_->is_away(r) || (!call.inward() && r != call.root)) continue;
     if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) / 2 < request.number) return lost(r);
   }
   return Status::kOk;
@@ -135,8 +134,7 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     if (settled != Status::kOk && settled != Status::kPending) return settled;
     unsettled = settled == Status::kPending;
   }
-  Call theirs;
-  if (!adapt_first() && !is_only_call()) unsettled = find_firsts(&theirs) == Status::kPending;
+  unsettled = adapt_first() == Status::kPending || unsettled;
   if (const BlockRequest* const first = ordered_.first; first != nullptr && (unsettled || first->operation.status() == Status::kMismatch))
     if (const Status seen = look_for_givers(*first); seen != Status::kOk) return seen;
   if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)

@@ -1,11 +1,9 @@
 // Operations that are outstanding when their team is given up: each is over at once, with an error, its callback is called once, and it
 // can be freed.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -171,11 +169,9 @@ TEST(Cancel, ByAnotherProcess) {
     for (const int members : {2, 3}) {
       fermata_team* team = make_team(members, FERMATA_PROCESSES);
       ASSERT_NE(team, nullptr) << fermata_error_detail();
-      void* const page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-      auto& started = *new (page) std::atomic<int>{0};
-      Crew crew(members, [&](int rank) { return gives_up(team, members, started, rank, how); });
+      const SharedCount started;
+      Crew crew(members, [&](int rank) { return gives_up(team, members, *started, rank, how); });
       for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
-      munmap(page, sizeof started);
       fermata_team_destroy(team);
     }
 }

@@ -3,10 +3,13 @@
 #define FERMATA_TESTS_PROCESS_CREW_HPP
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -49,6 +52,20 @@ class Crew {
 
  private:
   std::vector<pid_t> pids_;
+};
+
+// A count that forked processes share.
+class SharedCount {
+ public:
+  SharedCount()
+      : count_(*new(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   std::atomic<int>{0}) {}
+  ~SharedCount() { munmap(&count_, sizeof count_); }
+  SharedCount(const SharedCount&) = delete;
+  std::atomic<int>& operator*() const { return count_; }
+
+ private:
+  std::atomic<int>& count_;
 };
 
 inline fermata_team* make_team(int members, int engine, int wait = FERMATA_WAIT_AUTO, bool tagged = false) {

@@ -4,12 +4,10 @@
 
 #include <dirent.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <new>
 #include <string>
 
 #include "crew.hpp"
@@ -37,8 +35,8 @@ struct Victim {
 inline void expect_survivors_exit(const Victim& victim, int code, const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // on a machine that does other things, too
-  void* const page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto& joined = *new (page) std::atomic<int>{0};
+  const SharedCount count;
+  std::atomic<int>& joined = *count;
   const int members = victim.processes * victim.members_each;
   fermata_team* team = make_team(members, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
@@ -55,7 +53,6 @@ inline void expect_survivors_exit(const Victim& victim, int code, const std::fun
     EXPECT_LT(Clock::now() - killed, kSoon);
   }
   fermata_team_destroy(team);
-  munmap(page, sizeof joined);
 }
 
 // Joins, counts itself, makes calls until one fails, and hands back code_of its status if the error names rank 0.
