@@ -428,7 +428,8 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   // G needs a long message: the slope over short messages would be noise.
   const double longer = time(kLongBytes, 0, std::min(kLong, repeats));
   if (longer < 0) return kFailed;
-  const double g = std::max(0.0, longer - o) / static_cast<double>(kLongBytes);
+  const auto long_bytes = static_cast<double>(kLongBytes);
+  const double g = unit_cost((longer - o) / long_bytes, long_bytes, longer);
   x.clear();
   y.clear();
   for (const int signals : kSignals) {

@@ -69,13 +69,11 @@ class Handing {
   bool processes_;
 };
 
-LineFit line_over(const std::size_t* bytes, const double* round_trips, std::int32_t points) {
-  std::vector<double> x, y;
-  for (std::int32_t p = 0; p < points; ++p) {
-    x.push_back(static_cast<double>(bytes[p]));
-    y.push_back(round_trips[p] / 2);
-  }
-  return fit_line(x, y);
+LineFit line_over(const std::size_t* bytes, const double* times, std::int32_t points) {
+  const std::vector<double> x(bytes, bytes + points), y(times, times + points);
+  LineFit fit = fit_line(x, y);
+  fit.slope = unit_cost(fit.slope, x.back(), y.back());
+  return fit;
 }
 
 // A plain loop, as the compiler translates it. A profile needs to be right only within a quarter.
@@ -118,8 +116,9 @@ std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool proce
   if (!memory) return std::nullopt;
   Exchange& shared = *memory.at<Exchange>(0);
   Buffers buffers[2] = {Buffers(kBuffer, std::byte{1}), Buffers(kBuffer, std::byte{2})};
-  const auto times = probe::sample({{a, b}, processes, seconds}, kSlotPoints + kDirectPoints, Handing(shared, buffers, processes));
+  auto times = probe::sample({{a, b}, processes, seconds}, kSlotPoints + kDirectPoints, Handing(shared, buffers, processes));
   if (times.empty()) return std::nullopt;
+  for (double& round_trip : times) round_trip /= 2;
   ByteCost cost;
   cost.slot = line_over(kInSlot, times.data(), kSlotPoints).slope;
   // order: relaxed: all members have ended
@@ -144,13 +143,9 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds) {
   };
   const auto times = probe::sample({{cpu}, false, seconds}, 2 * kDirectPoints, role);
   if (times.empty()) return std::nullopt;
-  std::vector<double> x, copies, folds;
-  for (std::int32_t p = 0; p < kDirectPoints; ++p) {
-    x.push_back(static_cast<double>(kDirect[p]));
-    copies.push_back(times[static_cast<std::size_t>(p)]);
-    folds.push_back(times[static_cast<std::size_t>(kDirectPoints + p)]);
-  }
-  return OwnBytes{fit_line(x, copies).slope, fit_line(x, folds).slope};
+  const double* const copies = times.data();
+  const double* const folds = copies + kDirectPoints;
+  return OwnBytes{line_over(kDirect, copies, kDirectPoints).slope, line_over(kDirect, folds, kDirectPoints).slope};
 }
 
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds) {

@@ -31,8 +31,8 @@ int first_teams() {
 }
 
 TEST(Forks, WhileAnotherThreadMakesTheFirstTeam) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer's allocator keeps its locks in a forked child";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer's allocator keeps its locks in a forked child";
 #endif
   for (int i = 0; i < 5; ++i) EXPECT_EQ(in_child(2 * kMostNs, first_teams), 0);
 }

@@ -56,6 +56,12 @@ TEST(Statistics, NoPartIsNegative) {
   EXPECT_EQ(fit_line({3, 3}, {5, 5}).intercept, 5);
 }
 
+TEST(Statistics, WhatCostsSomethingIsNotFree) {
+  EXPECT_EQ(unit_cost(0.5, 1000, 800), 0.5);
+  EXPECT_EQ(unit_cost(0, 1000, 800), 0.8);
+  EXPECT_EQ(unit_cost(-0.5, 1000, 800), 0.8);
+}
+
 Profile with_costs(const std::string& spec, const std::function<double(const Cpu&, const Cpu&)>& cost) {
   Profile p = estimate_profile(*topology_from_synthetic(spec));
   for (std::int32_t i = 0; i < p.o.n; ++i)
