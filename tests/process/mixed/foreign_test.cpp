@@ -101,6 +101,15 @@ class Foreign : public testing::Test {
     image_.assign(memory_, end);
   }
 
+  // As the hash of a team whose plans are those of the image.
+  static void rehash(std::string& image) {
+    auto& layout = *reinterpret_cast<exec::TeamLayout*>(image.data());
+    layout.hash = layout.members;
+    for (const exec::PlanEntry& entry : layout.plans)
+      if (entry.program != 0)
+        layout.hash = exec::with_plan(layout.hash, program_hash(*reinterpret_cast<const ProgramHeader*>(image.data() + entry.program)));
+  }
+
   std::string with(std::size_t at) const {
     std::string changed = image_;
     changed.at(at) = static_cast<char>(changed.at(at) ^ 1);
@@ -236,19 +245,31 @@ TEST_F(Foreign, AProgramThatLeavesTheHostIsRefused) {
   std::string changed = image_;
   auto* const program = reinterpret_cast<ProgramHeader*>(changed.data() + program_);
   auto* const steps = reinterpret_cast<Step*>(changed.data() + program_ + program->steps_offset);
-  const auto rehash = [&] {
-    auto& layout = *reinterpret_cast<exec::TeamLayout*>(changed.data());
-    layout.hash = layout.members;
-    for (const exec::PlanEntry& entry : layout.plans)
-      if (entry.program != 0)
-        layout.hash = exec::with_plan(layout.hash, program_hash(*reinterpret_cast<const ProgramHeader*>(changed.data() + entry.program)));
-  };
   ASSERT_EQ(steps[0].code, Code::kSend);
-  rehash();
+  rehash(changed);
   EXPECT_EQ(try_out(changed), Status::kOk);
   steps[0].code = Code::kSendAway;
-  rehash();
+  rehash(changed);
   EXPECT_EQ(try_out(changed), Status::kMismatch);
+}
+
+// A slot whose program is for another collective or payload is refused, although the program is sound.
+TEST_F(Foreign, AProgramOfAnotherSlotIsRefused) {
+  take_all_plans();
+  for (std::uint32_t a = 0; a < exec::kPlanSlots; ++a)
+    for (std::uint32_t b = 0; b < exec::kPlanSlots; ++b) {
+      std::string changed = image_;
+      auto& plans = reinterpret_cast<exec::TeamLayout*>(changed.data())->plans;
+      ASSERT_NE(plans[b].program, 0u) << b;
+      plans[a].program = plans[b].program;
+      rehash(changed);
+      // A program for the larger payload of the same collective also carries the smaller one.
+      const exec::SlotUse &wanted = exec::kSlotUses[a], &has = exec::kSlotUses[b];
+      const bool serves = wanted.kind == has.kind && wanted.payload <= has.payload;
+      if (a == b || !serves) {
+        EXPECT_EQ(try_out(changed), a == b ? Status::kOk : Status::kMismatch) << a << ", " << b;
+      }
+    }
 }
 
 }  // namespace
