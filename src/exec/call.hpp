@@ -48,8 +48,8 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  // false: no correct member publishes this
   bool inward() const { return kind == Kind::kGather || kind == Kind::kReduce; }  // the root gets the data of all
+  // false: no correct member publishes this
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
   // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.
   static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {
