@@ -323,8 +323,11 @@ Status Member::wait_with(Policy& policy, What what) {
       // The hook may have given up the CPU: look for what came meanwhile before the next yield.
       if (what.advance(0)) return end();
     }
-    const Status broken = broken_status();
-    if (broken != Status::kOk) return give_up(broken);
+    if (const Status broken = broken_status(); broken != Status::kOk) {
+      // Others may have broken the team in a later call: if all that this call waits for is here, it ends well.
+      if (port) team_->attend_port();
+      return what.advance(0) ? end() : give_up(broken);
+    }
     if (now >= next_look) {
       const Status seen = what.look(view.waited_ns);
       if (seen != Status::kOk) return seen == Status::kRetracted ? seen : give_up(seen);

@@ -1,6 +1,9 @@
-// Three pretended hosts with two threads each.
+// Pretended hosts: three with two threads each, if nothing else is said.
 #ifndef FERMATA_TESTS_PROCESS_HOSTS_HOUSE_HPP
 #define FERMATA_TESTS_PROCESS_HOSTS_HOUSE_HPP
+
+#include <utility>
+#include <vector>
 
 #include "../houses.hpp"
 
@@ -12,9 +15,10 @@ inline const net::LoopOptions kLinks{.delay_ns = 20'000, .repeat_ns = 2 * kMilli
 
 class House : public Houses {
  public:
-  explicit House(const net::LoopOptions& links, bool tagged = false) : Houses({0, 0, 1, 1, 2, 2}, links) {
+  explicit House(const net::LoopOptions& links, bool tagged = false, std::vector<int> hosts_of_ranks = {0, 0, 1, 1, 2, 2})
+      : Houses(std::move(hosts_of_ranks), links) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
-    config.members = kMembers;
+    config.members = static_cast<int>(hosts.size());
     config.tagged = tagged;
     open([&](int host, fermata_team** team) { return fermata_team_create_hosts(&config, hosts.data(), host, team); });
   }
