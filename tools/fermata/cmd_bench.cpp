@@ -15,6 +15,7 @@
 #include "bench/report.hpp"
 #include "bench/session.hpp"
 #include "bench/teams.hpp"
+#include "plan_request.hpp"
 
 namespace fermata::tool {
 namespace {
