@@ -1,4 +1,4 @@
-// Bounded waiting, as WAIT_NB in hybrid-collectives-p7ih (section 3.3). It says how long a call for progress
+// Bounded waiting, as WAIT_NB in hybrid-collectives-p7ih (section 3.4). It says how long a call for progress
 // looks for the next piece after something has moved. The limit is a constant there; here it is learned. If
 // the answer comes at once, the operation advances by several stages in one call. If not, the wait costs the
 // caller time.
