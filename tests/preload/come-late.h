@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sleeps for that long, and on until the first thread of the process sleeps in its wait: for a second at most. */
+/* Waits until the first thread of the process sleeps in its wait, for a second at most, and then for that long. */
 static void come_later_than_first(useconds_t us) {
-  usleep(us);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
   for (int i = 0; i < 1000; ++i) {
@@ -17,9 +16,10 @@ static void come_later_than_first(useconds_t us) {
     if (stat != NULL) fclose(stat);
     line[length] = '\0';
     const char* const name_ends = strrchr(line, ')');
-    if (name_ends != NULL && strncmp(name_ends, ") S", 3) == 0) return;
+    if (name_ends != NULL && strncmp(name_ends, ") S", 3) == 0) break;
     usleep(1000);
   }
+  usleep(us);
 }
 
 #endif

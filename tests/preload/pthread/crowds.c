@@ -13,7 +13,7 @@ enum { kThreads = 6 };
 static pthread_barrier_t barrier;
 static atomic_int stop, leave;
 static int written[kThreads];
-static long episodes;
+static atomic_long episodes;
 
 static void* work(void* argument) {
   const int rank = (int)(long)argument;
@@ -52,7 +52,7 @@ int main(void) {
   CHECK(pthread_barrier_init(&barrier, NULL, kThreads) == 0);
   crew_start(&crew, kThreads, work);
   int cpu = 0;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 8 || (i < 300 && episodes <= 16); ++i) {
     const pid_t burner = i >= 4 ? burn() : 0;
     do cpu = (cpu + 1) % CPU_SETSIZE;
     while (!CPU_ISSET(cpu, &all));
