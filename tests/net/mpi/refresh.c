@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   }
   fermata_member_set_timeout(member, 30);
   size = fermata_member_count(member);
-  run(refreshes, 4, 40);
+  run(refreshes, 4, 10);
   if (argc > 2 && file != NULL) change_link(file, atof(argv[2]));
   if (argc <= 2) check(refreshes() >= 4, "no refreshes");
   unsigned long long mine[2] = {refreshes(), changes()}, all[2];

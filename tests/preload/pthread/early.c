@@ -26,7 +26,7 @@ int main(int count, char** arguments) {
     execv("/proc/self/exe", arguments);
     _exit(127);
   }
-  alarm(60); /* for who waits alone */
+  alarm(10); /* for who waits alone */
   const int status = pthread_barrier_wait(barrier);
   CHECK(status == 0 || status == PTHREAD_BARRIER_SERIAL_THREAD);
   int ended = 0;

@@ -105,7 +105,7 @@ TEST_P(Mpi, RanksSleepBetweenTurnsAndEndWithTheWorker) {
     EXPECT_LT(after[i].second - before[i].second, 20'000'000) << "process " << after[i].first << " did not sleep";
   }
   remote.end();
-  for (int wait = 0; wait < 1000 && !processes_of(executable).empty(); ++wait) usleep(10'000);
+  for (int wait = 0; wait < 100 && !processes_of(executable).empty(); ++wait) usleep(10'000);
   EXPECT_TRUE(processes_of(executable).empty()) << "ranks outlived their worker";
 }
 

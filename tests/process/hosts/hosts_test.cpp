@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../soon.hpp"
 #include "api/handles.hpp"
 #include "fermata/fermata.h"
 #include "fermata/hosts.h"
@@ -30,11 +31,6 @@ TEST(Hosts, AreObservedForARefreshAlone) {
   for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->arrivals(), nullptr);
 }
 
-bool is_soon(const std::atomic<bool>& flag) {
-  for (int n = 0; n < 10'000 && !flag; ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return flag;
-}
-
 // The team breaks while what this call waits for is here already, but not looked at: the call ends well, the next one does not.
 TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
   for (const bool in_blocks : {false, true}) {
@@ -46,21 +42,24 @@ TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
     const auto break_when_over = [](fermata_member*, void* user) {
       auto& m = *static_cast<Meeting*>(user);
       m.waits = true;
-      EXPECT_TRUE(is_soon(m.is_over));
+      EXPECT_TRUE(is_soon([&] { return m.is_over.load(); }));
       if (!m.has_broken.exchange(true)) fermata_team_abort(m.team);
       return 0;
     };
     const auto ends = house.run(20, [&](fermata_member* m, int rank) {
       std::vector<double> data(1000, rank);
       const auto call = [&] { return in_blocks ? fermata_broadcast(m, data.data(), data.size() * sizeof(double), 1) : fermata_barrier(m); };
-      if (rank == 0) fermata_member_set_idle_hook(m, break_when_over, &meeting);
-      else EXPECT_TRUE(is_soon(meeting.waits));
+      if (rank == 0) {
+        fermata_member_set_idle_hook(m, break_when_over, &meeting);
+      } else {
+        EXPECT_TRUE(is_soon([&] { return meeting.waits.load(); }));
+      }
       const int first = call();
       EXPECT_EQ(first, FERMATA_OK) << fermata_error_detail();
       EXPECT_EQ(data.back(), in_blocks ? 1 : rank);
       if (rank == 0) return call();
       meeting.is_over = true;
-      EXPECT_TRUE(is_soon(meeting.has_broken));
+      EXPECT_TRUE(is_soon([&] { return meeting.has_broken.load(); }));
       return first;
     });
     EXPECT_EQ(ends[0].status, FERMATA_ERR_BROKEN) << ends[0].detail;

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "../../soon.hpp"
 #include "../../with_members.hpp"
 
 namespace fermata::test {
@@ -134,7 +135,9 @@ TEST(Swap, OneThatWasInterruptedIsCompletedByResume) {
       int late = 0;
       const auto wait = [&](auto&& call) {
         ++calls;
-        for (int n = 0; rank == 1 && n < 10'000 && given_up < calls; ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (rank == 1) {
+          EXPECT_TRUE(is_soon([&] { return given_up >= calls; }));
+        }
         if (rank == 0) fermata_member_set_timeout(m, 0.002);
         int status = call();
         late += status == FERMATA_ERR_TIMEOUT;
