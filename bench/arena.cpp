@@ -11,8 +11,8 @@
 namespace fermata::bench {
 namespace {
 
-// Far from where programs, libraries and stacks are put, so that it is free in an invited process as well. Only a
-// hint: where there is no such address, the kernel chooses.
+// Far from where programs, libraries and stacks are put, so that it is free in an invited process as well.
+// Only a hint: where there is no such address, the kernel chooses.
 void* const kPlace = reinterpret_cast<void*>(std::uintptr_t{0x2000'0000'0000});
 
 }  // namespace
@@ -29,20 +29,22 @@ Arena::~Arena() {
 }
 
 std::string Arena::invitation() const {
-  return std::to_string(getpid()) + ":" + std::to_string(descriptor_) + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(base_)) +
-         ":" + std::to_string(bytes_);
+  return std::to_string(getpid()) + ":" + std::to_string(descriptor_) + ":" +
+         std::to_string(reinterpret_cast<std::uintptr_t>(base_)) + ":" + std::to_string(bytes_);
 }
 
 std::string Arena::adopt(const std::string& invitation) {
   int pid = 0, number = -1;
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
-  if (std::sscanf(invitation.c_str(), "%d:%d:%" SCNuPTR ":%zu", &pid, &number, &address, &bytes) != 4) return "bad invitation";
+  if (std::sscanf(invitation.c_str(), "%d:%d:%" SCNuPTR ":%zu", &pid, &number, &address, &bytes) != 4)
+    return "bad invitation";
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return "cannot open the host's memory";
   void* const wanted = reinterpret_cast<void*>(address);
-  void* mapped = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, descriptor, 0);
+  void* mapped = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                      descriptor, 0);
   close(descriptor);
   return mapped == wanted ? "" : "the address of the host's memory is taken here";
 }

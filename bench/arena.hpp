@@ -1,6 +1,6 @@
-// Memory that all members see alike, threads, forked processes or processes that came from elsewhere: one shared
-// mapping, handed out in order, zeroed, never taken back before the subject ends. Addresses are equal in all
-// members, so rivals with pointers inside work too.
+// Memory that all members see alike, threads, forked processes or processes that came from elsewhere: one
+// shared mapping, handed out in order, zeroed, never taken back before the subject ends. Addresses are equal
+// in all members, so rivals with pointers inside work too.
 #ifndef FERMATA_BENCH_ARENA_HPP
 #define FERMATA_BENCH_ARENA_HPP
 
@@ -20,7 +20,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Where another process of the same user finds this arena, for `adopt` there; valid while this process lives.
+  // Where another process of the same user finds this arena, for `adopt` there; valid while this process
+  // lives.
   std::string invitation() const;
   // Maps the arena of an invitation at its address, for the rest of this process's life. "" or why not.
   static std::string adopt(const std::string& invitation);

@@ -16,7 +16,8 @@ void keep_fastest_variants(std::vector<Row>& rows) {
     const bool has_variants = row.role == Role::kFloor || row.role == Role::kProbe;
     return has_variants && std::any_of(rows.begin(), rows.end(), [&row](const Row& other) {
              return &other != &row && other.subject == row.subject && other.what.engine == row.what.engine &&
-                    (other.summary.median < row.summary.median || (other.summary.median == row.summary.median && &other < &row));
+                    (other.summary.median < row.summary.median ||
+                     (other.summary.median == row.summary.median && &other < &row));
            });
   };
   std::vector<Row> kept;
@@ -27,9 +28,11 @@ void keep_fastest_variants(std::vector<Row>& rows) {
 }
 
 // Of the quantity given, if one is.
-const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine, std::optional<Quantity> quantity = {}) {
+const Row* find(const std::vector<Row>& rows, const std::string& subject, Engine engine,
+                std::optional<Quantity> quantity = {}) {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-    return row.subject == subject && row.what.engine == engine && row.summary.count != 0 && row.quantity == quantity.value_or(row.quantity);
+    return row.subject == subject && row.what.engine == engine && row.summary.count != 0 &&
+           row.quantity == quantity.value_or(row.quantity);
   });
   return found == rows.end() ? nullptr : &*found;
 }
@@ -43,7 +46,9 @@ const Row* best_floor(const std::vector<Row>& rows, Engine engine) {
   return best;
 }
 
-std::string labelled(const Row& row) { return row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")"); }
+std::string labelled(const Row& row) {
+  return row.subject + (row.variant.empty() ? "" : " (" + row.variant + ")");
+}
 
 int log2_ceiling(int n) { return n <= 1 ? 0 : std::bit_width(static_cast<unsigned>(n - 1)); }
 
@@ -62,7 +67,8 @@ void bound_from_probes(Row& row, const Row* round_trip, const Row* two_switches)
     if (round_trip == nullptr || n < 2) return;
     const int stages = row.stages > 0 && row.quantity == Quantity::kLatency ? row.stages : log2_ceiling(n);
     row.bound = stages * round_trip->summary.median / 2;
-    std::snprintf(text, sizeof text, "%s%d x one-way", row.quantity == Quantity::kLatency ? "" : "estimate: ", stages);
+    std::snprintf(text, sizeof text, "%s%d x one-way",
+                  row.quantity == Quantity::kLatency ? "" : "estimate: ", stages);
   }
   row.bound_source = text;
 }
@@ -91,11 +97,15 @@ void settle(std::vector<Row>& rows) {
     if (const Row* const planned = find(rows, "planned", row.what.engine, row.quantity)) {
       row.ratio_to_plan = paired_ratio(row.rounds, planned->rounds);
     }
-    const Row* const threads = row.what.engine != Engine::kThreads ? find(rows, row.subject, Engine::kThreads, row.quantity) : nullptr;
+    const Row* const threads = row.what.engine != Engine::kThreads
+                                   ? find(rows, row.subject, Engine::kThreads, row.quantity)
+                                   : nullptr;
     if (threads != nullptr) row.ratio_to_threads = paired_ratio(row.rounds, threads->rounds);
   }
   std::sort(settled.begin(), settled.end(), [](const Row& a, const Row& b) {
-    const auto key = [](const Row& r) { return r.role == Role::kProbe ? 3 : static_cast<int>(r.what.engine); };
+    const auto key = [](const Row& r) {
+      return r.role == Role::kProbe ? 3 : static_cast<int>(r.what.engine);
+    };
     return std::tuple(key(a), a.summary.median, a.subject) < std::tuple(key(b), b.summary.median, b.subject);
   });
   rows = std::move(settled);

@@ -14,18 +14,29 @@ namespace fermata::bench {
 
 // kMixed: processes of two members each, an odd one alone.
 enum class Engine : std::uint8_t { kThreads = 0, kProcesses = 1, kMixed = 2 };
-// kStagger is not reported: it is the untimed check in which one member after the other comes late. kSkewed and kOverlap are
-// `fermata bench overlap`'s (bench/overlap.hpp).
-enum class Quantity : std::uint8_t { kPeriod = 0, kLatency = 1, kEpcc = 2, kStagger = 3, kSkewed = 4, kOverlap = 5 };
+// kStagger is not reported: it is the untimed check in which one member after the other comes late. kSkewed
+// and kOverlap are `fermata bench overlap`'s (bench/overlap.hpp).
+enum class Quantity : std::uint8_t {
+  kPeriod = 0,
+  kLatency = 1,
+  kEpcc = 2,
+  kStagger = 3,
+  kSkewed = 4,
+  kOverlap = 5
+};
 
-constexpr const char* name_of(Engine e) { return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed"; }
+constexpr const char* name_of(Engine e) {
+  return e == Engine::kThreads ? "threads" : e == Engine::kProcesses ? "processes" : "mixed";
+}
 constexpr const char* name_of(Quantity q) {
   constexpr const char* kNames[] = {"period", "latency", "epcc", "stagger", "skewed", "overlap"};
   return kNames[static_cast<int>(q)];
 }
 
 // A delay between episodes is subtracted from what they take.
-constexpr bool has_reference(Quantity q) { return q == Quantity::kEpcc || q == Quantity::kSkewed || q == Quantity::kOverlap; }
+constexpr bool has_reference(Quantity q) {
+  return q == Quantity::kEpcc || q == Quantity::kSkewed || q == Quantity::kOverlap;
+}
 
 std::optional<Engine> engine_from(std::string_view name);
 std::optional<Quantity> quantity_from(std::string_view name);
@@ -37,13 +48,16 @@ inline constexpr int kMaxBytes = 8 << 20;
 constexpr int blocks_in(Kind k, int members) {
   return k == Kind::kScatter || k == Kind::kReduceScatter || k == Kind::kAlltoall ? members : 1;
 }
-constexpr int blocks_out(Kind k, int members) { return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1; }
+constexpr int blocks_out(Kind k, int members) {
+  return k == Kind::kGather || k == Kind::kAllgather || k == Kind::kAlltoall ? members : 1;
+}
 
 struct Case {
   Kind collective = Kind::kBarrier;
   Engine engine = Engine::kThreads;
   int members = 2;
-  int bytes = 0;          // payload, a multiple of 8; 0 for a barrier. Of gather and the like: one member's block
+  // payload, a multiple of 8; 0 for a barrier. Of gather and the like: one member's block
+  int bytes = 0;
   bool rotating = false;  // episode e of a turn has root e mod members, else all have root 0
   std::vector<int> cpus;  // OS index of each rank's CPU; empty: nobody is pinned
   int doubles() const { return bytes / 8; }

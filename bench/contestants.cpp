@@ -67,19 +67,23 @@ std::vector<Contestant> contestants(const Options& options, int members, int byt
   base.members = members;
   base.bytes = bytes;
   base.rotating = options.rotating;
-  if (options.pin && members <= static_cast<int>(cpus.size())) base.cpus.assign(cpus.begin(), cpus.begin() + members);
+  if (options.pin && members <= static_cast<int>(cpus.size()))
+    base.cpus.assign(cpus.begin(), cpus.begin() + members);
 
   for (const Engine engine : options.engines) {
     base.engine = engine;
     for (const Entry& entry : table()) {
-      const bool fits = (entry.collectives & bit(options.collective)) != 0 && (entry.engines & bit(engine)) != 0 &&
-                        (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least && bytes <= entry.bytes.most;
+      const bool fits = (entry.collectives & bit(options.collective)) != 0 &&
+                        (entry.engines & bit(engine)) != 0 &&
+                        (entry.members == 0 || entry.members == members) && bytes >= entry.bytes.least &&
+                        bytes <= entry.bytes.most;
       if (!fits || entry.role == Role::kProbe || !wanted(options, entry)) continue;
       if ((quantity == Quantity::kOverlap || options.rotating) && !entry.library) continue;
       list.push_back(from_entry(options, entry, base));
     }
     for (const OwnSubject& own :
-         options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts) : std::vector<OwnSubject>{}) {
+         options.own ? own_subjects(options.collective, members, bytes, options.algorithms, options.layouts)
+                     : std::vector<OwnSubject>{}) {
       Contestant c;
       c.name = own.name;
       c.role = Role::kOwn;
@@ -113,8 +117,10 @@ std::string check(const Options& options) {
   for (const int n : options.members) {
     if (n < 1 || n > 1024) return "-n: members must be from 1 to 1024, not " + std::to_string(n);
   }
-  if (options.collective == Kind::kBarrier && !options.bytes.empty()) return "--bytes: a barrier carries no payload";
-  if (options.rotating && !has_root(options.collective)) return "--roots: only broadcast, reduce, gather and scatter have one";
+  if (options.collective == Kind::kBarrier && !options.bytes.empty())
+    return "--bytes: a barrier carries no payload";
+  if (options.rotating && !has_root(options.collective))
+    return "--roots: only broadcast, reduce, gather and scatter have one";
   for (const int bytes : options.bytes) {
     if (bytes < 8 || bytes > kMaxBytes || bytes % 8 != 0)
       return "--bytes: multiples of 8 (doubles) up to 8 MiB, not " + std::to_string(bytes);
@@ -124,7 +130,8 @@ std::string check(const Options& options) {
       c.members = n;
       c.bytes = bytes;
       if (Turn::buffer_bytes(c) > kMostBuffers)
-        return "--bytes: " + std::to_string(bytes) + " among " + std::to_string(n) + " members takes more than 4 GiB of buffers";
+        return "--bytes: " + std::to_string(bytes) + " among " + std::to_string(n) +
+               " members takes more than 4 GiB of buffers";
     }
   }
   for (const std::string& name : options.rivals) {
@@ -137,7 +144,8 @@ std::string check(const Options& options) {
     }
     if (!known) return "--rivals: no rival '" + name + "'; there are all, none," + names;
   }
-  if (options.engines.empty() || options.quantities.empty()) return "--engine and --quantity must not be empty";
+  if (options.engines.empty() || options.quantities.empty())
+    return "--engine and --quantity must not be empty";
   if (!(options.seconds > 0)) return "--seconds must be positive";
   if (options.burners < 0 || options.burners > 1024) return "--burners: 0 to 1024";
   return {};

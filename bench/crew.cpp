@@ -14,10 +14,13 @@ namespace fermata::bench {
 namespace {
 
 // Shared futexes, since members may be processes.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal, const timespec* at_most = nullptr) {
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t while_equal,
+                const timespec* at_most = nullptr) {
   syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, at_most, nullptr, 0);
 }
-void futex_wake_all(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0); }
+void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+}
 
 void finish(const Case& c, Muster& muster) {
   // order: acq_rel: releases this member's results, and the last one passes all members' on to the host's
@@ -115,7 +118,8 @@ std::string Crew::run() {
   }
   // order: relaxed: nobody reads it before the generation moves.
   muster_->finished.store(0, std::memory_order_relaxed);
-  // order: release; pairs with the acquire in live_as_member: the turn's order and cleared lines come with it.
+  // order: release; pairs with the acquire in live_as_member: the turn's order and cleared lines come with
+  // it.
   muster_->generation.fetch_add(1, std::memory_order_release);
   futex_wake_all(muster_->generation);
   return await_all();

@@ -24,7 +24,8 @@ struct Muster {
   Entrance* entrances = nullptr;
 };
 
-// A member's life: it enters the subject, then takes its turns until the crew ends. Precondition: it is pinned.
+// A member's life: it enters the subject, then takes its turns until the crew ends. Precondition: it is
+// pinned.
 void live_as_member(const Case& c, Subject& subject, Muster& muster, int rank);
 
 class Crew {
@@ -36,8 +37,8 @@ class Crew {
 
   // Starts and pins the members and has them enter the subject. "" or the first error.
   std::string start();
-  // One turn of all members; returns when all have finished, "", or why they cannot. For ever if the subject hangs:
-  // the parent has a watchdog.
+  // One turn of all members; returns when all have finished, "", or why they cannot. For ever if the subject
+  // hangs: the parent has a watchdog.
   std::string run();
 
  private:

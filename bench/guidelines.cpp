@@ -40,18 +40,21 @@ Finding finding_of(const Ratio& ratio) {
 }
 
 bool same_case(const Row& a, const Row& b) {
-  return a.what.collective == b.what.collective && a.what.members == b.what.members && a.what.bytes == b.what.bytes &&
-         a.what.engine == b.what.engine;
+  return a.what.collective == b.what.collective && a.what.members == b.what.members &&
+         a.what.bytes == b.what.bytes && a.what.engine == b.what.engine;
 }
 
-std::string title_of(const Guideline& g) { return std::string(fermata::name_of(g.what.collective)) + " <= " + g.mockup; }
+std::string title_of(const Guideline& g) {
+  return std::string(fermata::name_of(g.what.collective)) + " <= " + g.mockup;
+}
 
 std::string lines_of_violations(const std::vector<Guideline>& guidelines) {
   std::string text;
   for (const Guideline& g : guidelines) {
     if (g.finding != Finding::kViolated) continue;
-    const std::string line = "  " + title_of(g) + ": " + name_of(g.what.engine) + ", n = " + std::to_string(g.what.members) + ", " +
-                             std::to_string(g.what.bytes) + " bytes, " + (g.plan.empty() ? "blocks" : g.plan);
+    const std::string line = "  " + title_of(g) + ": " + name_of(g.what.engine) +
+                             ", n = " + std::to_string(g.what.members) + ", " + std::to_string(g.what.bytes) +
+                             " bytes, " + (g.plan.empty() ? "blocks" : g.plan);
     text += line.substr(0, kTableWidth) + "\n";
   }
   return text.empty() ? "" : "\nviolated:\n" + text;
@@ -66,7 +69,8 @@ bool has_guidelines(Kind kind) {
 std::string check_guidelines(Options options, const std::vector<Kind>& kinds) {
   if (options.rotating) return "--roots: guidelines are of fixed roots";
   for (const Kind kind : kinds) {
-    if (!has_guidelines(kind)) return std::string("--guidelines: there is no other way to do ") + fermata::name_of(kind);
+    if (!has_guidelines(kind))
+      return std::string("--guidelines: there is no other way to do ") + fermata::name_of(kind);
     const std::string wrong = check(options_for(options, kind));
     if (!wrong.empty()) return wrong;
   }
@@ -79,14 +83,16 @@ Outcome run_guidelines(Options options, const std::vector<Kind>& kinds) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (progress) {
       options.progress = [&](double done, const std::string& what) {
-        progress((static_cast<double>(i) + done) / static_cast<double>(kinds.size()), std::string(fermata::name_of(kinds[i])) + " " + what);
+        progress((static_cast<double>(i) + done) / static_cast<double>(kinds.size()),
+                 std::string(fermata::name_of(kinds[i])) + " " + what);
       };
     }
     Outcome one = run(options_for(options, kinds[i]));
     all.rows.insert(all.rows.end(), one.rows.begin(), one.rows.end());
     all.left_out.insert(all.left_out.end(), one.left_out.begin(), one.left_out.end());
     all.versions.merge(one.versions);
-    for (auto& [what, plan] : one.plans) all.plans[std::string(fermata::name_of(kinds[i])) + " " + what] = plan;
+    for (auto& [what, plan] : one.plans)
+      all.plans[std::string(fermata::name_of(kinds[i])) + " " + what] = plan;
   }
   return all;
 }
@@ -95,8 +101,8 @@ std::vector<Guideline> judge(const Outcome& outcome) {
   std::vector<Guideline> guidelines;
   for (const Row& row : outcome.rows) {
     if (row.subject == "planned" || !row.ratio_to_plan) continue;
-    const auto call =
-        std::find_if(outcome.rows.begin(), outcome.rows.end(), [&](const Row& r) { return r.subject == "planned" && same_case(r, row); });
+    const auto call = std::find_if(outcome.rows.begin(), outcome.rows.end(),
+                                   [&](const Row& r) { return r.subject == "planned" && same_case(r, row); });
     if (call == outcome.rows.end()) continue;
     guidelines.push_back({row.what, row.subject, call->summary.median, row.summary.median, *row.ratio_to_plan,
                           finding_of(*row.ratio_to_plan), call->variant});
@@ -114,20 +120,24 @@ std::string guidelines_table(const std::vector<Guideline>& guidelines) {
   const Guideline* previous = nullptr;
   for (const Guideline& g : guidelines) {
     char line[2 * kTableWidth];
-    if (previous == nullptr || previous->what.members != g.what.members || previous->what.engine != g.what.engine) {
-      std::snprintf(line, sizeof line, "%s%s, n = %d, ns per call%s\n%-44s %8s %7s %8s %6s %11s  %s\n", previous == nullptr ? "" : "\n",
-                    name_of(g.what.engine), g.what.members, g.what.cpus.empty() ? ", not pinned" : "", "guideline", "bytes", "call",
-                    "mock-up", "ratio", "95 %", "");
+    if (previous == nullptr || previous->what.members != g.what.members ||
+        previous->what.engine != g.what.engine) {
+      std::snprintf(line, sizeof line, "%s%s, n = %d, ns per call%s\n%-44s %8s %7s %8s %6s %11s  %s\n",
+                    previous == nullptr ? "" : "\n", name_of(g.what.engine), g.what.members,
+                    g.what.cpus.empty() ? ", not pinned" : "", "guideline", "bytes", "call", "mock-up",
+                    "ratio", "95 %", "");
       text += line;
       text.erase(text.find_last_not_of(" \n") + 1) += "\n";
     }
     const std::string interval = g.ratio.interval ? short_interval(*g.ratio.interval) : "";
-    std::snprintf(line, sizeof line, "%-44s %8d %7s %8s %6s %11s  %s\n", title_of(g).c_str(), g.what.bytes, short_number(g.call_ns).c_str(),
-                  short_number(g.mockup_ns).c_str(), short_ratio(g.ratio.median).c_str(), interval.c_str(), name_of(g.finding));
+    std::snprintf(line, sizeof line, "%-44s %8d %7s %8s %6s %11s  %s\n", title_of(g).c_str(), g.what.bytes,
+                  short_number(g.call_ns).c_str(), short_number(g.mockup_ns).c_str(),
+                  short_ratio(g.ratio.median).c_str(), interval.c_str(), name_of(g.finding));
     text += line;
     previous = &g;
   }
-  if (!text.empty()) text += "\nratio: mock-up / call, median within rounds; 95 %: its confidence interval.\n";
+  if (!text.empty())
+    text += "\nratio: mock-up / call, median within rounds; 95 %: its confidence interval.\n";
   return text + lines_of_violations(guidelines);
 }
 
@@ -143,7 +153,8 @@ nlohmann::json guidelines_json(const std::vector<Guideline>& guidelines) {
          {"call_ns", g.call_ns},
          {"mockup_ns", g.mockup_ns},
          {"ratio", g.ratio.median},
-         {"ratio_interval", g.ratio.interval ? nlohmann::json({g.ratio.interval->low, g.ratio.interval->high}) : nlohmann::json(nullptr)},
+         {"ratio_interval", g.ratio.interval ? nlohmann::json({g.ratio.interval->low, g.ratio.interval->high})
+                                             : nlohmann::json(nullptr)},
          {"finding", name_of(g.finding)},
          {"plan", g.plan}});
   }

@@ -1,4 +1,5 @@
-// Self-consistency: no collective should take longer than what does the same by other calls of the same library (bench/mockups.cpp).
+// Self-consistency: no collective should take longer than what does the same by other calls of the same
+// library (bench/mockups.cpp).
 #ifndef FERMATA_BENCH_GUIDELINES_HPP
 #define FERMATA_BENCH_GUIDELINES_HPP
 
@@ -10,14 +11,15 @@
 
 namespace fermata::bench {
 
-// By the interval of mock-up / call: violated where all of it lies below kTolerated; holds where the median is 1 or more; else close.
-// unknown: too few rounds for an interval.
+// By the interval of mock-up / call: violated where all of it lies below kTolerated; holds where the median
+// is 1 or more; else close. unknown: too few rounds for an interval.
 enum class Finding : std::uint8_t { kHolds = 0, kClose = 1, kViolated = 2, kUnknown = 3 };
 constexpr const char* name_of(Finding f) {
   constexpr const char* kNames[] = {"holds", "close", "VIOLATED", "too few rounds"};
   return kNames[static_cast<int>(f)];
 }
-// Subjects live in processes of their own, whose memory may lie differently: what is below it is no accident of that.
+// Subjects live in processes of their own, whose memory may lie differently: what is below it is no accident
+// of that.
 inline constexpr double kTolerated = 0.95;
 
 struct Guideline {
@@ -31,8 +33,9 @@ struct Guideline {
 
 // Whether mock-ups of that kind exist.
 bool has_guidelines(Kind kind);
-// `options` with `collective` of each of `kinds`, each call with its mock-ups in a group of its own. Payloads: of options, else 8 bytes,
-// 4 KiB and 1 MiB; a barrier has none. "" or what is wrong with the options.
+// `options` with `collective` of each of `kinds`, each call with its mock-ups in a group of its own.
+// Payloads: of options, else 8 bytes, 4 KiB and 1 MiB; a barrier has none. "" or what is wrong with the
+// options.
 std::string check_guidelines(Options options, const std::vector<Kind>& kinds);
 Outcome run_guidelines(Options options, const std::vector<Kind>& kinds);
 

@@ -1,6 +1,7 @@
-// Mock-ups and guidelines: Träff, Gropp, Thakur, Self-Consistent MPI Performance Guidelines, IEEE TPDS 21(5), 2010, whose list these are
-// of, with the ones added that our users ask for. That they are timed as one piece, as a program would call them: Hunold, Carpen-Amarie,
-// Lübbe, Träff, Automatic Verification of Self-Consistent MPI Performance Guidelines, Euro-Par 2016.
+// Mock-ups and guidelines: Träff, Gropp, Thakur, Self-Consistent MPI Performance Guidelines, IEEE TPDS 21(5),
+// 2010, whose list these are of, with the ones added that our users ask for. That they are timed as one
+// piece, as a program would call them: Hunold, Carpen-Amarie, Lübbe, Träff, Automatic Verification of
+// Self-Consistent MPI Performance Guidelines, Euro-Par 2016.
 #include "bench/mockups.hpp"
 
 #include <algorithm>
@@ -21,7 +22,9 @@ int barrier_allreduce(const MockCall& c, const double*, double*) {
 }
 
 // Where the data of a broadcast are: what the root sends is not to be written to.
-double* broadcast_buffer(const MockCall& c, const double* in, double* out) { return c.rank == kRoot ? const_cast<double*>(in) : out; }
+double* broadcast_buffer(const MockCall& c, const double* in, double* out) {
+  return c.rank == kRoot ? const_cast<double*>(in) : out;
+}
 
 int broadcast_scatter_allgather(const MockCall& c, const double* in, double* out) {
   const std::size_t part = c.count / static_cast<std::size_t>(c.members);
@@ -39,7 +42,9 @@ int broadcast_halves(const MockCall& c, const double* in, double* out) {
   return fermata_broadcast(c.member, data + half, bytes(c.count - half), kRoot);
 }
 
-int reduce_allreduce(const MockCall& c, const double* in, double* out) { return fermata_allreduce(c.member, in, out, c.count, kType, kOp); }
+int reduce_allreduce(const MockCall& c, const double* in, double* out) {
+  return fermata_allreduce(c.member, in, out, c.count, kType, kOp);
+}
 
 int reduce_scatter_gather(const MockCall& c, const double* in, double* out) {
   const std::size_t part = c.count / static_cast<std::size_t>(c.members);
@@ -71,7 +76,9 @@ int allreduce_halves(const MockCall& c, const double* in, double* out) {
   return fermata_allreduce(c.member, in + half, out + half, c.count - half, kType, kOp);
 }
 
-int gather_allgather(const MockCall& c, const double* in, double* out) { return fermata_allgather(c.member, in, out, c.count, kType); }
+int gather_allgather(const MockCall& c, const double* in, double* out) {
+  return fermata_allgather(c.member, in, out, c.count, kType);
+}
 
 int scatter_broadcast(const MockCall& c, const double* in, double* out) {
   const auto n = static_cast<std::size_t>(c.members);
@@ -89,13 +96,16 @@ int allgather_gather_broadcast(const MockCall& c, const double* in, double* out)
 int allgather_broadcasts(const MockCall& c, const double* in, double* out) {
   std::copy_n(in, c.count, out + static_cast<std::size_t>(c.rank) * c.count);
   for (int root = 0; root < c.members; ++root) {
-    if (const int status = fermata_broadcast(c.member, out + static_cast<std::size_t>(root) * c.count, bytes(c.count), root)) return status;
+    if (const int status =
+            fermata_broadcast(c.member, out + static_cast<std::size_t>(root) * c.count, bytes(c.count), root))
+      return status;
   }
   return FERMATA_OK;
 }
 
 int allgather_alltoall(const MockCall& c, const double* in, double* out) {
-  for (int r = 0; r < c.members; ++r) std::copy_n(in, c.count, c.scratch + static_cast<std::size_t>(r) * c.count);
+  for (int r = 0; r < c.members; ++r)
+    std::copy_n(in, c.count, c.scratch + static_cast<std::size_t>(r) * c.count);
   return fermata_alltoall(c.member, c.scratch, out, c.count, kType);
 }
 
@@ -157,7 +167,8 @@ class Mock final : public TeamSubject {
 
   std::string prepare(const Case& c, Arena& arena) override {
     if (mockup_.divides && c.doubles() % c.members != 0)
-      return std::to_string(c.doubles()) + " doubles cannot be divided among " + std::to_string(c.members) + " members";
+      return std::to_string(c.doubles()) + " doubles cannot be divided among " + std::to_string(c.members) +
+             " members";
     scratch_.resize(static_cast<std::size_t>(c.members));
     return TeamSubject::prepare(c, arena);
   }

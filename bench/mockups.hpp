@@ -1,5 +1,5 @@
-// Mock-ups: what a program could call instead of a collective and get the same result, from the library's other calls. A
-// collective that is slower than one of its mock-ups is not what it could be.
+// Mock-ups: what a program could call instead of a collective and get the same result, from the library's
+// other calls. A collective that is slower than one of its mock-ups is not what it could be.
 #ifndef FERMATA_BENCH_MOCKUPS_HPP
 #define FERMATA_BENCH_MOCKUPS_HPP
 
@@ -21,7 +21,8 @@ struct MockCall {
 struct Mockup {
   Kind kind;
   const char* name;  // "reduce + broadcast"
-  bool divides;      // it cuts a block into one part for each member: count must be a multiple of their number
+  // it cuts a block into one part for each member: count must be a multiple of their number
+  bool divides;
   int (*call)(const MockCall& c, const double* in, double* out);  // a status; barriers have no buffers
 };
 

@@ -19,8 +19,10 @@ struct Order {
   std::uint64_t warm = 1;  // untimed episodes before, checked all the same
   std::uint64_t check_every = 1;
   std::uint64_t delay_rounds = 0;  // kEpcc; kSkewed and kOverlap: of each of `chunks`
-  std::uint64_t chunks = 1;        // delays that a member computes for, with a call for progress after each under kOverlap
-  // Arrivals are spread over so much: delay rounds under kLatency, ns under kSkewed and kOverlap. kStagger: how late the late one is.
+  std::uint64_t chunks =
+      1;  // delays that a member computes for, with a call for progress after each under kOverlap
+  // Arrivals are spread over so much: delay rounds under kLatency, ns under kSkewed and kOverlap. kStagger:
+  // how late the late one is.
   std::uint64_t skew_ns = 0;
   std::uint64_t seed = 1;
   std::uint64_t limit_ns = 0;  // warm-up and batch each end early after so much; 0: never

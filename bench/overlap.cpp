@@ -16,7 +16,8 @@ constexpr const char* kIdle = "idle progress";
 constexpr int kIdleCalls = 1000;
 constexpr double kIdleSeconds = 1;
 
-// An episode is a thousand calls for progress and a barrier, which the harness checks and which hardly counts.
+// An episode is a thousand calls for progress and a barrier, which the harness checks and which hardly
+// counts.
 class IdleProgress final : public TeamSubject {
  public:
   void work(int rank, Turn& turn) override {
@@ -48,7 +49,8 @@ std::vector<Contestant> idle_contestants(const Options& o, int members) {
     c.what.engine = engine;
     c.what.members = members;
     const std::vector<int> cpus = allowed_cpus();
-    if (o.pin && members <= static_cast<int>(cpus.size())) c.what.cpus.assign(cpus.begin(), cpus.begin() + members);
+    if (o.pin && members <= static_cast<int>(cpus.size()))
+      c.what.cpus.assign(cpus.begin(), cpus.begin() + members);
     list.push_back(std::move(c));
   }
   return list;
@@ -94,8 +96,8 @@ Outcome run_overlap(Options options) {
   for (const int members : o.members) {
     const std::string title = "n=" + std::to_string(members);
     for (const int bytes : o.bytes) {
-      run_group(o, overlap_contestants(o, members, bytes), title + " " + std::to_string(bytes) + " bytes", done++ / groups, 1 / groups,
-                outcome);
+      run_group(o, overlap_contestants(o, members, bytes), title + " " + std::to_string(bytes) + " bytes",
+                done++ / groups, 1 / groups, outcome);
     }
     Options brief = o;
     brief.seconds = std::min(o.seconds, kIdleSeconds);
@@ -115,8 +117,8 @@ std::vector<Overlap> overlaps_of(const Outcome& outcome) {
     const auto overlapped = paired_ratio(sum(row.references, row.rounds), least);
     const auto blocked = paired_ratio(sum(blocking->references, blocking->rounds), least);
     if (!overlapped || !blocked) continue;
-    list.push_back({row.subject, row.what, summarize(row.references).median, work->summary.median, blocking->summary.median,
-                    row.summary.median, *blocked, *overlapped});
+    list.push_back({row.subject, row.what, summarize(row.references).median, work->summary.median,
+                    blocking->summary.median, row.summary.median, *blocked, *overlapped});
   }
   return list;
 }
@@ -137,26 +139,30 @@ std::string overlap_table(const Outcome& outcome) {
     char line[2 * kTableWidth];
     const auto key = [](const Case& c) { return std::tuple(c.members, c.bytes, c.engine); };
     if (previous == nullptr || key(*previous) != key(o.what)) {
-      std::snprintf(line, sizeof line, "%sallreduce, %s, n = %d, %d bytes, members up to 1 ms apart; us\n", previous == nullptr ? "" : "\n",
-                    name_of(o.what.engine), o.what.members, o.what.bytes);
+      std::snprintf(line, sizeof line, "%sallreduce, %s, n = %d, %d bytes, members up to 1 ms apart; us\n",
+                    previous == nullptr ? "" : "\n", name_of(o.what.engine), o.what.members, o.what.bytes);
       text += line;
-      std::snprintf(line, sizeof line, "%-14s %9s %9s %9s %9s %9s %9s %11s\n", "subject", "computing", "work", "blocking", "overlap",
-                    "blocking", "overlap", "95 %");
+      std::snprintf(line, sizeof line, "%-14s %9s %9s %9s %9s %9s %9s %11s\n", "subject", "computing", "work",
+                    "blocking", "overlap", "blocking", "overlap", "95 %");
       text += line;
     }
     const std::string interval = o.overlap_total.interval ? short_interval(*o.overlap_total.interval) : "";
-    std::snprintf(line, sizeof line, "%-14s %9.1f %9.1f %9.1f %9.1f %9.2f %9.2f %11s%s\n", o.subject.c_str(), o.compute / 1e3, o.work / 1e3,
-                  o.blocking / 1e3, o.overlap / 1e3, o.blocking_total.median, o.overlap_total.median, interval.c_str(),
+    std::snprintf(line, sizeof line, "%-14s %9.1f %9.1f %9.1f %9.1f %9.2f %9.2f %11s%s\n", o.subject.c_str(),
+                  o.compute / 1e3, o.work / 1e3, o.blocking / 1e3, o.overlap / 1e3, o.blocking_total.median,
+                  o.overlap_total.median, interval.c_str(),
                   o.overlap_total.median <= kOverlapBound ? "" : "  above 1.10");
     text += line;
     previous = &o.what;
   }
   if (!list.empty())
     text +=
-        "\nwork: the call alone, nobody late; then what a blocking and an overlapped call add to computing, and\n"
-        "the slower member's time / (computing + work), median within rounds; 95 %: its confidence interval.\n";
+        "\nwork: the call alone, nobody late; then what a blocking and an overlapped call add to computing, "
+        "and\n"
+        "the slower member's time / (computing + work), median within rounds; 95 %: its confidence "
+        "interval.\n";
   const double idle = idle_progress_of(outcome);
-  if (!std::isnan(idle)) text += "\na call for progress with nothing outstanding: " + short_number(idle) + " ns\n";
+  if (!std::isnan(idle))
+    text += "\na call for progress with nothing outstanding: " + short_number(idle) + " ns\n";
   return text;
 }
 
@@ -180,7 +186,8 @@ nlohmann::json overlap_json(const Outcome& outcome) {
                     {"overlap_total_interval", interval(o.overlap_total)}});
   }
   const double idle = idle_progress_of(outcome);
-  return {{"cases", std::move(list)}, {"idle_progress_ns", std::isnan(idle) ? nlohmann::json(nullptr) : nlohmann::json(idle)}};
+  return {{"cases", std::move(list)},
+          {"idle_progress_ns", std::isnan(idle) ? nlohmann::json(nullptr) : nlohmann::json(idle)}};
 }
 
 }  // namespace fermata::bench

@@ -10,7 +10,9 @@ namespace fermata::bench {
 namespace {
 
 // Does a plan of the planner's carry it? Else it is an operation on blocks, which any team has.
-bool rides(Kind collective, int bytes) { return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload); }
+bool rides(Kind collective, int bytes) {
+  return rides_on_a_line(collective) && bytes <= static_cast<int>(kLinePayload);
+}
 
 class Own final : public TeamSubject {
  public:
@@ -39,8 +41,9 @@ class Own final : public TeamSubject {
     switch (turn.collective) {
       case Kind::kBarrier: turn.run(rank, [&] { note(fermata_barrier(member)); }); break;
       case Kind::kAllreduce:
-        turn.run(rank,
-                 [&](const double* in, double* out) { note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_allreduce(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
         break;
       case Kind::kReduce:
         turn.run(rank, [&](const double* in, double* out) {
@@ -54,26 +57,39 @@ class Own final : public TeamSubject {
         });
         break;
       case Kind::kGather:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, roots.next())); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_gather(member, in, out, count, FERMATA_DOUBLE, roots.next()));
+        });
         break;
       case Kind::kScatter:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, roots.next())); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_scatter(member, in, out, count, FERMATA_DOUBLE, roots.next()));
+        });
         break;
       case Kind::kAllgather:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_allgather(member, in, out, count, FERMATA_DOUBLE));
+        });
         break;
       case Kind::kReduceScatter:
-        turn.run(rank,
-                 [&](const double* in, double* out) { note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_reduce_scatter(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
         break;
       case Kind::kAlltoall:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_alltoall(member, in, out, count, FERMATA_DOUBLE)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_alltoall(member, in, out, count, FERMATA_DOUBLE));
+        });
         break;
       case Kind::kScan:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_scan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
         break;
       case Kind::kExscan:
-        turn.run(rank, [&](const double* in, double* out) { note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM)); });
+        turn.run(rank, [&](const double* in, double* out) {
+          note(fermata_exscan(member, in, out, count, FERMATA_DOUBLE, FERMATA_SUM));
+        });
         break;
     }
     turn.lines[rank].status = bad;
@@ -145,7 +161,8 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
     }
     for (const int degree : {2, 4, 8}) {
       // A degree above the members' number makes the same tree again.
-      if (degree == 2 || degree <= members) names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
+      if (degree == 2 || degree <= members)
+        names.push_back(std::string(algorithm.name) + "(" + std::to_string(degree) + ")");
     }
   }
   return names;
@@ -153,7 +170,8 @@ std::vector<std::string> spellings(const std::vector<std::string>& wanted, int m
 
 }  // namespace
 
-std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, const std::vector<std::string>& algorithms,
+std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
+                                     const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts) {
   std::vector<OwnSubject> subjects = {{"planned", "", "", 0}};
   if (!rides(collective, bytes)) return subjects;
@@ -168,7 +186,8 @@ std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, co
       stages = static_cast<int>(parsed->algorithm->build(request).stages.size());
     }  // else the plan request reports the bad name
     for (const std::string& layout : layouts.empty() ? std::vector<std::string>{""} : layouts) {
-      subjects.push_back({"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
+      subjects.push_back(
+          {"fermata:" + spelled + (layout.empty() ? "" : "/" + layout), spelled, layout, stages});
     }
   }
   return subjects;

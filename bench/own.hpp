@@ -19,8 +19,10 @@ struct OwnSubject {
 
 // `algorithms`: spellings of the table, or "all": every applicable one, those with a degree at 2, 4 and 8 as
 // far as that makes a difference. `layouts`: spellings, or empty for the planner's choice. "planned" is
-// always first; alone where the payload does not ride on a line: an operation on blocks, whose schedule the library chooses.
-std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes, const std::vector<std::string>& algorithms,
+// always first; alone where the payload does not ride on a line: an operation on blocks, whose schedule the
+// library chooses.
+std::vector<OwnSubject> own_subjects(Kind collective, int members, int bytes,
+                                     const std::vector<std::string>& algorithms,
                                      const std::vector<std::string>& layouts);
 
 // What the text of a plan says it is, for names and bounds: {"dissemination", "packed", 1}; empty where it

@@ -25,7 +25,8 @@ Result<Topology> machine_of(int members) {
   return topology_from_regular({.packages = 8, .l3 = 4, .cores = cores});
 }
 
-Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, const PlanOptions& options, double seconds) {
+Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, const PlanOptions& options,
+                             double seconds) {
   PlanningRow row{options.key.kind, options.key.members, options.algorithm, "", {}};
   const double end = cpu_seconds() + seconds;
   while (row.ms.size() < kLeastRepeats || (row.ms.size() < kMostRepeats && cpu_seconds() < end)) {
@@ -42,8 +43,9 @@ Result<PlanningRow> time_one(const Topology& topology, const Profile& profile, c
 
 }  // namespace
 
-Result<std::vector<PlanningRow>> run_planning(const std::vector<int>& members, double seconds,
-                                              const std::function<void(double done, const std::string& what)>& progress) {
+Result<std::vector<PlanningRow>> run_planning(
+    const std::vector<int>& members, double seconds,
+    const std::function<void(double done, const std::string& what)>& progress) {
   std::vector<PlanningRow> rows;
   constexpr Kind kKinds[] = {Kind::kBarrier, Kind::kAllreduce};
   const std::size_t cases = members.size() * std::size(kKinds) * (std::size(kGiven) + 1);
@@ -62,7 +64,9 @@ Result<std::vector<PlanningRow>> run_planning(const std::vector<int>& members, d
           options.algorithm = kGiven[g];
           options.layout = "private+2slots";
         }
-        if (progress) progress(static_cast<double>(rows.size()) / static_cast<double>(cases), std::to_string(n) + " members");
+        if (progress)
+          progress(static_cast<double>(rows.size()) / static_cast<double>(cases),
+                   std::to_string(n) + " members");
         auto row = time_one(*topology, profile, options, seconds / static_cast<double>(cases));
         if (!row) return row.error();
         rows.push_back(std::move(row.value()));
@@ -73,17 +77,19 @@ Result<std::vector<PlanningRow>> run_planning(const std::vector<int>& members, d
 
 std::string planning_table(const std::vector<PlanningRow>& rows) {
   char line[160];
-  std::snprintf(line, sizeof line, "%-10s %6s  %-44s %8s %8s %8s\n", "collective", "n", "one schedule, or the search and its choice", "ms",
-                "p10", "p90");
+  std::snprintf(line, sizeof line, "%-10s %6s  %-44s %8s %8s %8s\n", "collective", "n",
+                "one schedule, or the search and its choice", "ms", "p10", "p90");
   std::string text = line;
   for (const PlanningRow& row : rows) {
     const Summary s = summarize(row.ms);
     const std::string what = row.algorithm.empty() ? "search: " + row.chosen : row.algorithm;
-    std::snprintf(line, sizeof line, "%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.kind), row.members, what.c_str(), s.median,
-                  s.p10, s.p90);
+    std::snprintf(line, sizeof line, "%-10s %6d  %-44.44s %8.2f %8.2f %8.2f\n", name_of(row.kind),
+                  row.members, what.c_str(), s.median, s.p10, s.p90);
     text += line;
   }
-  return text + "\nCPU time of one core: built, proved, costed, compiled; a search does so for all candidates and times nothing.\n";
+  return text +
+         "\nCPU time of one core: built, proved, costed, compiled; a search does so for all candidates and "
+         "times nothing.\n";
 }
 
 nlohmann::json planning_json(const std::vector<PlanningRow>& rows) {

@@ -1,4 +1,5 @@
-// What a quantity adds to the worker loop (bench/turn.hpp): `before` and `after` each episode, and `timed_part` where the warm-up ends.
+// What a quantity adds to the worker loop (bench/turn.hpp): `before` and `after` each episode, and
+// `timed_part` where the warm-up ends.
 #ifndef FERMATA_BENCH_PROBES_HPP
 #define FERMATA_BENCH_PROBES_HPP
 
@@ -25,7 +26,8 @@ struct ProbePlace {
 class Spread {
  public:
   explicit Spread(const ProbePlace& place)
-      : state_(place.order.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(place.rank) * 0xbf58476d1ce4e5b9u + 1) {}
+      : state_(place.order.seed * 0x9e3779b97f4a7c15u +
+               static_cast<std::uint64_t>(place.rank) * 0xbf58476d1ce4e5b9u + 1) {}
   std::uint64_t operator()() {
     state_ ^= state_ << 13, state_ ^= state_ >> 7, state_ ^= state_ << 17;
     return state_;
@@ -45,7 +47,8 @@ struct PeriodProbe {
 // step.
 class LatencyProbe {
  public:
-  explicit LatencyProbe(const ProbePlace& place) : stamps_(place.stamps), skew_(place.order.skew_ns), spread_(place) {}
+  explicit LatencyProbe(const ProbePlace& place)
+      : stamps_(place.stamps), skew_(place.order.skew_ns), spread_(place) {}
   void before() {
     if (skew_ != 0) delay(spread_() % skew_);
     stamps_.arrival[at_] = ticks();
@@ -81,7 +84,8 @@ class EpccProbe {
   const std::uint64_t rounds_;
 };
 
-// Members meet, begin up to skew_ns apart, and compute. Stamps are of CLOCK_MONOTONIC: an episode takes milliseconds.
+// Members meet, begin up to skew_ns apart, and compute. Stamps are of CLOCK_MONOTONIC: an episode takes
+// milliseconds.
 class SkewProbe {
  public:
   explicit SkewProbe(const ProbePlace& place) : place_(place), spread_(place) {
@@ -127,7 +131,8 @@ class SkewProbe {
 // One member after the other comes late: whoever does not wait for it is seen by the check.
 class StaggerProbe {
  public:
-  explicit StaggerProbe(const ProbePlace& place) : members_(place.members), rank_(place.rank), late_(place.order.skew_ns) {}
+  explicit StaggerProbe(const ProbePlace& place)
+      : members_(place.members), rank_(place.rank), late_(place.order.skew_ns) {}
   void before() {
     if (episode_++ % members_ == rank_) spin_ns(late_);
   }

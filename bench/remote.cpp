@@ -24,8 +24,8 @@ void clear_settings() {
   std::vector<std::string> names;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view entry = *e;
-    for (const char* prefix :
-         {"OMP_", "GOMP_", "KMP_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "MPICH_", "MPIR_", "HYDRA_", "MPIEXEC_", "UCX_"}) {
+    for (const char* prefix : {"OMP_", "GOMP_", "KMP_", "OMPI_", "OPAL_", "ORTE_", "PMIX_", "PMI_", "MPICH_",
+                               "MPIR_", "HYDRA_", "MPIEXEC_", "UCX_"}) {
       if (entry.starts_with(prefix)) names.emplace_back(entry.substr(0, entry.find('=')));
     }
   }
@@ -36,7 +36,8 @@ void clear_settings() {
   clear_settings();
   for (const std::string& setting : launch.environment) {
     const std::size_t equals = setting.find('=');
-    if (equals != std::string::npos) setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
+    if (equals != std::string::npos)
+      setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
   }
   std::vector<std::string> list = worker_arguments(launch.name, c);
   list.insert(list.begin(), launch.executable);
@@ -139,7 +140,8 @@ std::string Remote::receive(Reply& reply, std::string& text, double limit_s) {
     pid_ = -1;
     kill(-group, SIGKILL);  // its members, if it had processes
     if (WIFSIGNALED(status)) {
-      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+      std::snprintf(buffer, sizeof buffer, "died of signal %d (%s)", WTERMSIG(status),
+                    strsignal(WTERMSIG(status)));
     } else {
       std::snprintf(buffer, sizeof buffer, "ended with exit code %d", WEXITSTATUS(status));
     }

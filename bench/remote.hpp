@@ -16,7 +16,8 @@ struct Launch {
   std::string name;
   std::function<std::unique_ptr<Subject>()> make;  // forked from this process; or
   std::string executable;                          // executed, with
-  std::vector<std::string> environment;            // these settings and no other of an OpenMP run-time or an MPI
+  // these settings and no other of an OpenMP run-time or an MPI
+  std::vector<std::string> environment;
 };
 
 class Remote {
@@ -45,8 +46,8 @@ class Remote {
   void suspend();
   std::string receive(Reply& reply, std::string& text, double limit_s);
   void remove_scratch();
-  // TMPDIR of an executable, in shared memory where there is one: what its run-time leaves behind when it is killed
-  // goes with it.
+  // TMPDIR of an executable, in shared memory where there is one: what its run-time leaves behind when it is
+  // killed goes with it.
   std::string scratch_;
   pid_t pid_ = -1;  // also its process group, which has all of its members
   int socket_ = -1;

@@ -7,9 +7,13 @@
 namespace fermata::bench {
 namespace {
 
-nlohmann::json optional_number(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(nullptr); }
+nlohmann::json optional_number(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
 
-nlohmann::json median_of(const std::optional<Ratio>& ratio) { return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr); }
+nlohmann::json median_of(const std::optional<Ratio>& ratio) {
+  return ratio ? nlohmann::json(ratio->median) : nlohmann::json(nullptr);
+}
 nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
   if (!ratio || !ratio->interval) return nullptr;
   return {ratio->interval->low, ratio->interval->high};
@@ -17,7 +21,8 @@ nlohmann::json interval_of(const std::optional<Ratio>& ratio) {
 
 nlohmann::json numbers_of(const std::vector<double>& rounds) {
   nlohmann::json list = nlohmann::json::array();
-  for (const double value : rounds) list.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
+  for (const double value : rounds)
+    list.push_back(std::isnan(value) ? nlohmann::json(nullptr) : nlohmann::json(value));
   return list;
 }
 
@@ -48,11 +53,13 @@ nlohmann::json row_json(const Row& row) {
   return json;
 }
 
-std::string clipped(const std::string& text, std::size_t width) { return text.size() <= width ? text : text.substr(0, width - 2) + ".."; }
+std::string clipped(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
 
 bool same_block(const Row& a, const Row& b) {
-  return a.what.members == b.what.members && a.what.bytes == b.what.bytes && a.quantity == b.quantity && a.what.engine == b.what.engine &&
-         (a.role == Role::kProbe) == (b.role == Role::kProbe);
+  return a.what.members == b.what.members && a.what.bytes == b.what.bytes && a.quantity == b.quantity &&
+         a.what.engine == b.what.engine && (a.role == Role::kProbe) == (b.role == Role::kProbe);
 }
 
 std::string heading(const Row& row) {
@@ -60,8 +67,8 @@ std::string heading(const Row& row) {
   if (row.role == Role::kProbe) {
     text = "probes of the same run, ns";
   } else {
-    text =
-        std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) + ", n = " + std::to_string(row.what.members);
+    text = std::string(fermata::name_of(row.what.collective)) + ", " + name_of(row.what.engine) +
+           ", n = " + std::to_string(row.what.members);
     if (row.what.bytes != 0) text += ", " + std::to_string(row.what.bytes) + " bytes";
     text += std::string(", ") + name_of(row.quantity) + ", ns per episode";
     if (row.what.rotating) text += ", rotating roots";
@@ -75,8 +82,8 @@ std::string heading(const Row& row) {
   }
   const bool processes = row.what.engine != Engine::kThreads;
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10", "p90", "min", "xbound", "/planned",
-                "95 %", processes ? " /threads" : "");
+  std::snprintf(line, sizeof line, "%-32s %6s %6s %6s %6s %6s %9s %11s%s\n", "subject", "median", "p10",
+                "p90", "min", "xbound", "/planned", "95 %", processes ? " /threads" : "");
   return text + line;
 }
 
@@ -86,17 +93,20 @@ std::string line_of(const Row& row) {
   char over_bound[32] = "", over_threads[32] = "";
   std::string over_plan, interval;
   // EPCC's overhead may be about nothing: no ratio then.
-  if (row.bound && *row.bound > 0 && s.median > 0) std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
+  if (row.bound && *row.bound > 0 && s.median > 0)
+    std::snprintf(over_bound, sizeof over_bound, "%.2f", s.median / *row.bound);
   if (row.ratio_to_plan && row.subject != "planned") {
     const bool faster = row.role != Role::kFloor && row.ratio_to_plan->median < 1;
     over_plan = short_ratio(row.ratio_to_plan->median) + (faster ? " <" : "  ");
     if (row.ratio_to_plan->interval) interval = short_interval(*row.ratio_to_plan->interval);
   }
-  if (row.ratio_to_threads) std::snprintf(over_threads, sizeof over_threads, "%.2f", row.ratio_to_threads->median);
+  if (row.ratio_to_threads)
+    std::snprintf(over_threads, sizeof over_threads, "%.2f", row.ratio_to_threads->median);
   char line[2 * kTableWidth];
-  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s", clipped(label, 32).c_str(),
-                short_number(s.median).c_str(), short_number(s.p10).c_str(), short_number(s.p90).c_str(), short_number(s.min).c_str(),
-                over_bound, over_plan.c_str(), interval.c_str(), over_threads);
+  std::snprintf(line, sizeof line, "%-32s %6.6s %6.6s %6.6s %6.6s %6.6s %9.9s %11.11s %8.8s",
+                clipped(label, 32).c_str(), short_number(s.median).c_str(), short_number(s.p10).c_str(),
+                short_number(s.p90).c_str(), short_number(s.min).c_str(), over_bound, over_plan.c_str(),
+                interval.c_str(), over_threads);
   std::string text = line;
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
@@ -131,7 +141,8 @@ std::string short_interval(const Interval& i) { return short_ratio(i.low) + "-" 
 
 nlohmann::json samples_json(const std::vector<double>& samples, const char* unit) {
   const Summary s = summarize(samples);
-  return {{"unit", unit}, {"samples", samples}, {"median", s.median}, {"p10", s.p10}, {"p90", s.p90}, {"min", s.min}};
+  return {{"unit", unit}, {"samples", samples}, {"median", s.median},
+          {"p10", s.p10}, {"p90", s.p90},       {"min", s.min}};
 }
 
 nlohmann::json to_json(const Options& options, const Outcome& outcome, const std::string& command_line) {
@@ -164,7 +175,10 @@ std::string to_table(const Outcome& outcome) {
     text += line_of(row);
     previous = &row;
   }
-  if (previous != nullptr) text += "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was faster.\n";
+  if (previous != nullptr)
+    text +=
+        "\n/planned: median of ratios within a round; 95 %: its confidence interval; < marks what was "
+        "faster.\n";
   return text + left_out_table(outcome);
 }
 
@@ -172,8 +186,8 @@ std::string left_out_table(const Outcome& outcome) {
   std::string text;
   if (!outcome.left_out.empty()) text += "\nleft out:\n";
   for (const LeftOut& l : outcome.left_out) {
-    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " + name_of(l.what.engine) +
-                              ", n = " + std::to_string(l.what.members);
+    const std::string label = l.subject + (l.variant.empty() ? "" : " (" + l.variant + ")") + ", " +
+                              name_of(l.what.engine) + ", n = " + std::to_string(l.what.members);
     text += clipped("  " + label, kTableWidth) + "\n";
     for (std::size_t at = 0; at < l.reason.size(); at += kTableWidth - 4) {
       text += "    " + l.reason.substr(at, kTableWidth - 4) + "\n";

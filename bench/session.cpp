@@ -18,7 +18,8 @@ constexpr double kTooSlowNs = 100e6;  // an episode; such a subject would eat ev
 constexpr double kDelayNs = 100;      // EPCC's delay between episodes
 constexpr double kSkewNs = 300;       // spread of arrivals when latency is measured
 constexpr std::size_t kMinRounds = 5;
-// Overlap: computing for 2 ms in chunks of 10 us, members up to 1 ms apart, so that each has begun before any has computed.
+// Overlap: computing for 2 ms in chunks of 10 us, members up to 1 ms apart, so that each has begun before any
+// has computed.
 constexpr double kChunkNs = 10e3;
 constexpr std::uint64_t kChunks = 200, kApartNs = 1'000'000;
 
@@ -48,12 +49,18 @@ struct Player {
 class Group {
  public:
   Group(const Options& options, Outcome& outcome, std::string title, double done, double share)
-      : options_(options), outcome_(outcome), title_(std::move(title)), done_(done), share_(share), random_(options.seed) {}
+      : options_(options),
+        outcome_(outcome),
+        title_(std::move(title)),
+        done_(done),
+        share_(share),
+        random_(options.seed) {}
 
   void run(std::vector<Contestant> list) {
     rate_ = delay_rate();
     const double per_round_ns = options_.seconds * 1e9 / 40;
-    target_ns_ = std::clamp(per_round_ns / static_cast<double>(std::max<std::size_t>(list.size(), 1)), 2e6, 20e6);
+    target_ns_ =
+        std::clamp(per_round_ns / static_cast<double>(std::max<std::size_t>(list.size(), 1)), 2e6, 20e6);
     for (std::size_t i = 0; i < list.size(); ++i) {
       report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "starting " + list[i].name);
       enlist(std::move(list[i]));
@@ -73,7 +80,8 @@ class Group {
     p.order.episodes = static_cast<std::uint64_t>(fit);
     p.order.warm = std::clamp<std::uint64_t>(p.order.episodes / 16, 1, 2000);
     // A check costs about two line moves; between checks a batch that has become slow cannot be ended.
-    p.order.check_every = std::clamp<std::uint64_t>(p.order.episodes / 8, 1, ns_per_episode < 1000 ? 256 : 16);
+    p.order.check_every =
+        std::clamp<std::uint64_t>(p.order.episodes / 8, 1, ns_per_episode < 1000 ? 256 : 16);
     p.order.limit_ns = static_cast<std::uint64_t>(5 * target_ns_);
   }
 
@@ -112,7 +120,8 @@ class Group {
     p.order.quantity = Quantity::kStagger;
     p.order.warm = 0;
     p.order.skew_ns = 50000;
-    p.order.episodes = static_cast<std::uint64_t>(std::clamp(3e8 / each, 4.0, std::max(16.0, 2.0 * p.who.what.members)));
+    p.order.episodes =
+        static_cast<std::uint64_t>(std::clamp(3e8 / each, 4.0, std::max(16.0, 2.0 * p.who.what.members)));
     take_turn(p);
     p.order = timed;
     p.batch_ns = timed_ns;
@@ -154,8 +163,8 @@ class Group {
     if (who.name == "planned") {
       who.variant = facts.algorithm + "/" + facts.layout;
       const Case& c = who.what;
-      outcome_.plans["n=" + std::to_string(c.members) + " " + name_of(c.engine) + " " + std::to_string(c.bytes) + " bytes"] =
-          p.remote.description;
+      outcome_.plans["n=" + std::to_string(c.members) + " " + name_of(c.engine) + " " +
+                     std::to_string(c.bytes) + " bytes"] = p.remote.description;
     } else if (who.name.find('/') == std::string::npos && !facts.layout.empty()) {
       who.name += "/" + facts.layout;
     }
@@ -197,7 +206,8 @@ class Group {
   // A subject that has had twice its share of the time sits out, so that slow ones don't take the others'
   // rounds.
   bool sits_out(const Player& p, double elapsed_ns) const {
-    return p.used_ns > 0 && p.used_ns + p.batch_ns > 2 * (elapsed_ns + p.batch_ns) / static_cast<double>(players_.size()) &&
+    return p.used_ns > 0 &&
+           p.used_ns + p.batch_ns > 2 * (elapsed_ns + p.batch_ns) / static_cast<double>(players_.size()) &&
            p.batch_ns > 3 * target_ns_;
   }
 
@@ -232,8 +242,8 @@ class Group {
 
 }  // namespace
 
-void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share,
-               Outcome& outcome) {
+void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
+               double share, Outcome& outcome) {
   Group(options, outcome, title, done, share).run(std::move(list));
 }
 
@@ -242,7 +252,8 @@ Outcome run(const Options& options) {
   std::vector<int> payloads = options.bytes;
   if (payloads.empty()) payloads = {options.collective == Kind::kBarrier ? 0 : 8};
   const Burners burners(options.burners);
-  const double groups = static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());
+  const double groups =
+      static_cast<double>(options.members.size() * payloads.size() * options.quantities.size());
   double done = 0;
   for (const int members : options.members) {
     for (const int bytes : payloads) {
@@ -250,7 +261,8 @@ Outcome run(const Options& options) {
         std::string title = "n=" + std::to_string(members);
         if (bytes != 0) title += " " + std::to_string(bytes) + " bytes";
         if (quantity != Quantity::kPeriod) title += std::string(" ") + name_of(quantity);
-        run_group(options, contestants(options, members, bytes, quantity), title, done / groups, 1 / groups, outcome);
+        run_group(options, contestants(options, members, bytes, quantity), title, done / groups, 1 / groups,
+                  outcome);
         ++done;
       }
     }

@@ -84,7 +84,8 @@ std::string check(const Options& options);
 Outcome run(const Options& options);
 
 // One group, appended to `outcome`: `done` of the whole run is over before it, `share` of it is this group's.
-void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done, double share, Outcome& outcome);
+void run_group(const Options& options, std::vector<Contestant> list, const std::string& title, double done,
+               double share, Outcome& outcome);
 
 // One group's contestants (bench/contestants.cpp) and bounds (bench/bounds.cpp).
 std::vector<Contestant> contestants(const Options& options, int members, int bytes, Quantity quantity);

@@ -50,7 +50,8 @@ std::optional<Interval> median_interval(std::vector<double> values) {
 std::optional<Ratio> paired_ratio(std::span<const double> subject, std::span<const double> base) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(subject.size(), base.size()); ++i) {
-    if (!std::isnan(subject[i]) && !std::isnan(base[i]) && base[i] > 0) ratios.push_back(subject[i] / base[i]);
+    if (!std::isnan(subject[i]) && !std::isnan(base[i]) && base[i] > 0)
+      ratios.push_back(subject[i] / base[i]);
   }
   if (ratios.empty()) return std::nullopt;
   return Ratio{quantile(ratios, 0.5), median_interval(ratios)};

@@ -22,9 +22,10 @@ Summary summarize(std::span<const double> values);
 struct Interval {
   double low = 0, high = 0;
 };
-// Holds the median of what the values are drawn from with a probability of at least 95 %, whatever its distribution:
-// the k-th value from below and from above, k the largest with 2 P(B(n, 1/2) < k) <= 5 %. Nothing for fewer than
-// six values. Source: Conover, Practical Nonparametric Statistics, section 3.2. It takes the values as independent.
+// Holds the median of what the values are drawn from with a probability of at least 95 %, whatever its
+// distribution: the k-th value from below and from above, k the largest with 2 P(B(n, 1/2) < k) <= 5 %.
+// Nothing for fewer than six values. Source: Conover, Practical Nonparametric Statistics, section 3.2. It
+// takes the values as independent.
 std::optional<Interval> median_interval(std::vector<double> values);
 
 struct Ratio {

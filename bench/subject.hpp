@@ -34,7 +34,9 @@ class Subject {
   // them adopt the invitation's arena and call live_as_member with the muster, and, while it waits for them,
   // trouble: not "" once they are lost.
   virtual bool recruits() const { return false; }
-  virtual std::string recruit(const std::string& invitation, Muster& muster) { return (void)invitation, (void)muster, std::string(); }
+  virtual std::string recruit(const std::string& invitation, Muster& muster) {
+    return (void)invitation, (void)muster, std::string();
+  }
   virtual std::string trouble() { return {}; }
   virtual std::string version() const { return {}; }
   // What is being run, for the record: a plan's text.
@@ -63,7 +65,8 @@ struct Entry {
   const char* worker;       // executable that it lives in, or nullptr: the tool's own code
   const char* environment;  // of that executable: "A=1 B=2"
   const char* needs;        // what to install when it is not available
-  bool library = false;     // of collectives: any root, and an allreduce that goes on while its caller computes
+  // of collectives: any root, and an allreduce that goes on while its caller computes
+  bool library = false;
 };
 
 constexpr unsigned bit(Kind k) { return 1u << static_cast<unsigned>(k); }

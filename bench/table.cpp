@@ -16,9 +16,11 @@ constexpr unsigned kProcesses = bit(Engine::kProcesses);
 constexpr const char* kGompWorker = "fermata-bench-worker-gomp";
 constexpr const char* kOmpWorker = "fermata-bench-worker-omp";
 constexpr const char* kNeedsGomp = "g++ with libgomp (Debian: g++)";
-constexpr const char* kNeedsOmp = "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
+constexpr const char* kNeedsOmp =
+    "clang++ with libomp (Debian: clang-19 libomp-19-dev), found when configuring";
 constexpr const char* kLibcxxWorker = "fermata-bench-worker-libcxx";
-constexpr const char* kNeedsLibcxx = "clang++ with libc++ (Debian: clang-19 libc++-19-dev), found when configuring";
+constexpr const char* kNeedsLibcxx =
+    "clang++ with libc++ (Debian: clang-19 libc++-19-dev), found when configuring";
 constexpr const char* kNeedsCk = "Concurrency Kit (Debian: libck-dev), found when configuring";
 constexpr const char* kNeedsOpenMpi = "Open MPI (Debian: libopenmpi-dev openmpi-bin), found when configuring";
 constexpr const char* kNeedsMpich = "MPICH (Debian: libmpich-dev mpich), found when configuring";
@@ -39,20 +41,24 @@ constexpr const char* kOmpDist =
 #define FERMATA_CK(name) nullptr
 #endif
 
-constexpr Entry floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
+constexpr Entry floor(const char* name, const char* variant, unsigned kinds,
+                      std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kOnALine, make, nullptr, "", ""};
 }
-constexpr Entry large_floor(const char* name, const char* variant, unsigned kinds, std::unique_ptr<Subject> (*make)()) {
+constexpr Entry large_floor(const char* name, const char* variant, unsigned kinds,
+                            std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kFloor, kinds, kBothEngines, 2, kLarge, make, nullptr, "", ""};
 }
 constexpr Entry probe(const char* name, const char* variant, std::unique_ptr<Subject> (*make)()) {
   return {name, variant, Role::kProbe, kAnyKind, kThreads, 0, kAnySize, make, nullptr, "", ""};
 }
-constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(), const char* needs = "") {
+constexpr Entry rival(const char* name, unsigned kinds, unsigned engines, std::unique_ptr<Subject> (*make)(),
+                      const char* needs = "") {
   return {name, "", Role::kRival, kinds, engines, 0, kOnALine, make, nullptr, "", needs};
 }
 constexpr Entry runtime(const char* name, const char* worker, const char* environment, const char* needs) {
-  return {name, "", Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr, worker, environment, needs};
+  return {name,   "",          Role::kRival, kBarrier | kReductions, kThreads, 0, kOnALine, nullptr,
+          worker, environment, needs};
 }
 constexpr Entry mpi(const char* name, const char* worker, const char* needs) {
   return {name, "", Role::kRival, kAnyKind, kProcesses, 0, kAnySize, nullptr, worker, "", needs, true};
@@ -87,7 +93,8 @@ const Entry kTable[] = {
     rival("pthread", kBarrier, kThreads, make_pthread),
     rival("pthread_shared", kBarrier, kProcesses, make_pthread_shared),
     rival("std_barrier", kBarrier, kThreads, make_std_barrier),
-    {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, kOnALine, nullptr, kLibcxxWorker, "", kNeedsLibcxx},
+    {"libcxx_barrier", "", Role::kRival, kBarrier, kThreads, 0, kOnALine, nullptr, kLibcxxWorker, "",
+     kNeedsLibcxx},
     rival("fermata_barrier", kBarrier, kThreads, make_fermata_barrier),
     runtime("libgomp_active", kGompWorker, kGompActive, kNeedsGomp),
     runtime("libgomp_passive", kGompWorker, kGompPassive, kNeedsGomp),

@@ -43,7 +43,10 @@ int split_again_and_again(fermata_member* m, double seconds, Samples& samples) {
     if (rank == 0 && status == FERMATA_OK) samples.us[samples.count++] = us_since(begin);
     if (status == FERMATA_OK) status = fermata_barrier(half);
     fermata_member_leave(half);
-    std::int32_t more = samples.count < kLeastRepeats || (samples.count < kMostRepeats && us_since(start) < seconds * 1e6) ? 1 : 0;
+    std::int32_t more =
+        samples.count < kLeastRepeats || (samples.count < kMostRepeats && us_since(start) < seconds * 1e6)
+            ? 1
+            : 0;
     if (status == FERMATA_OK) status = fermata_broadcast(m, &more, sizeof more, 0);
     if (status != FERMATA_OK || more == 0) return status;
   }
@@ -78,7 +81,8 @@ int time_make(Engine engine, int members, double seconds, std::vector<double>& u
     const auto begin = std::chrono::steady_clock::now();
     fermata_team* team = nullptr;
     int status = make_team(engine, members, &team);
-    for (int r = 0; r < members && status == FERMATA_OK; ++r) status = fermata_team_join(team, r, &all[static_cast<std::size_t>(r)]);
+    for (int r = 0; r < members && status == FERMATA_OK; ++r)
+      status = fermata_team_join(team, r, &all[static_cast<std::size_t>(r)]);
     us.push_back(us_since(begin));
     for (fermata_member*& m : all) fermata_member_leave(std::exchange(m, nullptr));
     fermata_team_destroy(team);
@@ -91,7 +95,8 @@ int time_split(Engine engine, int members, double seconds, std::vector<double>& 
   fermata_team* team = nullptr;
   const int made = make_team(engine, members, &team);
   if (made != FERMATA_OK) return made;
-  void* const page = mmap(nullptr, sizeof(Samples), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(nullptr, sizeof(Samples), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return FERMATA_ERR_MEMORY;
   auto& samples = *new (page) Samples{};
   std::vector<std::thread> threads;
@@ -119,14 +124,16 @@ int time_split(Engine engine, int members, double seconds, std::vector<double>& 
 
 }  // namespace
 
-Result<std::vector<TeamsRow>> run_teams(const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
-                                        const std::function<void(double done, const std::string& what)>& progress) {
+Result<std::vector<TeamsRow>> run_teams(
+    const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
+    const std::function<void(double done, const std::string& what)>& progress) {
   std::vector<TeamsRow> rows;
   const auto cases = static_cast<double>(2 * engines.size() * members.size());
   for (const Engine engine : engines)
     for (const int n : members)
       for (const bool splits : {false, true}) {
-        if (engine == Engine::kMixed) return Error{Status::kUnsupported, "teams are timed of threads and of processes"};
+        if (engine == Engine::kMixed)
+          return Error{Status::kUnsupported, "teams are timed of threads and of processes"};
         if (progress) progress(static_cast<double>(rows.size()) / cases, std::to_string(n) + " members");
         TeamsRow row{splits ? "split" : "make", engine, n, {}};
         const int status = (splits ? time_split : time_make)(engine, n, seconds / cases, row.us);
@@ -138,15 +145,18 @@ Result<std::vector<TeamsRow>> run_teams(const std::vector<Engine>& engines, cons
 
 std::string teams_table(const std::vector<TeamsRow>& rows) {
   char line[120];
-  std::snprintf(line, sizeof line, "%-6s %-10s %6s %10s %10s %10s\n", "team", "engine", "n", "us", "p10", "p90");
+  std::snprintf(line, sizeof line, "%-6s %-10s %6s %10s %10s %10s\n", "team", "engine", "n", "us", "p10",
+                "p90");
   std::string text = line;
   for (const TeamsRow& row : rows) {
     const Summary s = summarize(row.us);
-    std::snprintf(line, sizeof line, "%-6s %-10s %6d %10.0f %10.0f %10.0f\n", row.what.c_str(), name_of(row.engine), row.members, s.median,
-                  s.p10, s.p90);
+    std::snprintf(line, sizeof line, "%-6s %-10s %6d %10.0f %10.0f %10.0f\n", row.what.c_str(),
+                  name_of(row.engine), row.members, s.median, s.p10, s.p90);
     text += line;
   }
-  return text + "\nmake: created, and joined by all ranks from one thread; split: into two halves, by all members, at rank 0.\n";
+  return text +
+         "\nmake: created, and joined by all ranks from one thread; split: into two halves, by all members, "
+         "at rank 0.\n";
 }
 
 nlohmann::json teams_json(const std::vector<TeamsRow>& rows) {

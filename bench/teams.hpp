@@ -1,4 +1,5 @@
-// What teams take: to be made and joined, and to be split, over and over as a program that divides its work anew would.
+// What teams take: to be made and joined, and to be split, over and over as a program that divides its work
+// anew would.
 #ifndef FERMATA_BENCH_TEAMS_HPP
 #define FERMATA_BENCH_TEAMS_HPP
 
@@ -20,8 +21,9 @@ struct TeamsRow {
 };
 
 // Engines of threads and processes (each with one member); splits into two halves. Errors: the library's.
-Result<std::vector<TeamsRow>> run_teams(const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
-                                        const std::function<void(double done, const std::string& what)>& progress);
+Result<std::vector<TeamsRow>> run_teams(
+    const std::vector<Engine>& engines, const std::vector<int>& members, double seconds,
+    const std::function<void(double done, const std::string& what)>& progress);
 
 std::string teams_table(const std::vector<TeamsRow>& rows);
 nlohmann::json teams_json(const std::vector<TeamsRow>& rows);

@@ -6,11 +6,11 @@
 //   after it; the one
 //     of c's parity must hold c exactly: nobody left before all entered, and plain data written before is
 //     seen after. Two cells by parity, since a correct barrier lets a neighbour be one episode ahead.
-//   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value). Of a
-//   large payload some 16 to 31 elements per block depend on c, other ones each time; all others keep their
-//   values, and once per batch, untimed, the whole of the last result is compared.
-// Cost: a check moves two lines per member, or some ten of a large payload; at one in 256 episodes that is below
-// a nanosecond per episode, or far below what the payload takes.
+//   data: the contribution depends on c; the result is compared with the exact sum (or the sender's value).
+//   Of a large payload some 16 to 31 elements per block depend on c, other ones each time; all others keep
+//   their values, and once per batch, untimed, the whole of the last result is compared.
+// Cost: a check moves two lines per member, or some ten of a large payload; at one in 256 episodes that is
+// below a nanosecond per episode, or far below what the payload takes.
 #ifndef FERMATA_BENCH_TURN_HPP
 #define FERMATA_BENCH_TURN_HPP
 
@@ -39,7 +39,8 @@ class Turn {
         cells(arena.make_array<Cell>(static_cast<std::size_t>(c.members))),
         stamps(static_cast<Stamps*>(arena.allocate(sizeof(Stamps) * static_cast<std::size_t>(c.members)))),
         buffers_(static_cast<std::byte*>(arena.allocate(buffer_bytes(c) + kPage))) {
-    buffers_ += round_up(reinterpret_cast<std::uintptr_t>(buffers_), kPage) - reinterpret_cast<std::uintptr_t>(buffers_);
+    buffers_ += round_up(reinterpret_cast<std::uintptr_t>(buffers_), kPage) -
+                reinterpret_cast<std::uintptr_t>(buffers_);
   }
 
   // What the members' buffers take of the arena.
@@ -52,7 +53,8 @@ class Turn {
   double* out_of(int rank) const { return buffer(2 * rank + 1); }
 
   // Runs this turn's order for one member. Barrier subjects give a callable without arguments; data subjects
-  // one that takes (const double* in, double* out); both may keep state in their captures: of rooted kinds, Roots.
+  // one that takes (const double* in, double* out); both may keep state in their captures: of rooted kinds,
+  // Roots.
   template <class Episode>
   void run(int rank, Episode&& episode);
 
@@ -69,18 +71,20 @@ class Turn {
   // check number after which all members stop. order: relaxed: it is written before rank 0 enters the episode
   // of that check and read after it.
   alignas(kMaxLine) std::atomic<std::uint64_t> stop_after{0};
-  // Members that have come to a meeting of the harness's own, in all: episodes whose arrivals are skewed begin with one, so
-  // that what is late is late by the skew alone.
+  // Members that have come to a meeting of the harness's own, in all: episodes whose arrivals are skewed
+  // begin with one, so that what is late is late by the skew alone.
   alignas(kMaxLine) std::atomic<std::uint64_t> met{0};
 
  private:
   static constexpr std::size_t kPage = 4096;
   static std::size_t stride(Kind kind, int members, int doubles) {
     const int blocks = std::max(blocks_in(kind, members), blocks_out(kind, members));
-    return round_up(sizeof(double) * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(doubles), kPage);
+    return round_up(sizeof(double) * static_cast<std::size_t>(blocks) * static_cast<std::size_t>(doubles),
+                    kPage);
   }
   double* buffer(int index) const {
-    return reinterpret_cast<double*>(buffers_ + static_cast<std::size_t>(index) * stride(collective, members, doubles));
+    return reinterpret_cast<double*>(buffers_ +
+                                     static_cast<std::size_t>(index) * stride(collective, members, doubles));
   }
   std::byte* buffers_;
   // The loop itself; returns the number of episodes, the same for all members.
@@ -133,8 +137,8 @@ class BarrierCheck {
   std::uint64_t number_;
 };
 
-// Element k of rank r's contribution is tag + (r + 1)(k + 1): small integers, so sums of any order are exact. The tag is
-// the check's number for the elements sampled by this check, else 0.
+// Element k of rank r's contribution is tag + (r + 1)(k + 1): small integers, so sums of any order are exact.
+// The tag is the check's number for the elements sampled by this check, else 0.
 class DataCheck {
  public:
   DataCheck(Turn& turn, int rank)
@@ -173,7 +177,8 @@ class DataCheck {
   // Elements `first`, `first` + `step`, ... of each block of the result.
   void compare(int step, int first) {
     const Kind kind = turn_.collective;
-    const bool mine = blocks_in(kind, turn_.members) > 1;  // the result comes from block rank_ of the contributions
+    // the result comes from block rank_ of the contributions
+    const bool mine = blocks_in(kind, turn_.members) > 1;
     const int from = mine ? rank_ * count_ : 0;
     const int begin = (first - from % step + step) % step;
     const int blocks = has_result() ? blocks_out(kind, turn_.members) : 0;
@@ -218,8 +223,10 @@ class DataCheck {
 
 template <class Probe, class Check, class Episode>
 std::uint64_t Turn::loop(int rank, std::uint64_t count, Probe& probe, Check& check, Episode& episode) {
-  // Contributors to a reduce or a gather do not wait for anybody, nor do roots, so nobody could tell them all when to stop.
-  const bool may_stop = order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather && !rotating;
+  // Contributors to a reduce or a gather do not wait for anybody, nor do roots, so nobody could tell them all
+  // when to stop.
+  const bool may_stop =
+      order.limit_ns != 0 && collective != Kind::kReduce && collective != Kind::kGather && !rotating;
   const std::uint64_t deadline = now_ns() + order.limit_ns;
   const std::uint64_t every = order.check_every;
   std::uint64_t left = count;

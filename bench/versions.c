@@ -55,7 +55,8 @@ static void load(build_t* build, const char* path, int engine) {
   build->create = (int (*)(const fermata_team_config*, fermata_team**))symbol(library, "fermata_team_create");
   build->join = (int (*)(fermata_team*, int, fermata_member**))symbol(library, "fermata_team_join");
   build->barrier = (int (*)(fermata_member*))symbol(library, "fermata_barrier");
-  build->allreduce = (int (*)(fermata_member*, const void*, void*, size_t, int, int))symbol(library, "fermata_allreduce");
+  build->allreduce =
+      (int (*)(fermata_member*, const void*, void*, size_t, int, int))symbol(library, "fermata_allreduce");
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = members;
   config.engine = engine;
@@ -81,10 +82,12 @@ static void batch(const build_t* build, fermata_member* member, int collective, 
     }
     if (collective == kInteger) {
       int64_t one = 1, sum = 0;
-      bad |= build->allreduce(member, &one, &sum, 1, FERMATA_INT64, FERMATA_SUM) != FERMATA_OK || sum != members;
+      bad |=
+          build->allreduce(member, &one, &sum, 1, FERMATA_INT64, FERMATA_SUM) != FERMATA_OK || sum != members;
     } else {
       double one = 1, sum = 0;
-      bad |= build->allreduce(member, &one, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK || sum != members;
+      bad |= build->allreduce(member, &one, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK ||
+             sum != members;
     }
   }
   if (bad) atomic_store(&wrong, 1);
@@ -126,7 +129,8 @@ static void* work(void* argument) {
 }
 
 int main(int count, char** values) {
-  if (count != 7 || (members = atoi(values[4])) < 1 || members > kMostMembers || (pairs = atoi(values[5])) < 1) {
+  if (count != 7 || (members = atoi(values[4])) < 1 || members > kMostMembers ||
+      (pairs = atoi(values[5])) < 1) {
     fprintf(stderr, "usage: versions OLD.so NEW.so threads|processes MEMBERS PAIRS SECONDS\n");
     return 2;
   }

@@ -45,8 +45,8 @@ double latency_of(const Turn& turn) {
   return *middle;
 }
 
-// Mean over the batch of what an episode took the slower of its members: how long one waits is a matter of chance, and what it waits on
-// average is what counts.
+// Mean over the batch of what an episode took the slower of its members: how long one waits is a matter of
+// chance, and what it waits on average is what counts.
 double skewed_of(const Turn& turn) {
   const std::uint64_t count = std::min(turn.lines[0].episodes, kMaxStamps - 1);
   std::uint64_t sum = 0;
@@ -70,8 +70,9 @@ Reply judge(const Turn& turn, std::string& reason) {
       reply.verdict = Reply::kFailed;
       reason = text;
     } else if (line.failures != 0) {
-      std::snprintf(text, sizeof text, "wrong: rank %d expected %.17g %s %d, saw %.17g (%llu such)", rank, line.expected,
-                    turn.doubles == 0 ? "from rank" : "in element", line.about, line.seen, static_cast<unsigned long long>(line.failures));
+      std::snprintf(text, sizeof text, "wrong: rank %d expected %.17g %s %d, saw %.17g (%llu such)", rank,
+                    line.expected, turn.doubles == 0 ? "from rank" : "in element", line.about, line.seen,
+                    static_cast<unsigned long long>(line.failures));
       reply.verdict = Reply::kWrong;
       reason = text;
       break;
@@ -95,7 +96,8 @@ Reply run_order(const Order& order, Crew& crew, Turn& turn, std::string& reason)
   reply.episodes = turn.lines[0].warm + turn.lines[0].episodes;
   reply.value_ns = period_of(turn);
   if (order.quantity == Quantity::kLatency) {
-    const double scale = reply.elapsed_ns / static_cast<double>(std::max<std::uint64_t>(end_ticks - begin_ticks, 1));
+    const double scale =
+        reply.elapsed_ns / static_cast<double>(std::max<std::uint64_t>(end_ticks - begin_ticks, 1));
     reply.value_ns = latency_of(turn) * scale;
   } else if (has_reference(order.quantity)) {
     if (order.quantity != Quantity::kEpcc) reply.value_ns = skewed_of(turn);
@@ -138,7 +140,8 @@ bool receive_all(int descriptor, void* data, std::size_t bytes) {
 
 void serve(int descriptor, const Case& c, Subject& subject) {
   const auto members = static_cast<std::size_t>(c.members);
-  Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)) + Turn::buffer_bytes(c));
+  Arena arena((std::size_t{64} << 20) + members * (sizeof(Stamps) + (std::size_t{1} << 20)) +
+              Turn::buffer_bytes(c));
   std::string reason;
   Order order;
   if (!receive_all(descriptor, &order, sizeof order)) return;  // the first one only asks for the subject
@@ -167,9 +170,10 @@ void serve(int descriptor, const Case& c, Subject& subject) {
 }
 
 std::vector<std::string> worker_arguments(std::string_view subject, const Case& c) {
-  std::vector<std::string> list = {"--subject", std::string(subject),   "--collective", fermata::name_of(c.collective),
-                                   "--engine",  name_of(c.engine),      "--members",    std::to_string(c.members),
-                                   "--bytes",   std::to_string(c.bytes)};
+  std::vector<std::string> list = {
+      "--subject", std::string(subject),   "--collective", fermata::name_of(c.collective),
+      "--engine",  name_of(c.engine),      "--members",    std::to_string(c.members),
+      "--bytes",   std::to_string(c.bytes)};
   if (c.rotating) list.insert(list.end(), {"--roots", "rotating"});
   if (!c.cpus.empty()) list.insert(list.end(), {"--cpus", to_string(c.cpus)});
   return list;
@@ -196,7 +200,8 @@ int worker_main(int argc, char** argv, MakeByName make) {
   const WorkerArguments arguments = parse_worker_arguments(argc, argv);
   const std::unique_ptr<Subject> subject = make(arguments.subject);
   if (subject == nullptr) {
-    std::fprintf(stderr, "%s: helper of `fermata bench`, not to be started by hand\n", argc > 0 ? argv[0] : "worker");
+    std::fprintf(stderr, "%s: helper of `fermata bench`, not to be started by hand\n",
+                 argc > 0 ? argv[0] : "worker");
     return 2;
   }
   serve(kWorkerSocket, arguments.what, *subject);

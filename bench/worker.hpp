@@ -19,7 +19,8 @@ struct Reply {
   enum Verdict : std::int32_t { kGood = 0, kWrong = 1, kUnavailable = 2, kFailed = 3 };
   std::int32_t verdict = kGood;
   std::uint32_t length = 0;
-  double value_ns = 0;         // per episode: period, latency (the batch's median), or what it adds to the reference
+  // per episode: period, latency (the batch's median), or what it adds to the reference
+  double value_ns = 0;
   double elapsed_ns = 0;       // of the whole batch, warm-up included: calibration goes by this
   double reference_ns = 0;     // what was subtracted, per episode
   std::uint64_t episodes = 0;  // that were run, warm-up included; fewer than ordered if it took too long

@@ -52,7 +52,8 @@ int main(void) {
   for (int rank = 0; rank < kMembers; ++rank) {
     pthread_join(threads[rank], NULL);
     failed |= wrong[rank];
-    printf("rank %d: in %ld of %d steps all had come before its own work was done\n", rank, done_early[rank], kSteps);
+    printf("rank %d: in %ld of %d steps all had come before its own work was done\n", rank, done_early[rank],
+           kSteps);
   }
   fermata_team_destroy(team);
   return failed;

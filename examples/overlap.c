@@ -1,5 +1,5 @@
-/* A long vector is reduced in parts by one persistent operation that its own callback moves along the vector, while this thread
- * computes. */
+/* A long vector is reduced in parts by one persistent operation that its own callback moves along the vector,
+ * while this thread computes. */
 #include <fermata/fermata.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -50,7 +50,8 @@ static void* work(void* argument) {
     for (int i = 1; i < 1000; ++i) computed += 1.0 / i;
 
   for (int i = 0; i < kParts * kPart; ++i) wrong += walk.data[i] != 1 + 2.0 * i;
-  if (rank == 0) printf("%d parts reduced, %ld elements wrong; computed %.1f meanwhile\n", walk.part, wrong, computed);
+  if (rank == 0)
+    printf("%d parts reduced, %ld elements wrong; computed %.1f meanwhile\n", walk.part, wrong, computed);
   fermata_request_free(request);
   fermata_member_leave(member);
   free(walk.data);

@@ -1,5 +1,5 @@
-// A long vector is summed part by part by two coroutines at once, each with a persistent operation of its own, while this thread
-// computes: what one of them waits for goes on while the other one works.
+// A long vector is summed part by part by two coroutines at once, each with a persistent operation of its
+// own, while this thread computes: what one of them waits for goes on while the other one works.
 #include <fermata/fermata.hpp>
 
 #include <atomic>
@@ -28,8 +28,10 @@ int run(fermata::Member& member) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = member.rank() + static_cast<double>(i);
   const std::span<double> whole(data);
   // Persistent: the two may overtake each other, at some members and not at others.
-  fermata::Request even = member.prepare(fermata::allreduce(fermata::in_place, whole.first(kPart), fermata::Op::kSum));
-  fermata::Request odd = member.prepare(fermata::allreduce(fermata::in_place, whole.first(kPart), fermata::Op::kSum));
+  fermata::Request even =
+      member.prepare(fermata::allreduce(fermata::in_place, whole.first(kPart), fermata::Op::kSum));
+  fermata::Request odd =
+      member.prepare(fermata::allreduce(fermata::in_place, whole.first(kPart), fermata::Op::kSum));
   std::vector<fermata::Task<>> tasks;
   tasks.push_back(sum_parts(even, data, 0));
   tasks.push_back(sum_parts(odd, data, 1));

@@ -22,7 +22,8 @@ int main() {
       const int row_sum = along_row.allreduce(rank, fermata::Op::kSum);
       const int column_sum = along_column.allreduce(rank, fermata::Op::kSum);
       // 0 1 2 | 3 4 5: rows add up to 3 and 12, columns to 3, 5 and 7.
-      if (row_sum != 3 + 9 * row || column_sum != 3 + 2 * column) wrong.fetch_add(1, std::memory_order_relaxed);
+      if (row_sum != 3 + 9 * row || column_sum != 3 + 2 * column)
+        wrong.fetch_add(1, std::memory_order_relaxed);
       // A colour below 0 belongs to no sub-team; all members of the team still make the call.
       const bool odd = rank % 2 == 1;
       const auto odds = all.split(odd ? 1 : -1, -rank);  // a descending key: the order is turned round

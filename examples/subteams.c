@@ -1,5 +1,5 @@
-/* What making and leaving sub-teams costs: all members split in halves again and again, each half reduces a vector, and goes.
- *   subteams [threads|processes] [members] [splits] */
+/* What making and leaving sub-teams costs: all members split in halves again and again, each half reduces a
+ * vector, and goes. subteams [threads|processes] [members] [splits] */
 #define _POSIX_C_SOURCE 200809L
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -65,10 +65,13 @@ static int member_main(int rank) {
     first[i] = left[i] - first[i];
     left[i] = now_us() - left[i];
   }
-  if (status < 0) fprintf(stderr, "rank %d: %s: %s\n", rank, fermata_status_string(status), fermata_error_detail());
+  if (status < 0)
+    fprintf(stderr, "rank %d: %s: %s\n", rank, fermata_status_string(status), fermata_error_detail());
   if (status == FERMATA_OK && rank == 0)
-    printf("%d members, %d splits in halves: made and joined in %.0f us, first allreduce of %d doubles %.0f us, left in %.0f us\n", members,
-           splits, middle(made, splits), kValues, middle(first, splits), middle(left, splits));
+    printf(
+        "%d members, %d splits in halves: made and joined in %.0f us, first allreduce of %d doubles %.0f us, "
+        "left in %.0f us\n",
+        members, splits, middle(made, splits), kValues, middle(first, splits), middle(left, splits));
   fermata_member_leave(member);
   free(made);
   free(first);

@@ -1,9 +1,9 @@
-// Executes a compiled program, all members in one thread: the production cursor (exec/cursor.hpp), stopped before each step, so that any
-// interleaving of the members' steps can be tried and a hang is seen at once. Memory is sequentially consistent here; orders are the model
-// checker's matter (tests/model).
+// Executes a compiled program, all members in one thread: the production cursor (exec/cursor.hpp), stopped
+// before each step, so that any interleaving of the members' steps can be tried and a hang is seen at once.
+// Memory is sequentially consistent here; orders are the model checker's matter (tests/model).
 //
-// Before each step of a copy of the program stands a poll of a gate, which opens for one look when it is the member's turn. What a member
-// writes, reads and rings is the production code's doing.
+// Before each step of a copy of the program stands a poll of a gate, which opens for one look when it is the
+// member's turn. What a member writes, reads and rings is the production code's doing.
 #ifndef FERMATA_TESTS_LOCKSTEP_HPP
 #define FERMATA_TESTS_LOCKSTEP_HPP
 
@@ -45,7 +45,8 @@ struct Lockstep {
     Counter& credit(std::uint32_t offset) { return header(offset); }
     std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) { return *all->at(slot + 8 + i * 8); }
     void ring(const Step& step) { all->ring(step); }
-    void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t words, const std::uint64_t* from) {
+    void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t words,
+               const std::uint64_t* from) {
       for (std::uint32_t i = 0; i < words; ++i) payload(offset, i) = from[i];
       header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
       all->wake_member(step.peer);                            // who is away is rung by what lands its lines
@@ -71,7 +72,8 @@ struct Lockstep {
     Folded folded[4] = {};      // the last episodes' results: no member is further ahead of another
   };
 
-  // Of the given root's set of programs. `parks`: a member that waits looks again only when the door rings that it would park on.
+  // Of the given root's set of programs. `parks`: a member that waits looks again only when the door rings
+  // that it would park on.
   Lockstep(const std::byte* blob, std::uint32_t root, bool parks)
       : header_(*reinterpret_cast<const ProgramHeader*>(blob)),
         parks_(parks),
@@ -123,7 +125,8 @@ struct Lockstep {
     runnable.clear();
     if (!wrong_.empty() || state_.over == state_.places.size()) return false;
     for (std::uint32_t m = 0; m < state_.places.size(); ++m)
-      if (state_.places[m] == Place::kAtGate || (state_.places[m] == Place::kWaits && may_go_on(m))) runnable.push_back(m);
+      if (state_.places[m] == Place::kAtGate || (state_.places[m] == Place::kWaits && may_go_on(m)))
+        runnable.push_back(m);
     if (runnable.empty()) wrong_ = hang();
     return !runnable.empty();
   }
@@ -131,11 +134,14 @@ struct Lockstep {
     Now& now = state_.now[m];
     ticket_ = state_.places[m] == Place::kAtGate;
     std::uint32_t words_carried = words();
-    const Carried carried{
-        .words = words_carried, .fold = is_barrier() ? both : add, .whole = is_barrier() ? nullptr : fold_all, .context = &words_carried};
-    const bool over = words() > 1    ? now.cursor.advance<Load::kWords>(members_[m].memory, carried, now.regs, 0)
-                      : words() == 1 ? now.cursor.advance<Load::kOneWord>(members_[m].memory, carried, now.regs, 0)
-                                     : now.cursor.advance<Load::kNothing>(members_[m].memory, carried, now.regs, 0);
+    const Carried carried{.words = words_carried,
+                          .fold = is_barrier() ? both : add,
+                          .whole = is_barrier() ? nullptr : fold_all,
+                          .context = &words_carried};
+    const bool over = words() > 1 ? now.cursor.advance<Load::kWords>(members_[m].memory, carried, now.regs, 0)
+                      : words() == 1
+                          ? now.cursor.advance<Load::kOneWord>(members_[m].memory, carried, now.regs, 0)
+                          : now.cursor.advance<Load::kNothing>(members_[m].memory, carried, now.regs, 0);
     if (!over) {
       state_.places[m] = at_gate(now) ? Place::kAtGate : Place::kWaits;
       now.asleep = state_.places[m] == Place::kWaits;
@@ -148,7 +154,8 @@ struct Lockstep {
 
   const Wrong& wrong() const { return wrong_; }
   const State& state() const { return state_; }
-  void go_back(const State& to) { state_ = to; }  // in the same memory, to which cursors point: sizes are the same
+  // in the same memory, to which cursors point: sizes are the same
+  void go_back(const State& to) { state_ = to; }
 
   // Of all that what is still to come depends on: memory, and where each member is.
   std::size_t digest() const {
@@ -157,14 +164,16 @@ struct Lockstep {
     for (const std::uint64_t word : state_.region) add_in(word);
     for (std::size_t m = 0; m < state_.now.size(); ++m) {
       add_in(state_.now[m].episode);
-      add_in(static_cast<std::uint64_t>(&state_.now[m].cursor.at() - members_[m].steps.data()) * 2 + state_.now[m].asleep);
+      add_in(static_cast<std::uint64_t>(&state_.now[m].cursor.at() - members_[m].steps.data()) * 2 +
+             state_.now[m].asleep);
       for (const auto& reg : state_.now[m].regs)
         for (std::uint32_t i = 0; i < words(); ++i) add_in(reg[i]);
     }
     return mixed;
   }
 
-  // As of one word or more; a sum first, which counts what came, and then a fold that does not associate, which tells trees apart.
+  // As of one word or more; a sum first, which counts what came, and then a fold that does not associate,
+  // which tells trees apart.
   static std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
   static std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
     const std::uint64_t sum = left + right, product = (left | 1) * (right | 1);
@@ -211,24 +220,31 @@ struct Lockstep {
     state_.places[m] = at_gate(now) ? Place::kAtGate : Place::kWaits;
   }
 
-  bool may_go_on(std::uint32_t m) { return parks_ ? !state_.now[m].asleep : state_.now[m].cursor.ready(members_[m].memory); }
-  bool at_gate(const Now& now) const { return now.cursor.at().offset == kGate && now.cursor.at().code == Code::kPoll; }
+  bool may_go_on(std::uint32_t m) {
+    return parks_ ? !state_.now[m].asleep : state_.now[m].cursor.ready(members_[m].memory);
+  }
+  bool at_gate(const Now& now) const {
+    return now.cursor.at().offset == kGate && now.cursor.at().code == Code::kPoll;
+  }
 
   void check(std::uint32_t m) {
     Now& now = state_.now[m];
     const Kind kind = static_cast<Kind>(header_.kind);
     for (std::uint32_t other = 0; synchronizes(kind) && other < members_.size(); ++other)
-      if (state_.now[other].episode < now.episode) return fail(m, "leaves before member " + std::to_string(other) + " has come");
+      if (state_.now[other].episode < now.episode)
+        return fail(m, "leaves before member " + std::to_string(other) + " has come");
     if (words() == 0 || (kind == Kind::kReduce && m != root_)) return;
     std::uint64_t expected = 0;
     for (std::uint32_t other = 0; other < members_.size(); ++other) {
       if (kind == Kind::kBroadcast && other != root_) continue;
-      expected = is_barrier() ? expected | contribution(other, now.episode, 0) : expected + contribution(other, now.episode, 0);
+      expected = is_barrier() ? expected | contribution(other, now.episode, 0)
+                              : expected + contribution(other, now.episode, 0);
     }
     if (now.regs[0][0] != expected) return fail(m, "has a wrong result");
     if (kind != Kind::kAllreduce || words() == 1) return;
     Folded& folded = state_.folded[now.episode % std::size(state_.folded)];
-    if (folded.episode == now.episode && folded.value != now.regs[0][1]) return fail(m, "has another result than another member");
+    if (folded.episode == now.episode && folded.value != now.regs[0][1])
+      return fail(m, "has another result than another member");
     folded = {now.episode, now.regs[0][1]};
   }
 
@@ -239,20 +255,24 @@ struct Lockstep {
   void ring(const Step& step) {
     for (std::uint32_t m = 0; step.rings != 0 && m < state_.now.size(); ++m) {
       const Step& waits = state_.now[m].cursor.at();
-      if (state_.now[m].asleep && waits.rings == step.rings && waits.door == step.door) state_.now[m].asleep = false;
+      if (state_.now[m].asleep && waits.rings == step.rings && waits.door == step.door)
+        state_.now[m].asleep = false;
     }
   }
   void wake_member(std::uint32_t m) { state_.now[m].asleep = false; }
 
   void fail(std::uint32_t m, const std::string& what) {
-    if (wrong_.empty()) wrong_ = "member " + std::to_string(m) + " " + what + " in episode " + std::to_string(state_.now[m].episode);
+    if (wrong_.empty())
+      wrong_ =
+          "member " + std::to_string(m) + " " + what + " in episode " + std::to_string(state_.now[m].episode);
   }
   Wrong hang() const {
     std::string text = "hang:";
     for (std::uint32_t m = 0; m < state_.now.size(); ++m)
       if (state_.places[m] != Place::kOver)
-        text += " member " + std::to_string(m) + " at step " + std::to_string((&state_.now[m].cursor.at() - members_[m].steps.data()) / 2) +
-                " of episode " + std::to_string(state_.now[m].episode);
+        text += " member " + std::to_string(m) + " at step " +
+                std::to_string((&state_.now[m].cursor.at() - members_[m].steps.data()) / 2) + " of episode " +
+                std::to_string(state_.now[m].episode);
     return text;
   }
 
@@ -266,8 +286,8 @@ struct Lockstep {
   Wrong wrong_;
 };
 
-// Ways to choose: any member, with equal chance; or always the first of an order that changes now and then, so that some run far ahead and
-// others stay behind.
+// Ways to choose: any member, with equal chance; or always the first of an order that changes now and then,
+// so that some run far ahead and others stay behind.
 class AnyMember {
  public:
   explicit AnyMember(std::uint64_t seed) : random_(seed) {}
@@ -284,7 +304,8 @@ class ByPriority {
   }
   std::size_t operator()(const std::vector<std::uint32_t>& runnable) {
     if (random_() % one_in_ == 0) order_[random_() % order_.size()] = static_cast<std::uint32_t>(random_());
-    const auto first = std::max_element(runnable.begin(), runnable.end(), [&](auto a, auto b) { return order_[a] < order_[b]; });
+    const auto first = std::max_element(runnable.begin(), runnable.end(),
+                                        [&](auto a, auto b) { return order_[a] < order_[b]; });
     return static_cast<std::size_t>(first - runnable.begin());
   }
 
@@ -297,7 +318,8 @@ class ByPriority {
 // Any member but one, which gets on only where nobody else can, from some turn on.
 class ButOne {
  public:
-  ButOne(std::uint64_t seed, std::uint32_t late, std::uint64_t from) : random_(seed), late_(late), from_(from) {}
+  ButOne(std::uint64_t seed, std::uint32_t late, std::uint64_t from)
+      : random_(seed), late_(late), from_(from) {}
   std::size_t operator()(const std::vector<std::uint32_t>& runnable) {
     const std::size_t chosen = random_() % runnable.size();
     return ++turn_ > from_ && runnable[chosen] == late_ ? (chosen + 1) % runnable.size() : chosen;
@@ -317,21 +339,25 @@ inline Wrong execute(const std::byte* blob, std::uint64_t seed, int interleaving
     Lockstep crew(blob, root, k % 5 == 3);
     const std::uint64_t own = seed * 131 + static_cast<std::uint64_t>(k) + 1;
     const unsigned one_in[] = {4, 20, 100};
-    const Wrong wrong = k % 4 == 0   ? crew.run(episodes, AnyMember(own))
-                        : k % 4 == 1 ? crew.run(episodes, ButOne(own, static_cast<std::uint32_t>(own / 7 % header.members), own * 37 % 97))
-                                     : crew.run(episodes, ByPriority(own, header.members, one_in[own % 3]));
+    const Wrong wrong =
+        k % 4 == 0   ? crew.run(episodes, AnyMember(own))
+        : k % 4 == 1 ? crew.run(episodes, ButOne(own, static_cast<std::uint32_t>(own / 7 % header.members),
+                                                 own * 37 % 97))
+                     : crew.run(episodes, ByPriority(own, header.members, one_in[own % 3]));
     if (!wrong.empty()) return wrong;
   }
   return {};
 }
 
-// Every interleaving of a program's first episodes, in depth-first order; states that two of them share are gone on from once.
+// Every interleaving of a program's first episodes, in depth-first order; states that two of them share are
+// gone on from once.
 struct Exhausted {
   Wrong wrong;             // of the first that goes wrong
   bool complete = true;    // false: there are more than most_states
   std::size_t states = 0;  // that differ
 };
-inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, std::uint64_t episodes, std::size_t most_states) {
+inline Exhausted exhaust(const std::byte* blob, std::uint32_t root, bool parks, std::uint64_t episodes,
+                         std::size_t most_states) {
   struct Fork {
     Lockstep::State state;
     std::vector<std::uint32_t> runnable;  // whose turns are still to be tried

@@ -6,7 +6,8 @@
 
 namespace fermata::test {
 
-inline fermata_operation operation(int collective, const void* in, void* out, size_t count, int type, int root = 0) {
+inline fermata_operation operation(int collective, const void* in, void* out, size_t count, int type,
+                                   int root = 0) {
   fermata_operation o = FERMATA_OPERATION_INIT;
   o.collective = collective;
   o.in = in;

@@ -1,4 +1,5 @@
-// A new empty folder that no other test has, gone with the object: tests run side by side, and so do whole suites.
+// A new empty folder that no other test has, gone with the object: tests run side by side, and so do whole
+// suites.
 #ifndef FERMATA_TESTS_OWN_FOLDER_HPP
 #define FERMATA_TESTS_OWN_FOLDER_HPP
 

@@ -1,8 +1,9 @@
 // What memory alone allows two members that move or sum a large payload: each reads the other's contribution
-// where it lies and writes its result, with memcpy (floor_memcpy) or one plain loop over two arrays (floor_sum), and nothing is
-// copied twice. Of the synchronization there is what cannot be left out: nobody reads before the other has come, and
-// nobody leaves before the other has read. "shared" splits each piece of work in halves, one per member, which then also writes into
-// the other's result: for allreduce that is one pass over the payload less.
+// where it lies and writes its result, with memcpy (floor_memcpy) or one plain loop over two arrays
+// (floor_sum), and nothing is copied twice. Of the synchronization there is what cannot be left out: nobody
+// reads before the other has come, and nobody leaves before the other has read. "shared" splits each piece of
+// work in halves, one per member, which then also writes into the other's result: for allreduce that is one
+// pass over the payload less.
 #include <string.h>
 
 #include <atomic>
@@ -15,14 +16,18 @@ namespace {
 [[gnu::always_inline]] inline void add(const double* a, const double* b, double* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
 }
-[[gnu::always_inline]] inline void add_twice(const double* a, const double* b, double* to, double* too, std::size_t count) {
+[[gnu::always_inline]] inline void add_twice(const double* a, const double* b, double* to, double* too,
+                                             std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = too[i] = a[i] + b[i];
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void sum_avx2(const double* a, const double* b, double* __restrict to, std::size_t count) { add(a, b, to, count); }
-[[gnu::target("avx2")]] void sum_twice_avx2(const double* a, const double* b, double* __restrict to, double* __restrict too,
-                                            std::size_t count) {
+[[gnu::target("avx2")]] void sum_avx2(const double* a, const double* b, double* __restrict to,
+                                      std::size_t count) {
+  add(a, b, to, count);
+}
+[[gnu::target("avx2")]] void sum_twice_avx2(const double* a, const double* b, double* __restrict to,
+                                            double* __restrict too, std::size_t count) {
   add_twice(a, b, to, too, count);
 }
 bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
@@ -31,8 +36,11 @@ constexpr auto sum_avx2 = add;
 constexpr auto sum_twice_avx2 = add_twice;
 bool has_avx2() { return false; }
 #endif
-void sum_plain(const double* a, const double* b, double* __restrict to, std::size_t count) { add(a, b, to, count); }
-void sum_twice_plain(const double* a, const double* b, double* __restrict to, double* __restrict too, std::size_t count) {
+void sum_plain(const double* a, const double* b, double* __restrict to, std::size_t count) {
+  add(a, b, to, count);
+}
+void sum_twice_plain(const double* a, const double* b, double* __restrict to, double* __restrict too,
+                     std::size_t count) {
   add_twice(a, b, to, too, count);
 }
 
@@ -109,7 +117,9 @@ class Direct final : public Subject {
       case Kind::kBarrier: break;
     }
   }
-  static void copy(double* to, const double* from, std::size_t count) { memcpy(to, from, count * sizeof(double)); }
+  static void copy(double* to, const double* from, std::size_t count) {
+    memcpy(to, from, count * sizeof(double));
+  }
 
   std::size_t count_ = 0;
   Word* words_ = nullptr;

@@ -11,7 +11,8 @@ namespace {
 template <int kDoubles>
 struct Slot {
   std::atomic<std::uint64_t> episode{0};
-  double payload[kDoubles] = {};  // plain: ordered by `episode`, and parity keeps the writer off a slot being read
+  // plain: ordered by `episode`, and parity keeps the writer off a slot being read
+  double payload[kDoubles] = {};
 };
 
 // Slots of both members as close as they go without straddling a line (8 bytes: all four in one line), or the

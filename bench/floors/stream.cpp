@@ -12,7 +12,8 @@ constexpr std::uint64_t kSlots = 16;
 
 struct alignas(kMinLine) Slot {
   std::atomic<std::uint64_t> episode{0};
-  double payload[7] = {};  // plain: ordered by `episode`, and the credit keeps the sender off a slot being read
+  // plain: ordered by `episode`, and the credit keeps the sender off a slot being read
+  double payload[7] = {};
 };
 
 template <int kPauses>
@@ -33,7 +34,8 @@ class Stream final : public Subject {
       turn.run(rank, [&](const double* in, double*) {
         ++e;
         // order: acquire; pairs with the receiver's release: its reads of the slot are over.
-        while (e > free_until && e > (free_until = credit_->load(std::memory_order_acquire) + kSlots)) pause();
+        while (e > free_until && e > (free_until = credit_->load(std::memory_order_acquire) + kSlots))
+          pause();
         Slot& slot = slots_[e % kSlots];
         for (int i = 0; i < count_; ++i) slot.payload[i] = in[i];
         // order: release: the payload is visible with the episode; pairs with the receiver's acquire.

@@ -1,7 +1,8 @@
-/* times FLAT_CACHE CALLS FROM TO: broadcasts of FROM to TO bytes, and allreduces, over all processes, by the composed plans, by flat ones
- * (FLAT_CACHE, made by plans.cpp), by the MPI library, and each level of the composed ones by itself: among the first ranks of the hosts,
- * and within each host. A row for each size: of each way microseconds per call in each batch, which is calls with every rank as root in
- * turn, and a barrier behind them. */
+/* times FLAT_CACHE CALLS FROM TO: broadcasts of FROM to TO bytes, and allreduces, over all processes, by the
+ * composed plans, by flat ones (FLAT_CACHE, made by plans.cpp), by the MPI library, and each level of the
+ * composed ones by itself: among the first ranks of the hosts, and within each host. A row for each size: of
+ * each way microseconds per call in each batch, which is calls with every rank as root in turn, and a barrier
+ * behind them. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* Collectives in a loop, in the manner of the OSU benchmarks: mpi_loop SECONDS KIND:BYTES... For each rank 0 prints KIND:BYTES and the time
- * of a call in ns, the median over windows, two ways: the mean over all ranks of what each one's window took it; and what the window took
- * them all, from the first rank's begin to the last one's end. Where ranks share a CPU a rank may have its window in one turn, while
- * others wait to begin theirs: the second one counts that. BYTES: what one rank contributes.
- * KIND: bcast, ibcast (begun, and waited for), bcast_init (persistent, started and waited for) and so on; and what sets up: init (MPI_Init,
- * once), comm_new (communicators that stay, the ranks in one order and the other in turn), comm_again (each freed at once), with a barrier
- * in each: the median over all. */
+/* Collectives in a loop, in the manner of the OSU benchmarks: mpi_loop SECONDS KIND:BYTES... For each rank 0
+ * prints KIND:BYTES and the time of a call in ns, the median over windows, two ways: the mean over all ranks
+ * of what each one's window took it; and what the window took them all, from the first rank's begin to the
+ * last one's end. Where ranks share a CPU a rank may have its window in one turn, while others wait to begin
+ * theirs: the second one counts that. BYTES: what one rank contributes. KIND: bcast, ibcast (begun, and
+ * waited for), bcast_init (persistent, started and waited for) and so on; and what sets up: init (MPI_Init,
+ * once), comm_new (communicators that stay, the ranks in one order and the other in turn), comm_again (each
+ * freed at once), with a barrier in each: the median over all. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 
 static int rank, size;
 static char *in, *out;
-static int n;                                     /* elements of a block */
-static int same[1024], displacements[1024];       /* n for each rank */
-static int counts[1024];                          /* of others with a v, and of reduce_scatter: the last block has an element more */
+static int n;                               /* elements of a block */
+static int same[1024], displacements[1024]; /* n for each rank */
+static int counts[1024]; /* of others with a v, and of reduce_scatter: the last block has an element more */
 static MPI_Request persistent = MPI_REQUEST_NULL; /* of a kind that is started again and again */
 
 #define WORLD MPI_COMM_WORLD
@@ -115,7 +116,8 @@ static struct Times measure(void (*call)(void), double seconds) {
     if (least <= seconds / kWindows / 4 && calls <= 100000000) {
       calls *= 2;
       tries = 0;
-    } else if (++tries == 3) { /* a stranger's slice is not the calls' own time, and a window of few calls is mostly its ends */
+    } else if (++tries == 3) { /* a stranger's slice is not the calls' own time, and a window of few calls is
+                                  mostly its ends */
       calls = (long)((double)calls * seconds / kWindows / (least > 0 ? least : 1)) + 1;
       break;
     }

@@ -1,5 +1,6 @@
-// What a reduction costs whose result every thread has behind it, within one parallel region: the header's allreduce, and what OpenMP
-// offers. Overheads as in openmp_overhead.c; the sums are checked while they are timed.
+// What a reduction costs whose result every thread has behind it, within one parallel region: the header's
+// allreduce, and what OpenMP offers. Overheads as in openmp_overhead.c; the sums are checked while they are
+// timed.
 //
 //   openmp_header [THREADS [SAMPLES]]     one line per way: name, then each sample's overhead in ns
 #include <fermata/openmp.hpp>

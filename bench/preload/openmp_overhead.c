@@ -1,8 +1,9 @@
-/* What OpenMP constructs cost beyond the work in them, after the EPCC microbenchmarks' definition: the time of many constructs around
- * a fixed delay, less the time of the delays alone, per construct. A barrier's property is checked as often behind each sample: what the
- * check reads is a line more from thread to thread.
+/* What OpenMP constructs cost beyond the work in them, after the EPCC microbenchmarks' definition: the time
+ * of many constructs around a fixed delay, less the time of the delays alone, per construct. A barrier's
+ * property is checked as often behind each sample: what the check reads is a line more from thread to thread.
  *
- *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns */
+ *   openmp_overhead [THREADS [SAMPLES]]     one line per construct: name, then each sample's overhead in ns
+ */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

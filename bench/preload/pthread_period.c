@@ -1,13 +1,14 @@
-/* Time per episode of a pthread barrier with work between episodes. Knows nothing of Fermata: run it with and without the preload
- * (scripts/bench-preload-pthread).
+/* Time per episode of a pthread barrier with work between episodes. Knows nothing of Fermata: run it with and
+ * without the preload (scripts/bench-preload-pthread).
  *
  *   pthread_period THREADS WORK_NS SECONDS [EPISODES [LOOPS_PER_NS]]
  *   pthread_period calibrate        prints LOOPS_PER_NS, for both sides of a comparison
  *
- * Each thread works for a random time, 0 to 2 x WORK_NS of its own CPU time (a loop that was timed before, so that a thread which
- * loses the CPU still does its share), then waits. Runs for SECONDS and at least EPISODES (8), the first quarter unmeasured.
- * Prints: nanoseconds per episode, CPU nanoseconds per episode of all threads together, episodes, and 0 or 1: did exactly one
- * thread per episode come last, and did nobody leave early? */
+ * Each thread works for a random time, 0 to 2 x WORK_NS of its own CPU time (a loop that was timed before, so
+ * that a thread which loses the CPU still does its share), then waits. Runs for SECONDS and at least EPISODES
+ * (8), the first quarter unmeasured. Prints: nanoseconds per episode, CPU nanoseconds per episode of all
+ * threads together, episodes, and 0 or 1: did exactly one thread per episode come last, and did nobody leave
+ * early? */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,14 +60,16 @@ static uint64_t next_random(uint64_t* state) { /* Marsaglia's xorshift64 */
   return *state;
 }
 
-/* The first thread looks at the clock between two waits. The others see what it decides after the wait that follows. */
+/* The first thread looks at the clock between two waits. The others see what it decides after the wait that
+ * follows. */
 static void steer(long episode, double started) {
   const double now = clock_ns(CLOCK_MONOTONIC);
   if (first < 0 && episode >= least / 4 && now - started >= 0.25e9 * seconds) {
     first = episode;
     begin_wall = now;
     begin_cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-  } else if (first >= 0 && stop_at < 0 && episode >= least && episode > first && now - started >= 1e9 * seconds) {
+  } else if (first >= 0 && stop_at < 0 && episode >= least && episode > first &&
+             now - started >= 1e9 * seconds) {
     last = episode;
     end_wall = now;
     end_cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -83,7 +86,8 @@ static void* work(void* argument) {
   for (long episode = 0; stop_at < 0 || episode < stop_at; ++episode) {
     /* A clock costs as much as a barrier: look at it seldom where episodes are short. */
     if (rank == 0 && (work_ns >= 1000 || episode % 64 == 0 || episode < 64)) steer(episode, started);
-    if (work_ns > 0) loop((uint64_t)(2 * work_ns * loops_per_ns * (double)(next_random(&random) >> 11) * 0x1p-53));
+    if (work_ns > 0)
+      loop((uint64_t)(2 * work_ns * loops_per_ns * (double)(next_random(&random) >> 11) * 0x1p-53));
     mine->entered = episode;
     if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD) ++mine->serials;
     if (neighbour->entered < episode) mine->wrong = 1;
@@ -122,7 +126,7 @@ int main(int argc, char** argv) {
   }
   pthread_barrier_destroy(&barrier);
   const double episodes = (double)(last - first);
-  printf("%.1f %.1f %ld %d\n", (end_wall - begin_wall) / episodes, (end_cpu - begin_cpu) / episodes, last - first,
-         wrong || serials != stop_at ? 0 : 1);
+  printf("%.1f %.1f %ld %d\n", (end_wall - begin_wall) / episodes, (end_cpu - begin_cpu) / episodes,
+         last - first, wrong || serials != stop_at ? 0 : 1);
   return 0;
 }

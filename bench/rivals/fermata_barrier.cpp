@@ -1,4 +1,5 @@
-// fermata::barrier, beside std::barrier: the same calls on the anonymous barrier, without a completion function.
+// fermata::barrier, beside std::barrier: the same calls on the anonymous barrier, without a completion
+// function.
 #include <optional>
 
 #include "bench/rivals/rivals.hpp"

@@ -1,6 +1,6 @@
 // MPI's blocking collectives on MPI_COMM_WORLD. Compiled once per MPI library into a worker of its own
-// (bench/CMakeLists.txt). The worker that the bench starts is the host: it has the library's own mpirun start the
-// ranks, the same executable again, which adopt the host's arena and sleep there between turns.
+// (bench/CMakeLists.txt). The worker that the bench starts is the host: it has the library's own mpirun start
+// the ranks, the same executable again, which adopt the host's arena and sleep there between turns.
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -29,16 +29,27 @@ std::string scratch() {
   return folder != nullptr ? folder : "/tmp";
 }
 
-// The library's own launcher with what it needs to start any number of ranks here, bound by nobody but ourselves, and
-// to yield while it waits where there are more ranks than CPUs.
+// The library's own launcher with what it needs to start any number of ranks here, bound by nobody but
+// ourselves, and to yield while it waits where there are more ranks than CPUs.
 std::vector<std::string> launcher(const Case& c) {
 #if defined(OPEN_MPI)
   const bool crowded = c.members > static_cast<int>(allowed_cpus().size());
   // The run-time's files in the folder that the bench removes after it.
 #if OMPI_MAJOR_VERSION >= 5
-  return {FERMATA_MPIRUN, "--allow-run-as-root",      "--map-by", ":OVERSUBSCRIBE", "--bind-to",           "none",
-          "--mca",        "btl_sm_backing_directory", scratch(),  "--mca",          "mpi_yield_when_idle", crowded ? "1" : "0",
-          "-n",           std::to_string(c.members)};
+  return {FERMATA_MPIRUN,
+          "--allow-run-as-root",
+          "--map-by",
+          ":OVERSUBSCRIBE",
+          "--bind-to",
+          "none",
+          "--mca",
+          "btl_sm_backing_directory",
+          scratch(),
+          "--mca",
+          "mpi_yield_when_idle",
+          crowded ? "1" : "0",
+          "-n",
+          std::to_string(c.members)};
 #else
   return {FERMATA_MPIRUN,
           "--allow-run-as-root",
@@ -58,9 +69,10 @@ std::vector<std::string> launcher(const Case& c) {
           std::to_string(c.members)};
 #endif
 #else
-  // MPICH yields after so many polls; 1,000 is its default. 4.0 has the setting, but its ch4 device never yields: the library does
-  // not even import sched_yield.
-  setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", c.members > static_cast<int>(allowed_cpus().size()) ? "1" : "1000", 1);
+  // MPICH yields after so many polls; 1,000 is its default. 4.0 has the setting, but its ch4 device never
+  // yields: the library does not even import sched_yield.
+  setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", c.members > static_cast<int>(allowed_cpus().size()) ? "1" : "1000",
+         1);
   return {FERMATA_MPIRUN, "-launcher", "fork", "-bind-to", "none", "-n", std::to_string(c.members)};
 #endif
 }
@@ -94,7 +106,8 @@ class Mpi final : public Subject {
     list.push_back(executable());
     const std::vector<std::string> own = worker_arguments(name_, case_);
     list.insert(list.end(), own.begin(), own.end());
-    list.insert(list.end(), {"--member", invitation + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(&muster))});
+    list.insert(list.end(),
+                {"--member", invitation + ":" + std::to_string(reinterpret_cast<std::uintptr_t>(&muster))});
     const pid_t host = getpid();
     launcher_ = fork();
     if (launcher_ < 0) return "fork failed";
@@ -106,7 +119,8 @@ class Mpi final : public Subject {
     int status = 0;
     if (launcher_ <= 0 || waitpid(launcher_, &status, WNOHANG) != launcher_) return {};
     launcher_ = -1;
-    std::string text = std::string(FERMATA_MPIRUN) + " ended with code " + std::to_string(WEXITSTATUS(status));
+    std::string text =
+        std::string(FERMATA_MPIRUN) + " ended with code " + std::to_string(WEXITSTATUS(status));
     std::ifstream log(log_file());
     for (std::string line; text.size() < 600 && std::getline(log, line);) {
       if (line.find_first_not_of(" -=") != std::string::npos) text += "; " + line;
@@ -141,24 +155,44 @@ class Mpi final : public Subject {
         });
         break;
       case Kind::kReduce:
-        run([&](const double* in, double* out) { return MPI_Reduce(in, out, count, type, MPI_SUM, roots.next(), all); });
+        run([&](const double* in, double* out) {
+          return MPI_Reduce(in, out, count, type, MPI_SUM, roots.next(), all);
+        });
         break;
-      case Kind::kAllreduce: run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); }); break;
+      case Kind::kAllreduce:
+        run([&](const double* in, double* out) { return MPI_Allreduce(in, out, count, type, MPI_SUM, all); });
+        break;
       case Kind::kGather:
-        run([&](const double* in, double* out) { return MPI_Gather(in, count, type, out, count, type, roots.next(), all); });
+        run([&](const double* in, double* out) {
+          return MPI_Gather(in, count, type, out, count, type, roots.next(), all);
+        });
         break;
       case Kind::kScatter:
-        run([&](const double* in, double* out) { return MPI_Scatter(in, count, type, out, count, type, roots.next(), all); });
+        run([&](const double* in, double* out) {
+          return MPI_Scatter(in, count, type, out, count, type, roots.next(), all);
+        });
         break;
       case Kind::kAllgather:
-        run([&](const double* in, double* out) { return MPI_Allgather(in, count, type, out, count, type, all); });
+        run([&](const double* in, double* out) {
+          return MPI_Allgather(in, count, type, out, count, type, all);
+        });
         break;
       case Kind::kReduceScatter:
-        run([&](const double* in, double* out) { return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all); });
+        run([&](const double* in, double* out) {
+          return MPI_Reduce_scatter_block(in, out, count, type, MPI_SUM, all);
+        });
         break;
-      case Kind::kAlltoall: run([&](const double* in, double* out) { return MPI_Alltoall(in, count, type, out, count, type, all); }); break;
-      case Kind::kScan: run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); }); break;
-      case Kind::kExscan: run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); }); break;
+      case Kind::kAlltoall:
+        run([&](const double* in, double* out) {
+          return MPI_Alltoall(in, count, type, out, count, type, all);
+        });
+        break;
+      case Kind::kScan:
+        run([&](const double* in, double* out) { return MPI_Scan(in, out, count, type, MPI_SUM, all); });
+        break;
+      case Kind::kExscan:
+        run([&](const double* in, double* out) { return MPI_Exscan(in, out, count, type, MPI_SUM, all); });
+        break;
     }
     turn.lines[rank].status = bad;
   }
@@ -213,13 +247,16 @@ class Mpi final : public Subject {
   pid_t launcher_ = -1;
 };
 
-std::unique_ptr<Subject> make(std::string_view name) { return name.empty() ? nullptr : std::make_unique<Mpi>(std::string(name)); }
+std::unique_ptr<Subject> make(std::string_view name) {
+  return name.empty() ? nullptr : std::make_unique<Mpi>(std::string(name));
+}
 
 int member_main(int argc, char** argv, const WorkerArguments& arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // some launchers leave their ranks behind when they are killed
   const Case& c = arguments.what;
   const int expected = rank_of_environment();
-  if (expected >= 0 && expected < static_cast<int>(c.cpus.size())) pin_self(c.cpus[static_cast<std::size_t>(expected)]);
+  if (expected >= 0 && expected < static_cast<int>(c.cpus.size()))
+    pin_self(c.cpus[static_cast<std::size_t>(expected)]);
   const std::size_t colon = arguments.member.rfind(':');
   const std::string error = Arena::adopt(arguments.member.substr(0, colon));
   if (!error.empty()) {

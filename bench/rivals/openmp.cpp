@@ -117,7 +117,9 @@ class OpenMp final : public Subject {
   Local* locals_ = nullptr;
 };
 
-std::unique_ptr<Subject> make(std::string_view name) { return name.empty() ? nullptr : std::make_unique<OpenMp>(std::string(name)); }
+std::unique_ptr<Subject> make(std::string_view name) {
+  return name.empty() ? nullptr : std::make_unique<OpenMp>(std::string(name));
+}
 
 }  // namespace
 }  // namespace fermata::bench

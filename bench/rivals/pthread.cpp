@@ -15,7 +15,8 @@ class Pthread final : public Subject {
     pthread_barrierattr_t attributes;
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, sharing_);
-    return pthread_barrier_init(barrier_, &attributes, static_cast<unsigned>(c.members)) == 0 ? "" : "init failed";
+    return pthread_barrier_init(barrier_, &attributes, static_cast<unsigned>(c.members)) == 0 ? ""
+                                                                                              : "init failed";
   }
   void work(int rank, Turn& turn) override {
     turn.run(rank, [&] { pthread_barrier_wait(barrier_); });

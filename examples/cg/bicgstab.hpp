@@ -40,10 +40,11 @@ class Bicgstab : public Vectors {
       const double down = team.allreduce(std::array{along_direction(part)})[0];  // 1., 2.
       if (!usable(down)) return history.end(Ending::kBreakdown);
       const double alpha = rho / down;
-      half_step(alpha, part.rows);                                                 // 3.
-      team.barrier();                                                              // 4.
-      const auto [ts, tt] = team.allreduce(along_half_step(part));                 // 5., 6.
-      const double omega = tt > 0 ? ts / tt : 0;                                   // s = 0: x + alpha y is the solution
+      half_step(alpha, part.rows);                                  // 3.
+      team.barrier();                                               // 4.
+      const auto [ts, tt] = team.allreduce(along_half_step(part));  // 5., 6.
+      // s = 0: x + alpha y is the solution
+      const double omega = tt > 0 ? ts / tt : 0;
       const auto [next, rr] = team.allreduce(full_step(alpha, omega, part.rows));  // 7., 8.
       if (history.converged(rr)) return history.end(Ending::kConverged);
       if (!usable(omega) || !usable(next)) return history.end(Ending::kBreakdown);

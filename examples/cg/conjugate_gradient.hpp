@@ -73,7 +73,8 @@ class ConjugateGradient : public Vectors {
   }
 
   void turn(double beta, Rows rows) {
-    for (std::size_t row = rows.first; row < rows.last; ++row) p_[row] = r[row] * inverse[row] + beta * p_[row];
+    for (std::size_t row = rows.first; row < rows.last; ++row)
+      p_[row] = r[row] * inverse[row] + beta * p_[row];
   }
 
   std::vector<double> p_, q_;

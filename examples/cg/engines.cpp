@@ -22,7 +22,9 @@
 namespace cg {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct Alone {
   bool nudged = false;
@@ -160,12 +162,14 @@ class InRegion {
 // The repeats of one member. Rank 0 keeps time and compares; the others are held by the barriers around each
 // solve.
 template <class Solver, Team T>
-void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver, Result& result) {
+void run_member(T& team, const Job& job, const std::vector<std::int32_t>& cuts, Solver& solver,
+                Result& result) {
   if (!job.cpus.empty() && fermata_pin(job.cpus[static_cast<std::size_t>(team.rank())]) != FERMATA_OK)
     throw std::runtime_error(fermata_error_detail());
   const bool first = team.rank() == 0;
   const auto rank = static_cast<std::size_t>(team.rank());
-  const Part part{*job.matrix, {static_cast<std::size_t>(cuts[rank]), static_cast<std::size_t>(cuts[rank + 1])}};
+  const Part part{*job.matrix,
+                  {static_cast<std::size_t>(cuts[rank]), static_cast<std::size_t>(cuts[rank + 1])}};
   for (int repeat = 0; repeat < job.repeats; ++repeat) {
     std::vector<double> earlier;
     if (first) {
@@ -242,7 +246,8 @@ Result with_openmp(const Job& job) {
     }
   }
   if (given != job.threads)
-    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " + std::to_string(job.threads));
+    throw std::runtime_error("OpenMP gave " + std::to_string(given) + " threads instead of " +
+                             std::to_string(job.threads));
   result.solution = std::move(solver.x);
   return result;
 }

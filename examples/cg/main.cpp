@@ -90,7 +90,8 @@ Options parse(int count, char** words) {
     }
   }
   if (o.matrix.empty()) throw BadUsage("--matrix is needed");
-  if (o.engine != "fermata" && o.engine != "openmp" && o.engine != "serial") throw BadUsage("--engine must be fermata, openmp or serial");
+  if (o.engine != "fermata" && o.engine != "openmp" && o.engine != "serial")
+    throw BadUsage("--engine must be fermata, openmp or serial");
   if (o.engine == "serial") o.job.threads = 1;
   return o;
 }
@@ -111,7 +112,8 @@ int run(const Options& options) {
   const cg::Matrix matrix = cg::read_matrix_market(options.matrix);
   const bool any = options.job.method == cg::Method::kBicgstab;
   const std::string why = any ? cg::why_no_jacobi(matrix) : cg::why_not_spd(matrix);
-  if (!why.empty()) throw std::runtime_error(options.matrix + (any ? ": " : ": not symmetric positive definite: ") + why);
+  if (!why.empty())
+    throw std::runtime_error(options.matrix + (any ? ": " : ": not symmetric positive definite: ") + why);
   cg::Job job = options.job;
   job.matrix = &matrix;
 
@@ -131,7 +133,9 @@ int run(const Options& options) {
   report.engine = options.engine;
   report.job = &job;
   report.result = &result;
-  if (serial) report.difference = cg::compare(result.outcome.residuals, serial->outcome.residuals, nudged->outcome.residuals);
+  if (serial)
+    report.difference =
+        cg::compare(result.outcome.residuals, serial->outcome.residuals, nudged->outcome.residuals);
   cg::print(report);
   if (!options.json.empty()) {
     std::ofstream out(options.json);

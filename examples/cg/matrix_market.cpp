@@ -74,12 +74,16 @@ bool read_banner(Reader& reader) {
   const auto words = words_of(reader.line);
   if (words.size() != 5 || lower(words[0]) != "%%matrixmarket")
     reader.refuse("the first line must be: %%MatrixMarket matrix coordinate real symmetric");
-  if (lower(words[1]) != "matrix") reader.refuse("object '" + std::string(words[1]) + "': only matrix is read");
-  if (lower(words[2]) != "coordinate") reader.refuse("format '" + std::string(words[2]) + "': only coordinate is read");
+  if (lower(words[1]) != "matrix")
+    reader.refuse("object '" + std::string(words[1]) + "': only matrix is read");
+  if (lower(words[2]) != "coordinate")
+    reader.refuse("format '" + std::string(words[2]) + "': only coordinate is read");
   const std::string field = lower(words[3]);
-  if (field != "real" && field != "integer") reader.refuse("field '" + field + "': only real and integer are read");
+  if (field != "real" && field != "integer")
+    reader.refuse("field '" + field + "': only real and integer are read");
   const std::string symmetry = lower(words[4]);
-  if (symmetry != "general" && symmetry != "symmetric") reader.refuse("symmetry '" + symmetry + "': only general and symmetric are read");
+  if (symmetry != "general" && symmetry != "symmetric")
+    reader.refuse("symmetry '" + symmetry + "': only general and symmetric are read");
   return symmetry == "symmetric";
 }
 
@@ -95,9 +99,12 @@ Size read_size(Reader& reader) {
   const auto rows = number<std::int64_t>(reader, words[0], "rows");
   const auto columns = number<std::int64_t>(reader, words[1], "columns");
   const auto entries = number<std::int64_t>(reader, words[2], "entries");
-  if (rows != columns) reader.refuse("a system needs a square matrix, not " + std::to_string(rows) + " x " + std::to_string(columns));
+  if (rows != columns)
+    reader.refuse("a system needs a square matrix, not " + std::to_string(rows) + " x " +
+                  std::to_string(columns));
   if (rows < 1 || rows > kMaxRows) reader.refuse("rows must be 1.." + std::to_string(kMaxRows));
-  if (entries < 0 || entries > kMaxEntries) reader.refuse("entries must be 0.." + std::to_string(kMaxEntries));
+  if (entries < 0 || entries > kMaxEntries)
+    reader.refuse("entries must be 0.." + std::to_string(kMaxEntries));
   // A size line that lies must not cost the memory that it claims.
   if (rows > kCheapRows + 2 * entries)
     reader.refuse(std::to_string(entries) + " entries leave most of " + std::to_string(rows) + " rows empty");
@@ -109,8 +116,10 @@ Entry read_entry(Reader& reader, std::int32_t rows) {
   if (words.size() != 3) reader.refuse("an entry needs row, column and value");
   const auto row = number<std::int64_t>(reader, words[0], "row");
   const auto column = number<std::int64_t>(reader, words[1], "column");
-  if (row < 1 || row > rows) reader.refuse("row " + std::to_string(row) + " is not in 1.." + std::to_string(rows));
-  if (column < 1 || column > rows) reader.refuse("column " + std::to_string(column) + " is not in 1.." + std::to_string(rows));
+  if (row < 1 || row > rows)
+    reader.refuse("row " + std::to_string(row) + " is not in 1.." + std::to_string(rows));
+  if (column < 1 || column > rows)
+    reader.refuse("column " + std::to_string(column) + " is not in 1.." + std::to_string(rows));
   const auto value = number<double>(reader, words[2], "value");
   if (!std::isfinite(value)) reader.refuse("value '" + std::string(words[2]) + "' is not finite");
   return {static_cast<std::int32_t>(row - 1), static_cast<std::int32_t>(column - 1), value};
@@ -126,7 +135,8 @@ Matrix read_matrix_market(std::istream& in, const std::string& name) {
   entries.reserve(static_cast<std::size_t>(std::min<std::int64_t>(size.entries, 1 << 20)));
   for (std::int64_t i = 0; i < size.entries; ++i) {
     if (!reader.next_content())
-      reader.refuse("the file ends after " + std::to_string(i) + " of " + std::to_string(size.entries) + " entries");
+      reader.refuse("the file ends after " + std::to_string(i) + " of " + std::to_string(size.entries) +
+                    " entries");
     const Entry e = read_entry(reader, size.rows);
     if (symmetric && e.column > e.row) reader.refuse("a symmetric file stores the lower triangle only");
     entries.push_back(e);

@@ -33,7 +33,8 @@ TEST(MatrixMarket, ReadsSymmetricAndGeneral) {
   EXPECT_EQ(half.column, (std::vector<std::int32_t>{0, 1, 0, 1}));
   EXPECT_EQ(half.value, (std::vector<double>{4, -1, -1, 3}));
   EXPECT_EQ(half.row_start, (std::vector<std::int64_t>{0, 2, 4}));
-  const cg::Matrix full = read("%%matrixmarket MATRIX Coordinate Integer General\n2 2 4\n2 2 3\n1 2 -1\n2 1 -1\n1 1 4");
+  const cg::Matrix full =
+      read("%%matrixmarket MATRIX Coordinate Integer General\n2 2 4\n2 2 3\n1 2 -1\n2 1 -1\n1 1 4");
   EXPECT_EQ(full.column, half.column);
   EXPECT_EQ(full.value, half.value);
   EXPECT_EQ(read(kBanner + "1 1 2\n1 1 1\n1 1 2\n").value, (std::vector<double>{3}));  // duplicates add up
@@ -51,10 +52,12 @@ TEST(MatrixMarket, NamesTheLineAndTheReason) {
       {kBanner + "2 2\n", "m.mtx:2: the size line needs"},
       {kBanner + "2 3 1\n", "m.mtx:2: a system needs a square"},
       {kBanner + "0 0 0\n", "m.mtx:2: rows must be"},
-      {kBanner + "99999999999999999999 2 1\n", "m.mtx:2: rows '99999999999999999999' is not a number in range"},
+      {kBanner + "99999999999999999999 2 1\n",
+       "m.mtx:2: rows '99999999999999999999' is not a number in range"},
       {kBanner + "2 2 -1\n", "m.mtx:2: entries must be"},
       {kBanner + "100000000 100000000 1\n1 1 1\n", "m.mtx:2: 1 entries leave most of 100000000 rows empty"},
-      {kBanner + "1 1 2\n1 1 1e308\n1 1 1e308\n", "m.mtx:4: the values given for one place have no finite sum"},
+      {kBanner + "1 1 2\n1 1 1e308\n1 1 1e308\n",
+       "m.mtx:4: the values given for one place have no finite sum"},
       {kBanner + "2 2 2000000000\n1 1 1\n", "m.mtx:3: the file ends after 1 of 2000000000 entries"},
       {kBanner + "2 2 1\n\n% c\n3 1 1\n", "m.mtx:5: row 3 is not in 1..2"},
       {kBanner + "2 2 1\n0 1 1\n", "m.mtx:3: row 0"},
@@ -66,7 +69,8 @@ TEST(MatrixMarket, NamesTheLineAndTheReason) {
       {kBanner + "2 2 1\n1 1 1e999\n", "m.mtx:3: value '1e999'"},
       {kBanner + "2 2 1\n1 1 1\n2 2 1\n", "m.mtx:4: more than 1 entries"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
+  for (const auto& [text, expected] : cases)
+    EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
   EXPECT_THROW(cg::read_matrix_market(std::string("no/such/file.mtx")), cg::ParseError);
 }
 
@@ -74,7 +78,9 @@ TEST(MatrixMarket, RefusesWhatCannotBePositiveDefinite) {
   EXPECT_EQ(cg::why_not_spd(read(kBanner + "2 2 2\n1 1 1\n2 2 1\n")), "");
   EXPECT_NE(cg::why_not_spd(read(kBanner + "2 2 1\n1 1 1\n")), "");  // no second diagonal entry
   EXPECT_NE(cg::why_not_spd(read(kBanner + "2 2 2\n1 1 1\n2 2 -1\n")), "");
-  EXPECT_NE(cg::why_not_spd(read("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 .5\n")), "");
+  EXPECT_NE(
+      cg::why_not_spd(read("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 .5\n")),
+      "");
 }
 
 cg::Matrix chain(std::int32_t rows) {
@@ -98,7 +104,8 @@ TEST(Partition, CoversAllRowsInOrderAndBalances) {
       for (int p = 0; p < parts; ++p) {
         const auto at = static_cast<std::size_t>(p);
         ASSERT_LE(cuts[at], cuts[at + 1]);
-        const auto work = m.row_start[static_cast<std::size_t>(cuts[at + 1])] - m.row_start[static_cast<std::size_t>(cuts[at])];
+        const auto work = m.row_start[static_cast<std::size_t>(cuts[at + 1])] -
+                          m.row_start[static_cast<std::size_t>(cuts[at])];
         EXPECT_LE(work, m.nonzeros() / parts + 6) << rows << " rows, part " << p << " of " << parts;
       }
     }
@@ -145,7 +152,8 @@ void solves(cg::Method method, const cg::Matrix& matrix) {
     const cg::Result result = cg::run_fermata(job);
     EXPECT_EQ(result.outcome.ending, cg::Ending::kConverged);
     EXPECT_LT(cg::largest_error(result.solution), 1e-8);
-    const cg::Difference d = cg::compare(result.outcome.residuals, serial.outcome.residuals, nudged.outcome.residuals);
+    const cg::Difference d =
+        cg::compare(result.outcome.residuals, serial.outcome.residuals, nudged.outcome.residuals);
     EXPECT_TRUE(d.equal_to_rounding) << threads << " threads: " << d.largest << ", nudged " << d.rounding;
     EXPECT_LT(d.rounding, 1e-6);  // else the comparison would say little
     EXPECT_TRUE(result.repeatable);
@@ -176,9 +184,11 @@ TEST(Solve, ThePipelineTakesTheStepsOfConjugateGradient) {
 
 TEST(Solve, IndefiniteMatricesAndShortLimitsEndAsSuch) {
   const cg::Matrix indefinite = read(kBanner + "2 2 3\n1 1 1\n2 1 -5\n2 2 1\n");
-  const cg::Matrix turn = read("%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e-30\n1 2 1\n2 1 -1\n2 2 1e-30\n");
+  const cg::Matrix turn =
+      read("%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e-30\n1 2 1\n2 1 -1\n2 2 1e-30\n");
   const cg::Matrix fine = chain(50);
-  for (const cg::Method method : {cg::Method::kConjugateGradient, cg::Method::kPipelinedCg, cg::Method::kBicgstab}) {
+  for (const cg::Method method :
+       {cg::Method::kConjugateGradient, cg::Method::kPipelinedCg, cg::Method::kBicgstab}) {
     cg::Job job;
     job.method = method;
     job.threads = 2;

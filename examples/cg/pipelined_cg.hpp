@@ -25,7 +25,15 @@ namespace cg {
 class PipelinedCg : public Vectors {
  public:
   explicit PipelinedCg(const Matrix& m)
-      : Vectors(m), u_(x.size()), w_(x.size()), n_(x.size()), z_(x.size()), q_(x.size()), s_(x.size()), p_(x.size()), m_{u_, u_} {}
+      : Vectors(m),
+        u_(x.size()),
+        w_(x.size()),
+        n_(x.size()),
+        z_(x.size()),
+        q_(x.size()),
+        s_(x.size()),
+        p_(x.size()),
+        m_{u_, u_} {}
 
   // Called by every member. Every diagonal entry must be there and positive (why_not_spd).
   template <Team T>
@@ -34,7 +42,8 @@ class PipelinedCg : public Vectors {
     const double mine = start(part);
     for (std::size_t row = part.rows.first; row < part.rows.last; ++row) u_[row] = r[row] * inverse[row];
     History history(team.rank(), limits, team.allreduce(std::array{mine})[0], out);  // u is whole, too
-    for (std::size_t row = part.rows.first; row < part.rows.last; ++row) {           // u changes behind the first 5
+    // u changes behind the first 5
+    for (std::size_t row = part.rows.first; row < part.rows.last; ++row) {
       w_[row] = row_times(part.a, row, u_);
       z_[row] = q_[row] = s_[row] = p_[row] = 0;
     }

@@ -41,7 +41,8 @@ int iterations(const Result& result) { return static_cast<int>(result.outcome.re
 
 }  // namespace
 
-Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial, const std::vector<double>& nudged) {
+Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial,
+                   const std::vector<double>& nudged) {
   Difference d;
   d.equal_to_rounding = true;
   const auto off = [&](const std::vector<double>& other, std::size_t k) {
@@ -100,10 +101,11 @@ void print(const Report& report) {
   const double first = result.outcome.residuals.front();
   std::printf("%s: %d rows, %lld nonzeros\n", report.matrix_name.c_str(), report.job->matrix->rows,
               static_cast<long long>(report.job->matrix->nonzeros()));
-  std::printf("  %s, %s, %d thread%s%s: %s after %d iterations, |r|/|b| = %.2e, largest error %.2e\n", name_of(report.job->method),
-              report.engine.c_str(), report.job->threads, report.job->threads == 1 ? "" : "s", report.job->cpus.empty() ? "" : " pinned",
-              name_of(result.outcome.ending), steps, first > 0 ? result.outcome.residuals.back() / first : 0.0,
-              largest_error(result.solution));
+  std::printf("  %s, %s, %d thread%s%s: %s after %d iterations, |r|/|b| = %.2e, largest error %.2e\n",
+              name_of(report.job->method), report.engine.c_str(), report.job->threads,
+              report.job->threads == 1 ? "" : "s", report.job->cpus.empty() ? "" : " pinned",
+              name_of(result.outcome.ending), steps,
+              first > 0 ? result.outcome.residuals.back() / first : 0.0, largest_error(result.solution));
   std::printf("  %.6f s a solve (median of %zu), %.2f us an iteration; %s\n", seconds, result.seconds.size(),
               steps > 0 ? seconds / steps * 1e6 : 0.0,
               result.seconds.size() < 2 ? "one solve"
@@ -114,7 +116,8 @@ void print(const Report& report) {
         "  against the serial run: largest relative difference of the residuals %.2e, %d iterations apart: "
         "%s\n  (last bits changed in the serial run's sums: %.2e)\n",
         report.difference->largest, report.difference->iterations_apart,
-        report.difference->equal_to_rounding ? "equal to rounding" : "DIFFERENT", report.difference->rounding);
+        report.difference->equal_to_rounding ? "equal to rounding" : "DIFFERENT",
+        report.difference->rounding);
 }
 
 std::string to_json(const Report& report) {

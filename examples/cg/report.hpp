@@ -23,7 +23,8 @@ struct Difference {
 // whose sums are off by their last bit (run_nudged). Equal: up to every iteration at most a thousand times as
 // far from the serial run as that one has been, or 1e-12, and over within two iterations; where the nudged
 // run is all wrong in the end, within a tenth of them.
-Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial, const std::vector<double>& nudged);
+Difference compare(const std::vector<double>& residuals, const std::vector<double>& serial,
+                   const std::vector<double>& nudged);
 
 struct Report {
   std::string matrix_name;

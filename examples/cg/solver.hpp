@@ -20,17 +20,18 @@ namespace cg {
 // halves: nobody returns from depart before all have called arrive. A sum that goes on while the member
 // works: begin, progress now and then, finish; barriers may lie between.
 template <class T>
-concept Team = requires(T& team, std::array<double, 1> one, std::array<double, 2> two, std::array<double, 3> three) {
-  { team.rank() } -> std::convertible_to<int>;
-  { team.allreduce(one) } -> std::same_as<std::array<double, 1>>;
-  { team.allreduce(two) } -> std::same_as<std::array<double, 2>>;
-  { team.barrier() } -> std::same_as<void>;
-  { team.arrive() } -> std::same_as<void>;
-  { team.depart() } -> std::same_as<void>;
-  { team.begin(three) } -> std::same_as<void>;
-  { team.progress() } -> std::same_as<void>;
-  { team.finish() } -> std::same_as<std::array<double, 3>>;
-};
+concept Team =
+    requires(T& team, std::array<double, 1> one, std::array<double, 2> two, std::array<double, 3> three) {
+      { team.rank() } -> std::convertible_to<int>;
+      { team.allreduce(one) } -> std::same_as<std::array<double, 1>>;
+      { team.allreduce(two) } -> std::same_as<std::array<double, 2>>;
+      { team.barrier() } -> std::same_as<void>;
+      { team.arrive() } -> std::same_as<void>;
+      { team.depart() } -> std::same_as<void>;
+      { team.begin(three) } -> std::same_as<void>;
+      { team.progress() } -> std::same_as<void>;
+      { team.finish() } -> std::same_as<std::array<double, 3>>;
+    };
 
 struct Limits {
   int iterations = 1000;
@@ -53,7 +54,8 @@ struct Part {
 
 inline double row_times(const Matrix& a, std::size_t row, const std::vector<double>& v) {
   double sum = 0;
-  for (auto i = static_cast<std::size_t>(a.row_start[row]); i < static_cast<std::size_t>(a.row_start[row + 1]); ++i)
+  for (auto i = static_cast<std::size_t>(a.row_start[row]);
+       i < static_cast<std::size_t>(a.row_start[row + 1]); ++i)
     sum += a.value[i] * v[static_cast<std::size_t>(a.column[i])];
   return sum;
 }
@@ -72,7 +74,8 @@ struct Vectors {
     double rr = 0;
     for (std::size_t row = part.rows.first; row < part.rows.last; ++row) {
       double b = 0;
-      for (auto i = static_cast<std::size_t>(a.row_start[row]); i < static_cast<std::size_t>(a.row_start[row + 1]); ++i) {
+      for (auto i = static_cast<std::size_t>(a.row_start[row]);
+           i < static_cast<std::size_t>(a.row_start[row + 1]); ++i) {
         b += a.value[i] * exact_solution(a.column[i]);
         if (a.column[i] == static_cast<std::int32_t>(row)) inverse[row] = 1 / a.value[i];
       }

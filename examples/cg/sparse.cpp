@@ -6,8 +6,9 @@
 namespace cg {
 
 Matrix compress(std::int32_t rows, std::vector<Entry> entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.row != b.row ? a.row < b.row : a.column < b.column; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.row != b.row ? a.row < b.row : a.column < b.column;
+  });
   Matrix m;
   m.rows = rows;
   m.row_start.assign(static_cast<std::size_t>(rows) + 1, 0);
@@ -48,12 +49,14 @@ std::string why_no_jacobi(const Matrix& m) {
 std::string why_not_spd(const Matrix& m) {
   for (std::int32_t row = 0; row < m.rows; ++row) {
     if (!(at(m, row, row) > 0)) return "diagonal entry " + std::to_string(row + 1) + " is not positive";
-    for (auto i = m.row_start[static_cast<std::size_t>(row)]; i < m.row_start[static_cast<std::size_t>(row) + 1]; ++i) {
+    for (auto i = m.row_start[static_cast<std::size_t>(row)];
+         i < m.row_start[static_cast<std::size_t>(row) + 1]; ++i) {
       const std::int32_t column = m.column[static_cast<std::size_t>(i)];
       const double here = m.value[static_cast<std::size_t>(i)];
       const double there = at(m, column, row);
       if (std::abs(here - there) > 1e-12 * std::max(std::abs(here), std::abs(there)))
-        return "entries (" + std::to_string(row + 1) + ", " + std::to_string(column + 1) + ") and its mirror image differ";
+        return "entries (" + std::to_string(row + 1) + ", " + std::to_string(column + 1) +
+               ") and its mirror image differ";
     }
   }
   return {};
@@ -75,8 +78,8 @@ Rows rows_alone(const Matrix& m, Rows rows) {
   const auto alone = [&](std::size_t row) {
     const auto first = static_cast<std::size_t>(m.row_start[row]);
     const auto last = static_cast<std::size_t>(m.row_start[row + 1]);
-    return first == last ||
-           (static_cast<std::size_t>(m.column[first]) >= rows.first && static_cast<std::size_t>(m.column[last - 1]) < rows.last);
+    return first == last || (static_cast<std::size_t>(m.column[first]) >= rows.first &&
+                             static_cast<std::size_t>(m.column[last - 1]) < rows.last);
   };
   Rows longest{rows.first, rows.first};
   for (std::size_t begin = rows.first; begin < rows.last;) {

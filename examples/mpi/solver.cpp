@@ -1,8 +1,8 @@
-// The solver of examples/cg with distributed memory: solver MATRIX.mtx SOLVES. Conjugate gradient with Jacobi's preconditioner, each rank
-// on its own rows. It knows nothing of Fermata.
+// The solver of examples/cg with distributed memory: solver MATRIX.mtx SOLVES. Conjugate gradient with
+// Jacobi's preconditioner, each rank on its own rows. It knows nothing of Fermata.
 //
-// An iteration: q = A p needs all of p, which an allgather of blocks of different sizes has put together; (p, q) and then both
-// (r, z) and (r, r) are allreduces of 8 and 16 bytes.
+// An iteration: q = A p needs all of p, which an allgather of blocks of different sizes has put together; (p,
+// q) and then both (r, z) and (r, r) are allreduces of 8 and 16 bytes.
 #include <mpi.h>
 
 #include <array>
@@ -30,7 +30,8 @@ struct System {
 System part_of(const cg::Matrix& a, int ranks, int rank) {
   const std::vector<std::int32_t> starts = cg::partition(a, ranks);
   System s{a, {}, {starts.begin(), starts.end() - 1}, starts[static_cast<std::size_t>(rank)], 0};
-  for (int r = 0; r < ranks; ++r) s.counts.push_back(starts[static_cast<std::size_t>(r) + 1] - starts[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < ranks; ++r)
+    s.counts.push_back(starts[static_cast<std::size_t>(r) + 1] - starts[static_cast<std::size_t>(r)]);
   s.rows = s.counts[static_cast<std::size_t>(rank)];
   return s;
 }
@@ -40,7 +41,8 @@ void multiply(const System& s, const std::vector<double>& v, std::vector<double>
   for (int i = 0; i < s.rows; ++i) {
     double sum = 0;
     const auto row = static_cast<std::size_t>(s.first + i);
-    for (auto k = static_cast<std::size_t>(s.a.row_start[row]); k < static_cast<std::size_t>(s.a.row_start[row + 1]); ++k)
+    for (auto k = static_cast<std::size_t>(s.a.row_start[row]);
+         k < static_cast<std::size_t>(s.a.row_start[row + 1]); ++k)
       sum += s.a.value[k] * v[static_cast<std::size_t>(s.a.column[k])];
     y[static_cast<std::size_t>(i)] = sum;
   }
@@ -53,7 +55,8 @@ std::array<double, N> over_all(std::array<double, N> mine) {
 }
 
 void share(const System& s, std::vector<double>& whole) {
-  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole.data(), s.counts.data(), s.places.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole.data(), s.counts.data(), s.places.data(),
+                 MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 struct Solved {
@@ -62,18 +65,21 @@ struct Solved {
 };
 
 Solved solve(const System& s) {
-  const auto n = static_cast<std::size_t>(s.rows), all = static_cast<std::size_t>(s.a.rows), first = static_cast<std::size_t>(s.first);
+  const auto n = static_cast<std::size_t>(s.rows), all = static_cast<std::size_t>(s.a.rows),
+             first = static_cast<std::size_t>(s.first);
   std::vector<double> exact(all), p(all), x(n), r(n), z(n), q(n), inverse(n, 1);
   for (std::size_t i = 0; i < all; ++i) exact[i] = 1 + 0.5 * std::sin(0.7 * static_cast<double>(i));
   for (std::size_t i = 0; i < n; ++i)
-    for (auto k = static_cast<std::size_t>(s.a.row_start[first + i]); k < static_cast<std::size_t>(s.a.row_start[first + i + 1]); ++k)
+    for (auto k = static_cast<std::size_t>(s.a.row_start[first + i]);
+         k < static_cast<std::size_t>(s.a.row_start[first + i + 1]); ++k)
       if (static_cast<std::size_t>(s.a.column[k]) == first + i) inverse[i] = 1 / s.a.value[k];
   const auto dot = [n](const double* a, const double* b) { return std::inner_product(a, a + n, b, 0.0); };
   multiply(s, exact, r);
   for (std::size_t i = 0; i < n; ++i) p[first + i] = z[i] = r[i] * inverse[i];
   auto [rz, begin] = over_all(std::array{dot(r.data(), z.data()), dot(r.data(), r.data())});
   Solved out;
-  for (double rr = begin; rr > kTolerance * kTolerance * begin && out.iterations < kMostIterations; ++out.iterations) {
+  for (double rr = begin; rr > kTolerance * kTolerance * begin && out.iterations < kMostIterations;
+       ++out.iterations) {
     share(s, p);
     multiply(s, p, q);
     const double alpha = rz / over_all(std::array{dot(p.data() + first, q.data())})[0];
@@ -114,8 +120,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < solves; ++i) solved = solve(system);
     const double took = MPI_Wtime() - begin;
     if (rank == 0) {  // digits that the order of a sum does not change
-      std::printf("%d rows: %d iterations, residual %.3e, error below 1e-6: %s\n", a.rows, solved.iterations, solved.residual,
-                  solved.error < 1e-6 ? "yes" : "no");
+      std::printf("%d rows: %d iterations, residual %.3e, error below 1e-6: %s\n", a.rows, solved.iterations,
+                  solved.residual, solved.error < 1e-6 ? "yes" : "no");
       std::printf("seconds %.6f\n", took);
     }
   } catch (const std::exception& problem) {

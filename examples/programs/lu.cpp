@@ -1,8 +1,9 @@
-// Dense LU factorization with partial pivoting, right-looking, column by column (Golub and Van Loan, Matrix Computations, algorithm
-// 3.4.1). SIZE is the order of the matrix; each repetition factors the same one anew.
+// Dense LU factorization with partial pivoting, right-looking, column by column (Golub and Van Loan, Matrix
+// Computations, algorithm 3.4.1). SIZE is the order of the matrix; each repetition factors the same one anew.
 //
-// Columns are dealt to the threads in turn. One barrier per column is enough: whoever owns column k + 1 has updated it with column k
-// itself, and behind that barrier nobody reads column k again, so that its owner may apply later row exchanges to it.
+// Columns are dealt to the threads in turn. One barrier per column is enough: whoever owns column k + 1 has
+// updated it with column k itself, and behind that barrier nobody reads column k again, so that its owner may
+// apply later row exchanges to it.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +14,8 @@ using namespace programs;
 namespace {
 
 struct Factors {
-  explicit Factors(Index order) : n(order), a(static_cast<std::size_t>(n * n)), pivot(static_cast<std::size_t>(n)) {}
+  explicit Factors(Index order)
+      : n(order), a(static_cast<std::size_t>(n * n)), pivot(static_cast<std::size_t>(n)) {}
   double* column(Index k) { return &a[static_cast<std::size_t>(k * n)]; }
   Index n;
   std::vector<double> a;  // by columns: U above, L's multipliers below the diagonal
@@ -43,7 +45,8 @@ void apply(Factors& f, Index k, Index j) {
 }
 
 void factor(Factors& f, const std::vector<double>& matrix, Member& member) {
-  for (Index j = member.rank(); j < f.n; j += member.threads()) std::copy_n(&matrix[static_cast<std::size_t>(j * f.n)], f.n, f.column(j));
+  for (Index j = member.rank(); j < f.n; j += member.threads())
+    std::copy_n(&matrix[static_cast<std::size_t>(j * f.n)], f.n, f.column(j));
   if (member.rank() == 0) factor_column(f, 0);
   member.barrier();
   for (Index k = 0; k < f.n; ++k) {
@@ -54,8 +57,9 @@ void factor(Factors& f, const std::vector<double>& matrix, Member& member) {
   }
 }
 
-// |P A v - L U v| for a random v, in units of order x epsilon x |A| x |v|, all in the maximum norm: it is wrong if any element is, and
-// costs n^2 where the product of L and U costs n^3 (Freivalds, Probabilistic Machines Can Use Less Running Time, 1977).
+// |P A v - L U v| for a random v, in units of order x epsilon x |A| x |v|, all in the maximum norm: it is
+// wrong if any element is, and costs n^2 where the product of L and U costs n^3 (Freivalds, Probabilistic
+// Machines Can Use Less Running Time, 1977).
 double residual(Factors& f, const std::vector<double>& matrix) {
   const auto n = static_cast<std::size_t>(f.n);
   std::vector<double> v(n), av(n), row_sum(n), uv(n), luv(n);

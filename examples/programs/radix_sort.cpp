@@ -1,6 +1,7 @@
-// Least-significant-digit radix sort of 64-bit keys, 8 bits a pass: each thread counts the digits of its block; from all counts each finds
-// where its keys of each digit go; each moves them. Two barriers a pass. SIZE is the number of keys; each repetition sorts
-// the same ones anew. (Knuth, The Art of Computer Programming 3, 5.2.5; by blocks: Zagha and Blelloch, 1991.)
+// Least-significant-digit radix sort of 64-bit keys, 8 bits a pass: each thread counts the digits of its
+// block; from all counts each finds where its keys of each digit go; each moves them. Two barriers a pass.
+// SIZE is the number of keys; each repetition sorts the same ones anew. (Knuth, The Art of Computer
+// Programming 3, 5.2.5; by blocks: Zagha and Blelloch, 1991.)
 #include <algorithm>
 #include <array>
 
@@ -30,7 +31,8 @@ void count(const std::vector<Key>& from, Range block, int pass, Counts& counts) 
   for (Index i = block.begin; i < block.end; ++i) ++counts.of[digit(from[static_cast<std::size_t>(i)], pass)];
 }
 
-// Where this thread's first key of each digit goes: behind all smaller digits, and behind the same digit of lower ranks.
+// Where this thread's first key of each digit goes: behind all smaller digits, and behind the same digit of
+// lower ranks.
 std::array<Index, kDigits> first_places(const Sort& sort, const Member& member) {
   std::array<Index, kDigits> place;
   Index smaller = 0;
@@ -62,7 +64,8 @@ void sort_keys(Sort& sort, const std::vector<Key>& input, Member& member) {
   }
 }
 
-// How many keys are smaller than the one before; and one more if they are not the input's, as sums of two hashes tell.
+// How many keys are smaller than the one before; and one more if they are not the input's, as sums of two
+// hashes tell.
 double wrong(const std::vector<Key>& input, const std::vector<Key>& sorted) {
   double out = 0;
   for (std::size_t i = 1; i < sorted.size(); ++i) out += sorted[i] < sorted[i - 1] ? 1 : 0;
@@ -81,7 +84,8 @@ int main(int argc, char** argv) {
   std::vector<Key> input(static_cast<std::size_t>(a.size));
   std::uint64_t state = 1;
   for (Key& key : input) key = random_bits(state);
-  Sort sort{std::vector<Key>(input.size()), std::vector<Key>(input.size()), std::vector<Counts>(static_cast<std::size_t>(a.threads))};
+  Sort sort{std::vector<Key>(input.size()), std::vector<Key>(input.size()),
+            std::vector<Counts>(static_cast<std::size_t>(a.threads))};
   const Timing timing = run_team(a.threads, [&](Member& member) {
     for (int r = 0; r < a.repetitions; ++r) sort_keys(sort, input, member);
   });

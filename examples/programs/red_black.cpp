@@ -1,9 +1,11 @@
-// Red-black Gauss-Seidel for Poisson's equation on a square: u = (sum of the four neighbours + g) / 4, first at the red points, then at
-// the black ones; a barrier behind each colour. SIZE is the number of inner points along a side, REPETITIONS that of sweeps.
+// Red-black Gauss-Seidel for Poisson's equation on a square: u = (sum of the four neighbours + g) / 4, first
+// at the red points, then at the black ones; a barrier behind each colour. SIZE is the number of inner points
+// along a side, REPETITIONS that of sweeps.
 //
-// The right-hand side is an eigenvector v of the averaging, of eigenvalue mu = cos(pi / (SIZE + 1)), times 1 - mu: the solution is v. From
-// u = 0 the error is -v, a half sweep makes it mu times that of the other colour, and so after k sweeps u is (1 - mu^(2k-1)) v at
-// the red points and (1 - mu^(2k)) v at the black ones: every point is verified against that.
+// The right-hand side is an eigenvector v of the averaging, of eigenvalue mu = cos(pi / (SIZE + 1)), times 1
+// - mu: the solution is v. From u = 0 the error is -v, a half sweep makes it mu times that of the other
+// colour, and so after k sweeps u is (1 - mu^(2k-1)) v at the red points and (1 - mu^(2k)) v at the black
+// ones: every point is verified against that.
 #include <algorithm>
 
 #include "team.hpp"
@@ -18,7 +20,8 @@ struct Grid {
   Index n, stride;
 };
 
-void half_sweep(const Grid& grid, std::vector<double>& u, const std::vector<double>& g, Range rows, int colour) {
+void half_sweep(const Grid& grid, std::vector<double>& u, const std::vector<double>& g, Range rows,
+                int colour) {
   for (Index row = rows.begin + 1; row <= rows.end; ++row) {
     double* here = &u[grid.at(row, 0)];
     const double* above = here - grid.stride;
@@ -60,5 +63,6 @@ int main(int argc, char** argv) {
       error = std::max(error, std::fabs(u[grid.at(row, c)] - wanted));
     }
   // A sweep rounds each point a few times, and takes mu^2 off what earlier ones left.
-  return report(a, timing, checksum(u), "distance from the iterate that theory gives", error, 8 * 0x1p-52 / (1 - mu * mu));
+  return report(a, timing, checksum(u), "distance from the iterate that theory gives", error,
+                8 * 0x1p-52 / (1 - mu * mu));
 }

@@ -1,9 +1,10 @@
-// FFT of N = n1 n2 complex points by the six-step method (Bailey, FFTs in External or Hierarchical Memory, 1990): SIZE is N, a power of
-// two; a repetition is a transform and its inverse, which gives the input back.
+// FFT of N = n1 n2 complex points by the six-step method (Bailey, FFTs in External or Hierarchical Memory,
+// 1990): SIZE is N, a power of two; a repetition is a transform and its inverse, which gives the input back.
 //
 // With j = n2 a + b and k = c + n1 d:  X[k] = sum_b w_n2^(b d) ( w_N^(b c) sum_a w_n1^(a c) x[j] ).
-// 1. transpose (n1 x n2); 2. transform the n2 rows of n1 points; 3. multiply by w_N^(b c); 4. transpose; 5. transform the n1 rows of n2
-// points; 6. transpose. A thread transposes into the rows that it transforms next, so barriers are needed only before transpositions.
+// 1. transpose (n1 x n2); 2. transform the n2 rows of n1 points; 3. multiply by w_N^(b c); 4. transpose; 5.
+// transform the n1 rows of n2 points; 6. transpose. A thread transposes into the rows that it transforms
+// next, so barriers are needed only before transpositions.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +39,8 @@ class RowTransform {
  public:
   explicit RowTransform(Index n) : n_(n), roots_(roots_of(n)), reversed_(static_cast<std::size_t>(n)) {
     for (Index i = 1; i < n; ++i)
-      reversed_[static_cast<std::size_t>(i)] = reversed_[static_cast<std::size_t>(i / 2)] / 2 + (i % 2 != 0 ? n / 2 : 0);
+      reversed_[static_cast<std::size_t>(i)] =
+          reversed_[static_cast<std::size_t>(i / 2)] / 2 + (i % 2 != 0 ? n / 2 : 0);
   }
 
   void operator()(Complex* row, double sign) const {
@@ -73,9 +75,11 @@ void transpose(const Points& from, Points& to, Index rows, Index columns, Range 
 
 class SixStep {
  public:
-  explicit SixStep(Index n) : n1_(first_factor(n)), n2_(n / n1_), first_(n1_), second_(n2_), roots_(roots_of(n)) {}
+  explicit SixStep(Index n)
+      : n1_(first_factor(n)), n2_(n / n1_), first_(n1_), second_(n2_), roots_(roots_of(n)) {}
 
-  // From x to y; x is overwritten. sign 1: forward; -1: inverse. Between two calls nobody may be in the first: there is a barrier.
+  // From x to y; x is overwritten. sign 1: forward; -1: inverse. Between two calls nobody may be in the
+  // first: there is a barrier.
   void transform(Points& x, Points& y, double sign, Member& member) const {
     const Range rows2 = member.share(n2_), rows1 = member.share(n1_);
     transpose(x, y, n1_, n2_, rows2, 1);  // 1
@@ -88,8 +92,10 @@ class SixStep {
       }
     }
     member.barrier();
-    transpose(y, x, n2_, n1_, rows1, 1);                                                                   // 4
-    for (Index c = rows1.begin; c < rows1.end; ++c) second_(&x[static_cast<std::size_t>(c * n2_)], sign);  // 5
+    // 4
+    transpose(y, x, n2_, n1_, rows1, 1);
+    // 5
+    for (Index c = rows1.begin; c < rows1.end; ++c) second_(&x[static_cast<std::size_t>(c * n2_)], sign);
     member.barrier();
     transpose(x, y, n1_, n2_, rows2, sign > 0 ? 1 : 1 / static_cast<double>(n1_ * n2_));  // 6
     member.barrier();
@@ -105,7 +111,8 @@ class SixStep {
   Complex direct(const Points& x, Index k) const {
     const Index n = n1_ * n2_;
     Complex sum{0, 0};
-    for (Index j = 0; j < n; ++j) sum = sum + x[static_cast<std::size_t>(j)] * roots_[static_cast<std::size_t>(j * k % n)];
+    for (Index j = 0; j < n; ++j)
+      sum = sum + x[static_cast<std::size_t>(j)] * roots_[static_cast<std::size_t>(j * k % n)];
     return sum;
   }
 
@@ -141,12 +148,14 @@ int main(int argc, char** argv) {
     const Range mine = plan.mine(member);
     for (int r = 0; r < a.repetitions; ++r) {
       plan.transform(x, y, 1, member);
-      if (r + 1 == a.repetitions) std::copy(y.begin() + mine.begin, y.begin() + mine.end, spectrum.begin() + mine.begin);
+      if (r + 1 == a.repetitions)
+        std::copy(y.begin() + mine.begin, y.begin() + mine.end, spectrum.begin() + mine.begin);
       plan.transform(y, x, -1, member);
     }
   });
 
-  // The input is back; and some of the spectrum is what the definition gives. A transform's error is about that of its N sums' roots.
+  // The input is back; and some of the spectrum is what the definition gives. A transform's error is about
+  // that of its N sums' roots.
   double error = 0;
   const auto worse = [&](double e) {
     if (!(e <= error)) error = e;  // keeps a NaN

@@ -1,7 +1,9 @@
-// What the programs of this folder share: a team of threads that meets at a barrier, arguments, and the report.
+// What the programs of this folder share: a team of threads that meets at a barrier, arguments, and the
+// report.
 //
-// They are textbook programs that know nothing of Fermata: `fermata run -- PROGRAM` is what changes their barrier. One source builds two
-// ways: with OpenMP where the compiler's option turns it on, else with std::thread and pthread_barrier_t.
+// They are textbook programs that know nothing of Fermata: `fermata run -- PROGRAM` is what changes their
+// barrier. One source builds two ways: with OpenMP where the compiler's option turns it on, else with
+// std::thread and pthread_barrier_t.
 #ifndef FERMATA_EXAMPLES_PROGRAMS_TEAM_HPP
 #define FERMATA_EXAMPLES_PROGRAMS_TEAM_HPP
 
@@ -40,7 +42,8 @@ class Member {
 #pragma omp barrier
   }
 #else
-  Member(pthread_barrier_t& barrier, int rank, int threads) : barrier_(barrier), rank_(rank), threads_(threads) {}
+  Member(pthread_barrier_t& barrier, int rank, int threads)
+      : barrier_(barrier), rank_(rank), threads_(threads) {}
   void barrier() {
     ++barriers_;
     pthread_barrier_wait(&barrier_);
@@ -76,7 +79,8 @@ Timing run_team(int threads, const Body& body) {
     const auto begin = Clock::now();
     body(member);
     member.barrier();
-    if (member.rank() == 0) timing = {std::chrono::duration<double>(Clock::now() - begin).count(), member.barriers()};
+    if (member.rank() == 0)
+      timing = {std::chrono::duration<double>(Clock::now() - begin).count(), member.barriers()};
   };
 #ifdef _OPENMP
 #pragma omp parallel num_threads(threads)
@@ -85,7 +89,8 @@ Timing run_team(int threads, const Body& body) {
   pthread_barrier_t barrier;
   pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(threads));
   std::vector<std::thread> others;
-  for (int rank = 1; rank < threads; ++rank) others.emplace_back([&, rank] { one(Member(barrier, rank, threads)); });
+  for (int rank = 1; rank < threads; ++rank)
+    others.emplace_back([&, rank] { one(Member(barrier, rank, threads)); });
   one(Member(barrier, 0, threads));
   for (std::thread& other : others) other.join();
   pthread_barrier_destroy(&barrier);
@@ -107,15 +112,17 @@ inline Arguments arguments_of(int argc, char** argv, const char* size, Index lea
     value[i] = std::strtoll(argv[i + 1], &end, 10);
     valid = end != argv[i + 1] && *end == '\0';
   }
-  if (!valid || value[0] < least || value[0] > most || value[1] < 1 || value[1] > 100000000 || value[2] < 1 || value[2] > 256) {
-    std::fprintf(stderr, "usage: %s SIZE REPETITIONS THREADS\nSIZE: %s, %lld to %lld; up to 256 threads\n", argv[0], size,
-                 static_cast<long long>(least), static_cast<long long>(most));
+  if (!valid || value[0] < least || value[0] > most || value[1] < 1 || value[1] > 100000000 || value[2] < 1 ||
+      value[2] > 256) {
+    std::fprintf(stderr, "usage: %s SIZE REPETITIONS THREADS\nSIZE: %s, %lld to %lld; up to 256 threads\n",
+                 argv[0], size, static_cast<long long>(least), static_cast<long long>(most));
     std::exit(2);
   }
   return {value[0], static_cast<int>(value[1]), static_cast<int>(value[2])};
 }
 
-// The same numbers everywhere: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+// The same numbers everywhere: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// Generators, 2014).
 inline std::uint64_t random_bits(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -124,7 +131,9 @@ inline std::uint64_t random_bits(std::uint64_t& state) {
 }
 
 // In [-1, 1).
-inline double random_number(std::uint64_t& state) { return static_cast<double>(random_bits(state) >> 11) * 0x1p-52 - 1; }
+inline double random_number(std::uint64_t& state) {
+  return static_cast<double>(random_bits(state) >> 11) * 0x1p-52 - 1;
+}
 
 // FNV-1a over 64-bit words: each bit of each value counts.
 template <class T>
@@ -139,9 +148,11 @@ std::uint64_t checksum(const std::vector<T>& values, std::uint64_t hash = 0xcbf2
 }
 
 // All but the last line is the same in every run. Returns the exit status: whether `error` is within `bound`.
-inline int report(const Arguments& a, const Timing& timing, std::uint64_t sum, const char* what, double error, double bound) {
+inline int report(const Arguments& a, const Timing& timing, std::uint64_t sum, const char* what, double error,
+                  double bound) {
   const bool right = error <= bound;  // not for a NaN
-  std::printf("size %lld, %d repetitions, %d threads\n", static_cast<long long>(a.size), a.repetitions, a.threads);
+  std::printf("size %lld, %d repetitions, %d threads\n", static_cast<long long>(a.size), a.repetitions,
+              a.threads);
   std::printf("checksum %016llx\n", static_cast<unsigned long long>(sum));
   std::printf("%s: %.3g, at most %.3g: %s\n", what, error, bound, right ? "verified" : "WRONG");
   std::printf("barriers %llu\n", static_cast<unsigned long long>(timing.barriers));

@@ -27,7 +27,8 @@ struct NoCompletion {
 };
 
 [[noreturn]] inline void throw_status(int status, const char* what) {
-  const std::errc code = status == FERMATA_ERR_MEMORY ? std::errc::not_enough_memory : std::errc::invalid_argument;
+  const std::errc code =
+      status == FERMATA_ERR_MEMORY ? std::errc::not_enough_memory : std::errc::invalid_argument;
   throw std::system_error(std::make_error_code(code), what);
 }
 
@@ -55,11 +56,13 @@ class barrier {
   static constexpr std::ptrdiff_t max() noexcept { return std::ptrdiff_t{1} << 30; }
 
   // A barrier with expected == 0 can only be destroyed.
-  constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction()) : completion_(std::move(f)) {
+  constexpr explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
+      : completion_(std::move(f)) {
     if (expected == 0) return;
     int status = FERMATA_ERR_ARGUMENT;
     if (expected > 0 && expected <= max())
-      status = fermata_anonymous_create(static_cast<std::uint32_t>(expected), kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
+      status = fermata_anonymous_create(static_cast<std::uint32_t>(expected),
+                                        kCompletes ? FERMATA_ANONYMOUS_COMPLETION : 0U, &handle_);
     if (status < 0) detail::throw_status(status, "fermata::barrier");
   }
   // A thread may destroy the barrier as soon as its own wait has returned. All other threads must have
@@ -71,7 +74,8 @@ class barrier {
   [[nodiscard]] arrival_token arrive(std::ptrdiff_t update = 1) {
     std::uint64_t phase = 0;
     int status = FERMATA_ERR_ARGUMENT;
-    if (update > 0 && update <= max()) status = fermata_anonymous_arrive(handle_, static_cast<std::uint32_t>(update), &phase);
+    if (update > 0 && update <= max())
+      status = fermata_anonymous_arrive(handle_, static_cast<std::uint32_t>(update), &phase);
     finish(status, phase);
     return arrival_token(phase);
   }

@@ -15,7 +15,8 @@ namespace fermata::inline v0 {
 class Error : public std::runtime_error {
  public:
   explicit Error(int status)
-      : std::runtime_error(std::string(fermata_status_string(status)) + ": " + fermata_error_detail()), status_(status) {}
+      : std::runtime_error(std::string(fermata_status_string(status)) + ": " + fermata_error_detail()),
+        status_(status) {}
   int status() const noexcept { return status_; }
 
  private:

@@ -21,7 +21,12 @@
 namespace fermata::inline v0 {
 
 enum class Engine { kThreads = FERMATA_THREADS, kProcesses = FERMATA_PROCESSES };
-enum class Wait { kAuto = FERMATA_WAIT_AUTO, kSpin = FERMATA_WAIT_SPIN, kYield = FERMATA_WAIT_YIELD, kPark = FERMATA_WAIT_PARK };
+enum class Wait {
+  kAuto = FERMATA_WAIT_AUTO,
+  kSpin = FERMATA_WAIT_SPIN,
+  kYield = FERMATA_WAIT_YIELD,
+  kPark = FERMATA_WAIT_PARK
+};
 
 class Topology {
  public:
@@ -110,25 +115,28 @@ class Member {
 
   template <class T>
   T allreduce(T value, Op how) {
-    detail::check(fermata_allreduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how)));
+    detail::check(
+        fermata_allreduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how)));
     return value;
   }
   // In place: the result replaces the values.
   template <class T>
   void allreduce(std::span<T> values, Op how) {
-    detail::check(
-        fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(), detail::type_of<T>(), static_cast<int>(how)));
+    detail::check(fermata_allreduce(handle_.get(), values.data(), values.data(), values.size(),
+                                    detail::type_of<T>(), static_cast<int>(how)));
   }
   // Returns the result at the root, and nothing elsewhere.
   template <class T>
   std::optional<T> reduce(T value, Op how, int root) {
-    detail::check(fermata_reduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how), root));
+    detail::check(
+        fermata_reduce(handle_.get(), &value, &value, 1, detail::type_of<T>(), static_cast<int>(how), root));
     return rank() == root ? std::optional<T>(value) : std::nullopt;
   }
   template <class T>
     requires(!detail::Range<T>)
   void broadcast(T& value, int root) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= FERMATA_MAX_PAYLOAD, "at most 56 plain bytes");
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= FERMATA_MAX_PAYLOAD,
+                  "at most 56 plain bytes");
     detail::check(fermata_broadcast(handle_.get(), &value, sizeof value, root));
   }
 
@@ -181,7 +189,9 @@ class Member {
     detail::check(fermata_execute(handle_.get(), &o));
   }
   [[nodiscard]] Request begin(const Operation& operation) { return request(operation, fermata_begin, false); }
-  [[nodiscard]] Request prepare(const Operation& operation) { return request(operation, fermata_prepare, true); }
+  [[nodiscard]] Request prepare(const Operation& operation) {
+    return request(operation, fermata_prepare, true);
+  }
   // Advances the requests of this thread's members, and resumes the coroutines that wait for them. Returns
   // false if this member has no active request.
   bool progress(std::chrono::duration<double, std::micro> most = {}) {
@@ -197,8 +207,12 @@ class Member {
     return raw != nullptr ? std::optional<Member>(Member(raw)) : std::nullopt;
   }
 
-  void set_timeout(std::chrono::duration<double> seconds) { detail::check(fermata_member_set_timeout(handle_.get(), seconds.count())); }
-  void set_idle_hook(fermata_idle_hook hook, void* user) { detail::check(fermata_member_set_idle_hook(handle_.get(), hook, user)); }
+  void set_timeout(std::chrono::duration<double> seconds) {
+    detail::check(fermata_member_set_timeout(handle_.get(), seconds.count()));
+  }
+  void set_idle_hook(fermata_idle_hook hook, void* user) {
+    detail::check(fermata_member_set_idle_hook(handle_.get(), hook, user));
+  }
   fermata_member* get() const noexcept { return handle_.get(); }
 
  private:

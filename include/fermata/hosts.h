@@ -84,19 +84,20 @@ FERMATA_API uint64_t fermata_host_id(void);
  * host of rank r, from 0 to members - 1, and `host` is this host. One process of each host makes this call,
  * and the host's other processes attach (fermata_team_serve). All hosts give the same config->plans, or none.
  * Plans depend on the hosts alone, and config->cpus is ignored. Errors: ARGUMENT, MEMORY, SYSTEM, VERIFY. */
-FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out);
+FERMATA_API int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
+                                          fermata_team** out);
 /* Makes the plans for a team over hosts. The caller sends them to all hosts, so that all run the same ones.
  * The plans are config->plans; else the cache's; else the best by what an MPI job on these hosts has measured
  * (fermata profile --mpi); else the best by estimates. names[h] is the name of host h. cpus[r] is the one CPU
  * that rank r may use there, or -1. Either may be NULL: not known. *length is the capacity of `plans` at the
  * call, and the bytes needed at the return. If the capacity is too small or `plans` is NULL, the call
  * succeeds and writes only *length. Errors: ARGUMENT, MEMORY, VERIFY. */
-FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names, const int* cpus,
-                                   void* plans, size_t* length);
+FERMATA_API int fermata_hosts_plan(const fermata_team_config* config, const int* hosts,
+                                   const char* const* names, const int* cpus, void* plans, size_t* length);
 /* As fermata_team_create_hosts, with the plans that fermata_hosts_plan made on any one of the hosts.
  * config->plans is ignored. Errors: ARGUMENT (also for plans of another team), MEMORY, SYSTEM. */
-FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host, const void* plans, size_t length,
-                                            fermata_team** out);
+FERMATA_API int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
+                                            const void* plans, size_t length, fermata_team** out);
 /* Gives the team this process's port, before the process's first member joins. The team copies *port, opens
  * it, and closes it when the team is freed. Errors: ARGUMENT, BUSY (the team has a port), and what open
  * returns. */
@@ -105,7 +106,8 @@ FERMATA_API int fermata_team_connect(fermata_team* team, const fermata_port* por
  * changed to other plans. Either pointer may be NULL. The text is as in fermata_team_report; buffer and
  * length may be NULL. It says how long the refreshes took. In the process of rank 0 it also has a line for
  * each link that changed, and says why plans changed or did not. Errors: ARGUMENT. */
-FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer, size_t* length);
+FERMATA_API int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes,
+                                       char* buffer, size_t* length);
 /* Writes a hash of the plans with which the team was made. If it is not the same on all hosts, the team must
  * not be used. */
 FERMATA_API int fermata_team_hash(const fermata_team* team, uint64_t* hash);

@@ -25,7 +25,7 @@ typedef struct fermata_job {
                             /* -1: it is not pinned. */
   const char* const* names; /* the hosts' names */
 
-  int (*gather)(const void* mine, size_t bytes, void* all);             /* each gets the bytes of all, by rank */
+  int (*gather)(const void* mine, size_t bytes, void* all); /* each gets the bytes of all, by rank */
   double (*time)(int a, int b, size_t bytes, int signals, int repeats); /* measures messages, in ns */
   /* Only processes a and b call it, a <= b. Both get the median of `repeats` times. < 0: it failed. */
   /* repeats is 1..1024, signals 0..1024. */

@@ -35,7 +35,8 @@ extern "C" {
  *
  * All processes return the same error: ARGUMENT, MEMORY, SYSTEM, TIMEOUT, VERIFY or MISMATCH (wait or tagged
  * differ). Only a NULL pointer is refused by its own process alone, before it takes part. */
-FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out, int* first);
+FERMATA_API int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
+                                        int* first);
 
 /* Sets how the transport finds the MPI functions that it calls, by names like "PMPI_Isend". It is for
  * libraries that intercept a program's MPI calls, also the PMPI_... names. Without it, the linker resolves

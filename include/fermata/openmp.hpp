@@ -45,8 +45,9 @@
 // not in the process.
 extern "C" {
 __attribute__((weak, visibility("default"))) int fermata_openmp_barrier(int libomp);
-__attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold,
-                                                                          void* context);
+__attribute__((weak, visibility("default"))) int fermata_openmp_allreduce(int libomp, void* data,
+                                                                          std::size_t bytes,
+                                                                          fermata_fold fold, void* context);
 }
 
 namespace fermata::omp {
@@ -69,7 +70,8 @@ T apply(Op& op, const T& left, const T& right) {
   if constexpr (std::is_invocable_r_v<T, Op&, const T&, const T&>) {
     return op(left, right);
   } else {
-    static_assert(is_array<T>, "op must take two values and return one, of the reduced type or of its array's elements");
+    static_assert(is_array<T>,
+                  "op must take two values and return one, of the reduced type or of its array's elements");
     T out;
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = op(left[i], right[i]);
     return out;
@@ -121,11 +123,13 @@ inline void barrier() {
 // threads after it.
 template <class T, class Op = std::plus<>>
 T allreduce(const T& value, Op op = {}) {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "only plain data rides on a line");
+  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+                "only plain data rides on a line");
   static_assert(sizeof(T) <= FERMATA_MAX_PAYLOAD, "at most 56 bytes");
   if (fermata_openmp_allreduce != nullptr) {
     T result = value;
-    if (fermata_openmp_allreduce(detail::kLibomp, &result, sizeof result, detail::fold<T, Op>, &op) != 0) return result;
+    if (fermata_openmp_allreduce(detail::kLibomp, &result, sizeof result, detail::fold<T, Op>, &op) != 0)
+      return result;
   }
   return detail::fold_by_hand(value, op);
 }

@@ -94,14 +94,18 @@ constexpr int type_of() {
     constexpr int kSigned[4] = {FERMATA_INT8, FERMATA_INT16, FERMATA_INT32, FERMATA_INT64};
     constexpr int kUnsigned[4] = {FERMATA_UINT8, FERMATA_UINT16, FERMATA_UINT32, FERMATA_UINT64};
     static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
-    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+    return (std::is_signed_v<T> ? kSigned : kUnsigned)[sizeof(T) == 1   ? 0
+                                                       : sizeof(T) == 2 ? 1
+                                                       : sizeof(T) == 4 ? 2
+                                                                        : 3];
   } else {
     return Element<T>::kType;
   }
 }
 
 template <class T>
-concept HasType = (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) || requires { Element<T>::kType; };
+concept HasType =
+    (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8) || requires { Element<T>::kType; };
 
 }  // namespace detail
 
@@ -152,7 +156,8 @@ template <class In, class Out>
 Operation operation(int collective, In&& in, Out&& out) {
   using A = typename ElementOf<std::remove_cvref_t<In>>::Type;
   using B = typename ElementOf<std::remove_cvref_t<Out>>::Type;
-  static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>, "both buffers have the same elements");
+  static_assert(std::is_void_v<A> || std::is_void_v<B> || std::is_same_v<A, B>,
+                "both buffers have the same elements");
   using T = std::conditional_t<std::is_void_v<A>, B, A>;
   static_assert(std::is_trivially_copyable_v<T>, "elements are plain bytes");
   Operation o;
@@ -166,7 +171,8 @@ Operation operation(int collective, In&& in, Out&& out) {
     o.raw.in = FERMATA_IN_PLACE;
   }
   if constexpr (Range<Out>) {
-    static_assert(!std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(out))>>, "the output is written");
+    static_assert(!std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(out))>>,
+                  "the output is written");
     o.raw.out = std::ranges::data(out);
     o.out = std::ranges::size(out);
   } else {
@@ -177,7 +183,8 @@ Operation operation(int collective, In&& in, Out&& out) {
 
 template <class T, class F>
 void apply(void* out, const void* left, const void* right, std::size_t count, void*) {
-  for (std::size_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = F{}(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<T*>(out)[i] = F{}(static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
 }
 
 template <class T>
@@ -201,7 +208,8 @@ inline Operation rooted(Operation o, int root) {
 }
 
 using Counts = std::span<const std::size_t>;
-inline void set_counts(Operation& o, Counts counts, Counts displacements, const std::size_t*& at, const std::size_t*& displaced) {
+inline void set_counts(Operation& o, Counts counts, Counts displacements, const std::size_t*& at,
+                       const std::size_t*& displaced) {
   o.raw.irregular = 1;
   o.counts = counts.size();
   o.displacements = displacements.size();
@@ -210,7 +218,8 @@ inline void set_counts(Operation& o, Counts counts, Counts displacements, const 
 }
 
 // Throws if a block does not lie within `elements` elements.
-inline void check_blocks(const std::size_t* counts, const std::size_t* displacements, std::size_t members, std::size_t elements) {
+inline void check_blocks(const std::size_t* counts, const std::size_t* displacements, std::size_t members,
+                         std::size_t elements) {
   std::size_t next = 0;
   for (std::size_t r = 0; r < members; ++r) {
     const std::size_t at = displacements != nullptr ? displacements[r] : next;
@@ -226,15 +235,18 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   const bool in_here = f.in == FERMATA_IN_PLACE;
   const bool out_here = f.out == FERMATA_IN_PLACE;
   const bool root = f.root == rank;
-  const bool several_in =
-      f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL || (f.collective == FERMATA_DO_SCATTER && root);
-  const bool several_out =
-      f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL || (f.collective == FERMATA_DO_GATHER && root);
-  require(!out_here || (f.collective == FERMATA_DO_SCATTER && root), "in_place for the output: at scatter's root only");
-  require(!in_here || f.collective != FERMATA_DO_GATHER || root, "in_place for gather's input: at its root only");
+  const bool several_in = f.collective == FERMATA_DO_REDUCE_SCATTER || f.collective == FERMATA_DO_ALLTOALL ||
+                          (f.collective == FERMATA_DO_SCATTER && root);
+  const bool several_out = f.collective == FERMATA_DO_ALLGATHER || f.collective == FERMATA_DO_ALLTOALL ||
+                           (f.collective == FERMATA_DO_GATHER && root);
+  require(!out_here || (f.collective == FERMATA_DO_SCATTER && root),
+          "in_place for the output: at scatter's root only");
+  require(!in_here || f.collective != FERMATA_DO_GATHER || root,
+          "in_place for gather's input: at its root only");
   if (f.irregular != 0) {
     const bool uses = f.collective == FERMATA_DO_ALLTOALL || several_in || several_out;
-    require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)), "counts and displacements: one for each member");
+    require(!uses || (o.counts == p && (o.displacements == 0 || o.displacements == p)),
+            "counts and displacements: one for each member");
     const bool reduces = f.collective == FERMATA_DO_REDUCE_SCATTER;  // in place, out holds all blocks
     if (f.in_counts != nullptr && several_in && (!in_here || reduces))
       check_blocks(f.in_counts, f.in_displacements, p, in_here ? o.out : o.in);
@@ -250,17 +262,22 @@ inline fermata_operation finish(const Operation& o, int members, int rank) {
   }
   const std::size_t in_blocks = several_in ? p : 1;
   const std::size_t out_blocks = several_out || (several_in && in_here) ? p : 1;
-  const bool by_in = !in_here && (out_here || f.collective == FERMATA_DO_REDUCE || f.collective == FERMATA_DO_GATHER);
+  const bool by_in =
+      !in_here && (out_here || f.collective == FERMATA_DO_REDUCE || f.collective == FERMATA_DO_GATHER);
   f.count = by_in ? o.in / in_blocks : o.out / out_blocks;
-  const bool reads = !in_here && f.collective != FERMATA_DO_BROADCAST && (f.collective != FERMATA_DO_SCATTER || root);
-  const bool writes = !out_here && ((f.collective != FERMATA_DO_REDUCE && f.collective != FERMATA_DO_GATHER) || root || in_here);
+  const bool reads =
+      !in_here && f.collective != FERMATA_DO_BROADCAST && (f.collective != FERMATA_DO_SCATTER || root);
+  const bool writes =
+      !out_here &&
+      ((f.collective != FERMATA_DO_REDUCE && f.collective != FERMATA_DO_GATHER) || root || in_here);
   require(!reads || o.in == f.count * in_blocks, "the input has another size than the operation needs");
   require(!writes || o.out == f.count * out_blocks, "the output has another size than the operation needs");
   return f;
 }
 
 template <class In, class Out>
-using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace>, typename ElementOf<std::remove_cvref_t<Out>>::Type,
+using Value = std::conditional_t<std::is_same_v<std::remove_cvref_t<In>, InPlace>,
+                                 typename ElementOf<std::remove_cvref_t<Out>>::Type,
                                  typename ElementOf<std::remove_cvref_t<In>>::Type>;
 
 }  // namespace detail
@@ -276,7 +293,8 @@ Operation broadcast(Data&& data, int root) {
 // in: one block. out: one block, at the root alone. `how`, here and below: an Op, fold(f) or ordered_fold(f).
 template <detail::Input In, detail::Range Out, class How>
 Operation reduce(In&& in, Out&& out, How how, int root) {
-  return detail::rooted(detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE, in, out), how), root);
+  return detail::rooted(
+      detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE, in, out), how), root);
 }
 template <detail::Input In, detail::Range Out, class How>
 Operation allreduce(In&& in, Out&& out, How how) {
@@ -337,16 +355,19 @@ Operation allgatherv(In&& in, Out&& out, detail::Counts counts, detail::Counts d
   return o;
 }
 template <detail::Input In, detail::Range Out, class How>
-Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how, detail::Counts displacements = {}) {
-  Operation o = detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
+Operation reduce_scatterv(In&& in, detail::Counts counts, Out&& out, How how,
+                          detail::Counts displacements = {}) {
+  Operation o =
+      detail::with<detail::Value<In, Out>>(detail::operation(FERMATA_DO_REDUCE_SCATTER, in, out), how);
   detail::set_counts(o, counts, displacements, o.raw.in_counts, o.raw.in_displacements);
   return o;
 }
 template <detail::Range In, detail::Range Out>
-Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts, detail::Counts in_displacements = {},
-                    detail::Counts out_displacements = {}) {
+Operation alltoallv(In&& in, detail::Counts in_counts, Out&& out, detail::Counts out_counts,
+                    detail::Counts in_displacements = {}, detail::Counts out_displacements = {}) {
   detail::require(in_counts.size() == out_counts.size(), "as many counts for the input as for the output");
-  detail::require(in_displacements.empty() || in_displacements.size() == in_counts.size(), "a displacement for each block");
+  detail::require(in_displacements.empty() || in_displacements.size() == in_counts.size(),
+                  "a displacement for each block");
   Operation o = detail::operation(FERMATA_DO_ALLTOALL, in, out);
   detail::set_counts(o, in_counts, in_displacements, o.raw.in_counts, o.raw.in_displacements);
   detail::set_counts(o, out_counts, out_displacements, o.raw.out_counts, o.raw.out_displacements);

@@ -98,7 +98,8 @@ class Request {
     requires std::invocable<F&, int>
   Request& then(F f) & {
     const int status = state_->persistent ? FERMATA_PENDING : fermata_request_test(state_->raw);
-    if (status == FERMATA_PENDING) state_->continuations.emplace_back(std::make_unique<Continuation<F>>(std::move(f)));
+    if (status == FERMATA_PENDING)
+      state_->continuations.emplace_back(std::make_unique<Continuation<F>>(std::move(f)));
     else f(status);
     return *this;
   }
@@ -239,8 +240,12 @@ std::optional<std::size_t> any_of(std::span<Request> requests, Ask&& ask) {
 
 // wait_any returns the index of a request that is over; test_any returns nothing if there is none. Both throw
 // that request's error, and skip empty entries. The requests may belong to any members that this thread uses.
-inline std::size_t wait_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_wait_any).value(); }
-inline std::optional<std::size_t> test_any(std::span<Request> requests) { return detail::any_of(requests, fermata_request_test_any); }
+inline std::size_t wait_any(std::span<Request> requests) {
+  return detail::any_of(requests, fermata_request_wait_any).value();
+}
+inline std::optional<std::size_t> test_any(std::span<Request> requests) {
+  return detail::any_of(requests, fermata_request_test_any);
+}
 
 // A coroutine that may co_await requests and other tasks. It starts when it is awaited, or when it is passed
 // to run() (fermata.hpp).
@@ -331,7 +336,9 @@ template <class T>
 Task<T> Promise<T>::get_return_object() {
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
 }
-inline Task<void> Promise<void>::get_return_object() { return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this)); }
+inline Task<void> Promise<void>::get_return_object() {
+  return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
+}
 
 }  // namespace detail
 }  // namespace fermata::inline v0

@@ -29,11 +29,14 @@ void write_line_of(const char* library, const char* format, va_list arguments) {
     std::size_t end = at + static_cast<std::size_t>(length);
     if (end > sizeof line - 2) end = sizeof line - 2;
     line[end] = '\n';
-    // The C library's own is a cancellation point. A pipe that nobody empties gets no line: a wait may be going on.
+    // The C library's own is a cancellation point. A pipe that nobody empties gets no line: a wait may be
+    // going on.
     pollfd wanted{STDERR_FILENO, POLLOUT, 0};
     const timespec now{};
-    const bool takes_bytes = syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
-    if (takes_bytes && !os::is_full_file(STDERR_FILENO, end + 1)) syscall(SYS_write, STDERR_FILENO, line, end + 1);
+    const bool takes_bytes =
+        syscall(SYS_ppoll, &wanted, 1, &now, nullptr, 0) == 1 && wanted.revents == POLLOUT;
+    if (takes_bytes && !os::is_full_file(STDERR_FILENO, end + 1))
+      syscall(SYS_write, STDERR_FILENO, line, end + 1);
   }
   errno = saved;
 }

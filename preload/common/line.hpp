@@ -6,9 +6,11 @@
 
 namespace fermata::preload {
 
-// "LIBRARY: " and the text in one write, so that lines of several threads and processes do not mix. errno is the program's.
+// "LIBRARY: " and the text in one write, so that lines of several threads and processes do not mix. errno is
+// the program's.
 __attribute__((format(printf, 2, 3))) void write_line(const char* library, const char* format, ...);
-__attribute__((format(printf, 2, 0))) void write_line_of(const char* library, const char* format, va_list arguments);
+__attribute__((format(printf, 2, 0))) void write_line_of(const char* library, const char* format,
+                                                         va_list arguments);
 
 }  // namespace fermata::preload
 #endif

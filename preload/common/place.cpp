@@ -14,7 +14,8 @@ namespace {
 // The C library's open(), read() and close() are cancellation points and may be another library's.
 class File {
  public:
-  explicit File(const char* path) : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0))) {}
+  explicit File(const char* path)
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0))) {}
   ~File() {
     if (fd_ >= 0) syscall(SYS_close, fd_);
   }
@@ -42,7 +43,8 @@ int digit(int c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' 
 // A hexadecimal number and the character after it.
 std::uintptr_t number(File& file) {
   std::uintptr_t value = 0;
-  for (int c = file.next(), d; (d = digit(c)) >= 0; c = file.next()) value = value * 16 + static_cast<unsigned>(d);
+  for (int c = file.next(), d; (d = digit(c)) >= 0; c = file.next())
+    value = value * 16 + static_cast<unsigned>(d);
   return value;
 }
 

@@ -19,8 +19,9 @@ namespace fermata::stats {
 namespace {
 
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
-constexpr std::uint32_t kPlace = 1;  // owns slots that name a record with a site's text; threads' numbers are even
-constexpr std::uint32_t kOpen = 3;   // likewise, but not written yet
+// owns slots that name a record with a site's text; threads' numbers are even
+constexpr std::uint32_t kPlace = 1;
+constexpr std::uint32_t kOpen = 3;  // likewise, but not written yet
 
 File* file = nullptr;       // written at load and in a forked child, before it has a second thread
 void* mapped = MAP_FAILED;  // where; a forked child's is there, too: it may have come out of a wait
@@ -62,7 +63,8 @@ File* open_file() {
   int fd = -1;
   for (int program = 0; program < 64 && fd < 0; ++program) {
     char path[512];
-    const int length = snprintf(path, sizeof path, "%s/%d.%d-%s", directory, static_cast<int>(getpid()), program, library_name);
+    const int length = snprintf(path, sizeof path, "%s/%d.%d-%s", directory, static_cast<int>(getpid()),
+                                program, library_name);
     if (length < 0 || length >= static_cast<int>(sizeof path)) return nullptr;
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno != EEXIST) return nullptr;
@@ -70,8 +72,10 @@ File* open_file() {
   if (fd < 0) return nullptr;
   const bool in_child = mapped != MAP_FAILED;
   void* memory = MAP_FAILED;
-  if (os::may_be_as_long(sizeof(File)) && ftruncate(fd, sizeof(File)) == 0)  // sparse: pages that nobody writes cost nothing
-    memory = mmap(in_child ? mapped : nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED | (in_child ? MAP_FIXED : 0), fd, 0);
+  // sparse: pages that nobody writes cost nothing
+  if (os::may_be_as_long(sizeof(File)) && ftruncate(fd, sizeof(File)) == 0)
+    memory = mmap(in_child ? mapped : nullptr, sizeof(File), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | (in_child ? MAP_FIXED : 0), fd, 0);
   close(fd);
   if (memory == MAP_FAILED) return nullptr;
   mapped = memory;
@@ -80,7 +84,8 @@ File* open_file() {
   if (made->tracing != 0) sampled_below = UINT64_MAX;
   made->process = static_cast<std::uint32_t>(getpid());
   copy_text(made->library, sizeof made->library, library_name);
-  const char* const wait = os::choice_of(os::Variable::kWait) >= 0 ? os::text_of(os::Variable::kWait) : "auto";
+  const char* const wait =
+      os::choice_of(os::Variable::kWait) >= 0 ? os::text_of(os::Variable::kWait) : "auto";
   snprintf(made->plan, sizeof made->plan, "%s; waiting: %.16s", plan_text, wait);
   read_command(made->command, sizeof made->command);
   made->version = kVersion;
@@ -89,10 +94,12 @@ File* open_file() {
 }
 
 void in_child() {
-  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);                           // zeros from here on
-  for (auto& reason : reasons) reason.store(nullptr, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
+  madvise(slots, kSlots * sizeof(Slot), MADV_DONTNEED);  // zeros from here on
+  for (auto& reason : reasons)
+    reason.store(nullptr, std::memory_order_relaxed);  // order: relaxed: a forked child has one thread
   // The parent's file must not be written by this process, whatever becomes of the next one.
-  mmap(mapped, sizeof(File), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  mmap(mapped, sizeof(File), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+       -1, 0);
   file = open_file();
 }
 
@@ -119,7 +126,8 @@ Slot* claim(const void* object, const void* site, std::uint32_t owner, std::uint
     std::uint32_t none = 0;
     // order: relaxed: a claim; what the claimer writes is its own
     if (s.owner.load(std::memory_order_relaxed) != 0) continue;
-    if (s.owner.compare_exchange_strong(none, claimed_as, std::memory_order_relaxed)) return &s;  // order: see above
+    // order: see above
+    if (s.owner.compare_exchange_strong(none, claimed_as, std::memory_order_relaxed)) return &s;
   }
   return nullptr;
 }
@@ -130,7 +138,8 @@ Slot* look_up(const Meeting& m) {
   for (std::size_t i = 0; i < kSlots; ++i) {
     Slot& s = slots[(first + i) % kSlots];
     if (fits(s, m, self)) return &s;
-    if (s.owner.load(std::memory_order_relaxed) == 0) return nullptr;  // order: relaxed: this thread's own are there
+    // order: relaxed: this thread's own are there
+    if (s.owner.load(std::memory_order_relaxed) == 0) return nullptr;
   }
   return nullptr;
 }
@@ -153,7 +162,8 @@ void describe(Record& r, const void* site) {
   if (mine == nullptr) return;
   mine->site = site;
   mine->record = &r;
-  mine->owner.store(kPlace, std::memory_order_release);  // order: release, as kMove: hands the text on. Pairs with the load above
+  // order: release, as kMove: hands the text on. Pairs with the load above
+  mine->owner.store(kPlace, std::memory_order_release);
 }
 
 Record* make_record(const Meeting& m) {
@@ -204,7 +214,8 @@ std::uint64_t sampled_below = UINT64_MAX / kSampled;
 bool start(const char* library, const char* plan) {
   library_name = library;
   plan_text = plan;
-  void* memory = mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   slots = static_cast<Slot*>(memory);
   file = open_file();
@@ -259,15 +270,18 @@ void Wait::finish(bool last) {
   if (last && mine_ != 0 && r.members > 1 && (before_ ^ mine_) >> kTimeBits == 0) {
     r.measured += stands_for;
     const std::uint64_t late = (mine_ - before_) & kTimeMask;
-    r.late_ns += late <= kTimeMask / 2 ? late * stands_for : 0;  // who read the clock first may exchange second
+    // who read the clock first may exchange second
+    r.late_ns += late <= kTimeMask / 2 ? late * stands_for : 0;
   }
   if (file->tracing == 0) return;
-  const std::uint32_t index = file->events.fetch_add(1, std::memory_order_relaxed);  // order: a ticket; the event is its taker's
+  // order: a ticket; the event is its taker's
+  const std::uint32_t index = file->events.fetch_add(1, std::memory_order_relaxed);
   if (index >= kEvents) {
     file->events.store(kEvents, std::memory_order_relaxed);  // order: so that it never wraps
     return;
   }
-  file->event[index] = {begin_ns_, end_ns, static_cast<std::uint32_t>(record_ - file->record), last ? 1u : 0u};
+  file->event[index] = {begin_ns_, end_ns, static_cast<std::uint32_t>(record_ - file->record),
+                        last ? 1u : 0u};
 }
 
 }  // namespace fermata::stats

@@ -14,7 +14,8 @@ pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
-constexpr int kVisited = 64;  // communicators with something outstanding that one round looks at; the next round goes on from there
+// communicators with something outstanding that one round looks at; the next round goes on from there
+constexpr int kVisited = 64;
 
 Begun* chains[kChains];       // outstanding ones by their handles
 Begun* ended = nullptr;       // over, and not yet freed
@@ -62,9 +63,11 @@ State* visit_next() {
 // A locked addition costs as much as everything else here; where one thread calls it is not needed.
 void count(int by) {
   if (several_threads) {
-    outstanding.fetch_add(by, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence. Pairs with is_wanted()
+    // order: seq_cst: store-load, as kRingFence. Pairs with is_wanted()
+    outstanding.fetch_add(by, std::memory_order_seq_cst);
   } else {
-    outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);  // order: likewise
+    // order: likewise
+    outstanding.store(outstanding.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
 }
 
@@ -82,7 +85,9 @@ int cancelled(void*, int) { return MPI_SUCCESS; }  // a collective cannot be
 
 int error_of(Begun* b) {
   if (has_come(b->status)) return b->operation.finish(b->status);
-  return is_mismatch(b->status) ? MPI_ERR_TRUNCATE : b->status == FERMATA_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+  return is_mismatch(b->status)            ? MPI_ERR_TRUNCATE
+         : b->status == FERMATA_ERR_MEMORY ? MPI_ERR_NO_MEM
+                                           : MPI_ERR_OTHER;
 }
 
 void complete(Begun* b) {
@@ -107,7 +112,8 @@ void end(Begun* b, int status) {
   b->told = true;
   if (is_mismatch(status)) note_mismatch(*b->state);
   else if (status == FERMATA_ERR_MEMORY) note_no_memory(*b->state);
-  else if (!has_come(status)) say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
+  else if (!has_come(status))
+    say("a begun collective: %s: %s", fermata_status_string(status), fermata_error_detail());
   if (!is_helper || several_threads) return complete(b);
   b->behind = later;
   later = b;
@@ -131,11 +137,14 @@ void enlist(Begun* b) {
 
 bool on_line(const Begun* b) { return b->is_barrier || b->operation.rides(); }
 
-int arrive(State& s, Begun* b) { return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get()); }
+int arrive(State& s, Begun* b) {
+  return b->is_barrier ? fermata_arrive(s.member) : fermata_arrive_with(s.member, &b->operation.get());
+}
 
 // What Fermata returned; then the request is active, or over already.
 int begin_blocks(State& s, Begun* b) {
-  return b->request != nullptr ? fermata_request_start(b->request) : fermata_begin(s.member, &b->operation.get(), &b->request);
+  return b->request != nullptr ? fermata_request_start(b->request)
+                               : fermata_begin(s.member, &b->operation.get(), &b->request);
 }
 
 // It is known to be active.
@@ -166,15 +175,17 @@ void depart(State& s) {
   end(b, status);
 }
 
-// Where all ranks come to a small one at the same time it is over in the time of a signal or two, which is less than a request of the
-// library's takes. Where they don't, that is looked for ever more seldom. True: it is over, as *status says.
+// Where all ranks come to a small one at the same time it is over in the time of a signal or two, which is
+// less than a request of the library's takes. Where they don't, that is looked for ever more seldom. True: it
+// is over, as *status says.
 bool is_over_soon(State& s, const Begun* b, int* status) {
   constexpr int kLooks = 256, kLooksAtBlocks = 64;
   constexpr std::uint32_t kMostPassed = 63;
   const bool line = s.line == b, small = line || b->operation.is_short();
   const bool looks = small && !s.crowded && s.passed >= s.pass;
   if (small) s.passed = looks ? 0 : s.passed + 1;
-  // Of blocks once in any case: a part that waits for nobody is over by now. In a crowd no more than that: others need the CPU.
+  // Of blocks once in any case: a part that waits for nobody is over by now. In a crowd no more than that:
+  // others need the CPU.
   const int once = !line || s.crowded ? 1 : 0;
   for (int i = !looks ? once : line ? kLooks : kLooksAtBlocks; i > 0; --i) {
     *status = line ? fermata_test(s.member) : fermata_request_test(b->request);
@@ -225,7 +236,8 @@ void advance_all(const fermata_member* waiting) {
   for (; visits > 0; --visits) {
     State* const s = visit_next();
     if (s == nullptr) return;
-    if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;  // who has it makes progress itself
+    // who has it makes progress itself
+    if (several_threads && pthread_mutex_trylock(&s->lock) != 0) continue;
     if (s->member != nullptr && s->member != waiting && s->begun != 0) advance(*s);
     if (several_threads) pthread_mutex_unlock(&s->lock);
   }
@@ -384,8 +396,9 @@ int claim_error(MPI_Request handle, MPI_Comm* comm) {
   if (b == nullptr) return MPI_SUCCESS;
   const int error = b->error;
   b->error = MPI_SUCCESS;
-  failures.fetch_sub(1, std::memory_order_relaxed);        // order: relaxed: see complete()
-  *comm = b->state->comm.load(std::memory_order_relaxed);  // order: relaxed: null where it was freed meanwhile
+  failures.fetch_sub(1, std::memory_order_relaxed);  // order: relaxed: see complete()
+  // order: relaxed: null where it was freed meanwhile
+  *comm = b->state->comm.load(std::memory_order_relaxed);
   return error;
 }
 
@@ -399,7 +412,8 @@ void drain(State& s) {
 void wait_for(Begun* b) {
   State& s = *b->state;
   for (std::uint32_t rounds = 0; !b->over; ++rounds) {
-    if (b->persistent && s.line != nullptr) {  // other ranks may begin that one later, and need this one before
+    // other ranks may begin that one later, and need this one before
+    if (b->persistent && s.line != nullptr) {
       progress();
       drive_library();
       if (rounds > 256) give_way();

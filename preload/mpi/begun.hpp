@@ -1,9 +1,11 @@
-// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library (MPI 3.1, section 12.2) that the
-// program holds: so it may stand beside the library's own in whatever completes requests.
+// Non-blocking collectives. Each is an operation of Fermata's, and a generalized request of the library
+// (MPI 3.1, section 12.2) that the program holds: so it may stand beside the library's own in whatever
+// completes requests.
 //
-// Those of a communicator start in the order in which they were begun. What is small rides on lines, one at a time, and what is behind
-// it waits; all ranks put the same ones on lines. Blocks are requests of Fermata's. Both get on in every MPI call that waits or asks: while
-// any is outstanding, whoever would wait in the library polls both, or has a thread beside it.
+// Those of a communicator start in the order in which they were begun. What is small rides on lines, one at a
+// time, and what is behind it waits; all ranks put the same ones on lines. Blocks are requests of Fermata's.
+// Both get on in every MPI call that waits or asks: while any is outstanding, whoever would wait in the
+// library polls both, or has a thread beside it.
 #ifndef FERMATA_PRELOAD_MPI_BEGUN_HPP
 #define FERMATA_PRELOAD_MPI_BEGUN_HPP
 
@@ -60,24 +62,27 @@ inline unsigned chain_number(MPI_Request handle) {
 
 extern std::atomic<int> outstanding;  // of this process
 inline bool any_begun() {
-  return outstanding.load(std::memory_order_relaxed) != 0;  // order: relaxed: the thread's own are counted, others' are its own business
+  // order: relaxed: the thread's own are counted, others' are its own business
+  return outstanding.load(std::memory_order_relaxed) != 0;
 }
 
-// Begun collectives that are over with an error of which the program does not know. The library would take it to the error handler of
-// MPI_COMM_WORLD (Open MPI). So whoever completes such a request takes the error away before, and reports it to its communicator.
+// Begun collectives that are over with an error of which the program does not know. The library would take it
+// to the error handler of MPI_COMM_WORLD (Open MPI). So whoever completes such a request takes the error away
+// before, and reports it to its communicator.
 extern std::atomic<int> failures;
 int claim_error(MPI_Request handle, MPI_Comm* comm);
 bool is_failed(MPI_Request handle);
 
-// In MPICH 4.0 and 5.0 MPI_Testall mistakes requests that other functions know: persistent collectives of the library's own, and arrays of
-// more than 64 requests of different kinds, as ours are (generalized ones, and receives that are over at once). From the first one on.
+// In MPICH 4.0 and 5.0 MPI_Testall mistakes requests that other functions know: persistent collectives of the
+// library's own, and arrays of more than 64 requests of different kinds, as ours are (generalized ones, and
+// receives that are over at once). From the first one on.
 extern std::atomic<bool> testall_errs;
 
 // Ready to be prepared; null: no memory.
 Begun* new_begun();
 void drop(Begun* begun);  // that did not begin
-// One of the communicator's that are over and did the same, instead of this one, if there is any; what is over, to be one of those or
-// freed; and they end. With the state.
+// One of the communicator's that are over and did the same, instead of this one, if there is any; what is
+// over, to be one of those or freed; and they end. With the state.
 Begun* as_before(State& state, Begun* begun);
 void recycle(State& state, Begun* begun);
 void drop_kept(State& state);
@@ -85,7 +90,8 @@ void drop_kept(State& state);
 int begin(Begun* begun, State& state, MPI_Request* out);
 // The one with this handle, if it is outstanding.
 Begun* outstanding_of(MPI_Request handle);
-// A persistent one's request of Fermata's, made by all ranks: what Fermata returned; and its start. Both with the state.
+// A persistent one's request of Fermata's, made by all ranks: what Fermata returned; and its start. Both with
+// the state.
 int prepare_request(Begun* begun);
 void start_again(Begun* begun);
 void make_empty(MPI_Status* status);  // as MPI calls it
@@ -101,8 +107,8 @@ void reap();
 void finish_all();
 void give_way();
 
-// All that are outstanding, but of the communicator whose member is `waiting`; and what its end left to do, where the helper was who saw
-// it.
+// All that are outstanding, but of the communicator whose member is `waiting`; and what its end left to do,
+// where the helper was who saw it.
 void advance_all(const fermata_member* waiting);
 void complete_later();
 inline thread_local bool is_helper = false;  // this is the thread beside a call that waits (helper.cpp)
@@ -124,8 +130,8 @@ inline void progress_once() {
   if (any_begun()) progress();
 }
 
-// A call that waits in the library and cannot be polled. The helper, a thread, moves what is outstanding meanwhile; with
-// MPI_THREAD_MULTIPLE also what other threads begin meanwhile.
+// A call that waits in the library and cannot be polled. The helper, a thread, moves what is outstanding
+// meanwhile; with MPI_THREAD_MULTIPLE also what other threads begin meanwhile.
 class Beside {
  public:
   Beside() : runs_(several_threads || any_begun()) {
@@ -159,13 +165,14 @@ int in_library(Call&& call) {
 int start_thread(pthread_t* thread, void* (*body)(void*), void* argument);
 // False: this process cannot have the thread.
 bool make_helper();
-// After a collective was counted among the outstanding ones: calls that other threads wait in may have to be helped from now on.
+// After a collective was counted among the outstanding ones: calls that other threads wait in may have to be
+// helped from now on.
 void help_waiting_calls();
 // Returns once the helper is between two calls that it helps.
 void let_helper_rest();
 
-// What moves collectives on. Where one thread calls, it may be within a call that waits in the library, which has called a function of the
-// program's or one of MPI's that is ours: then the helper rests meanwhile.
+// What moves collectives on. Where one thread calls, it may be within a call that waits in the library, which
+// has called a function of the program's or one of MPI's that is ours: then the helper rests meanwhile.
 class Alone {
  public:
   Alone() : pauses_(guarded && !several_threads) {

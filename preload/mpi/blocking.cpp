@@ -90,51 +90,59 @@ int MPI_Exscan(const void* in, void* out, int count, MPI_Datatype type, MPI_Op o
   return exscan(in, out, count, type, op, comm, FERMATA_SITE, real.Exscan);
 }
 
-int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                             MPI_Comm comm) {
   return reduce_scatter_block(in, out, count, type, op, comm, FERMATA_SITE, real.Reduce_scatter_block);
 }
 
-int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Reduce_scatter(const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm) {
   return reduce_scatter(in, out, counts, type, op, comm, FERMATA_SITE, real.Reduce_scatter);
 }
 
-int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
-               MPI_Comm comm) {
+int MPI_Gather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
+               MPI_Datatype out_type, int root, MPI_Comm comm) {
   return gather(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Gather);
 }
 
-int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, int root,
-                MPI_Comm comm) {
+int MPI_Scatter(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
+                MPI_Datatype out_type, int root, MPI_Comm comm) {
   return scatter(in, in_count, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Scatter);
 }
 
-int MPI_Allgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
+int MPI_Allgather(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
+                  MPI_Datatype out_type, MPI_Comm comm) {
   return allgather(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Allgather);
 }
 
-int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type, MPI_Comm comm) {
+int MPI_Alltoall(const void* in, int in_count, MPI_Datatype in_type, void* out, int out_count,
+                 MPI_Datatype out_type, MPI_Comm comm) {
   return alltoall(in, in_count, in_type, out, out_count, out_type, comm, FERMATA_SITE, real.Alltoall);
 }
 
-int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
-                MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, FERMATA_SITE, real.Gatherv);
+int MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
+                const int* displacements, MPI_Datatype out_type, int root, MPI_Comm comm) {
+  return gatherv(in, in_count, in_type, out, counts, displacements, out_type, root, comm, FERMATA_SITE,
+                 real.Gatherv);
 }
 
-int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out, int out_count,
-                 MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, FERMATA_SITE, real.Scatterv);
+int MPI_Scatterv(const void* in, const int* counts, const int* displacements, MPI_Datatype in_type, void* out,
+                 int out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
+  return scatterv(in, counts, displacements, in_type, out, out_count, out_type, root, comm, FERMATA_SITE,
+                  real.Scatterv);
 }
 
-int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts, const int* displacements,
-                   MPI_Datatype out_type, MPI_Comm comm) {
-  return allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, FERMATA_SITE, real.Allgatherv);
+int MPI_Allgatherv(const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
+                   const int* displacements, MPI_Datatype out_type, MPI_Comm comm) {
+  return allgatherv(in, in_count, in_type, out, counts, displacements, out_type, comm, FERMATA_SITE,
+                    real.Allgatherv);
 }
 
-int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type, void* out, const int* out_counts,
-                  const int* out_displacements, MPI_Datatype out_type, MPI_Comm comm) {
-  return alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, FERMATA_SITE,
-                   real.Alltoallv);
+int MPI_Alltoallv(const void* in, const int* in_counts, const int* in_displacements, MPI_Datatype in_type,
+                  void* out, const int* out_counts, const int* out_displacements, MPI_Datatype out_type,
+                  MPI_Comm comm) {
+  return alltoallv(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type,
+                   comm, FERMATA_SITE, real.Alltoallv);
 }
 
 }  // extern "C"

@@ -49,7 +49,8 @@ void publish(State& s, MPI_Comm comm) {
   ++(s.member != nullptr ? accelerated : not_accelerated);
   s.comm.store(comm, std::memory_order_relaxed);  // order: relaxed: the store below publishes it
   pthread_mutex_unlock(&lock);
-  cache[cache_slot(comm)].store(&s, std::memory_order_release);  // order: release, as kMove: what it holds is there. Pairs with find()
+  // order: release, as kMove: what it holds is there. Pairs with find()
+  cache[cache_slot(comm)].store(&s, std::memory_order_release);
 }
 
 // Nobody will use it any more: the team goes back. Under lock.
@@ -62,7 +63,8 @@ void let_go(State& s) {
   unused = &s;
 }
 
-// What is known of a communicator for which this rank had no memory lies in its attribute's value itself, which no state's address is like.
+// What is known of a communicator for which this rank had no memory lies in its attribute's value itself,
+// which no state's address is like.
 struct Bare {
   std::uint32_t until_team = 0, makings = 0;  // as in State
 };
@@ -72,17 +74,20 @@ static_assert(kUntilTeam < 1u << (kMakingsAt - 1));
 bool is_bare(const void* value) { return (reinterpret_cast<std::uintptr_t>(value) & kIsBare) != 0; }
 Bare bare_of(const void* value) {
   const auto bits = reinterpret_cast<std::uintptr_t>(value);
-  return {static_cast<std::uint32_t>(bits >> 1 & ((1u << (kMakingsAt - 1)) - 1)), static_cast<std::uint32_t>(bits >> kMakingsAt)};
+  return {static_cast<std::uint32_t>(bits >> 1 & ((1u << (kMakingsAt - 1)) - 1)),
+          static_cast<std::uint32_t>(bits >> kMakingsAt)};
 }
 void keep_bare(MPI_Comm comm, const Bare& bare) {
-  const std::uintptr_t bits = std::uintptr_t{bare.makings} << kMakingsAt | std::uintptr_t{bare.until_team} << 1 | kIsBare;
+  const std::uintptr_t bits =
+      std::uintptr_t{bare.makings} << kMakingsAt | std::uintptr_t{bare.until_team} << 1 | kIsBare;
   any_bare.store(true, std::memory_order_relaxed);  // order: relaxed: see may_be_bare()
   PMPI_Comm_set_attr(comm, keyval, reinterpret_cast<void*>(bits));
 }
 bool find_bare(MPI_Comm comm, Bare* out) {
   void* value = nullptr;
   int there = 0;
-  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS)
+  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
+      PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS)
     return false;
   if (there != 0 && is_bare(value)) *out = bare_of(value);
   return there != 0 && is_bare(value);
@@ -93,7 +98,8 @@ int freed(MPI_Comm comm, int, void* value, void*) {
   auto* s = static_cast<State*>(value);
   std::atomic<State*>& slot = cache[cache_slot(comm)];
   State* expected = s;
-  slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);  // order: relaxed: who frees it is the last user
+  // order: relaxed: who frees it is the last user
+  slot.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
   s->kinds = s->begun_kinds = 0;
   pthread_mutex_lock(&lock);
   all_ours += s->ours;
@@ -144,12 +150,13 @@ bool all_are_multiple(const int* ranks, int size) {
   return true;
 }
 
-// As all ranks know. A call that waits in the library needs the helper beside it. What comes from another host is passed on by functions of
-// the library's, which the helper may call with MPI_THREAD_MULTIPLE only.
+// As all ranks know. A call that waits in the library needs the helper beside it. What comes from another
+// host is passed on by functions of the library's, which the helper may call with MPI_THREAD_MULTIPLE only.
 const char* why_none_begins(const int* ranks, int size, bool over_hosts) {
   for (int r = 0; r < size; ++r)
     if (places[ranks[r]].helper == 0) return "a rank could not make its helper thread";
-  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE" : nullptr;
+  return over_hosts && !all_are_multiple(ranks, size) ? "over several hosts it needs MPI_THREAD_MULTIPLE"
+                                                      : nullptr;
 }
 
 // The team of what it is a duplicate of.
@@ -181,15 +188,18 @@ bool find_places() {
     return false;
   }
   const bool has_helper = world_size == 1 || settings.kinds == 0 || make_helper();
-  if (!has_helper) say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
-  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads), static_cast<std::int16_t>(has_helper), bound_cpu()};
+  if (!has_helper)
+    say("no helper thread can be made: non-blocking and persistent collectives stay the library's");
+  Place mine{fermata_host_id(), static_cast<std::int16_t>(several_threads),
+             static_cast<std::int16_t>(has_helper), bound_cpu()};
   if (settings.fake_hosts > 0) {
     const int each = (world_size + settings.fake_hosts - 1) / settings.fake_hosts;
     mine.host += static_cast<std::uint64_t>(rank / each);
   }
   int first = 0;
   MPI_Comm host = MPI_COMM_NULL;
-  bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+  bool known = real.Allgather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) ==
+               MPI_SUCCESS;
   while (known && places[first].host != mine.host) ++first;
   known = known && real.Comm_split(MPI_COMM_WORLD, first, 0, &host) == MPI_SUCCESS;
   if (!known) {
@@ -214,7 +224,8 @@ void equip(State& s, const Council& council) {
   int ranks[kMostMembers];
   s.reason = unfit(comm, s, ranks);
   const bool over_hosts = s.reason == nullptr && are_on_several_hosts(ranks, s.size);
-  if (over_hosts && !transport_is_ready) s.reason = "its ranks are on several hosts, and MPI's functions were not found";
+  if (over_hosts && !transport_is_ready)
+    s.reason = "its ranks are on several hosts, and MPI's functions were not found";
   if (s.reason == nullptr) s.pooled = take_team(council, ranks, s.size, s.rank, over_hosts, &s.reason);
   s.member = s.pooled != nullptr ? s.pooled->member : nullptr;
   if (s.member != nullptr) {
@@ -228,7 +239,8 @@ void equip(State& s, const Council& council) {
   }
   static std::atomic<int> said{0};
   // order: relaxed: a count
-  if (!settings.verbose || s.rank != 0 || s.size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid) return;
+  if (!settings.verbose || s.rank != 0 || s.size < 2 || said.fetch_add(1, std::memory_order_relaxed) >= kSaid)
+    return;
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(comm, name, &length);
@@ -238,7 +250,8 @@ void equip(State& s, const Council& council) {
                           : "a team of this host");
 }
 
-// Of a communicator that a rank has made by a call on the parent, and on those that this one comes from; 0: the parent is not known.
+// Of a communicator that a rank has made by a call on the parent, and on those that this one comes from; 0:
+// the parent is not known.
 std::uint32_t count_making(MPI_Comm parent, State* known) {
   if (known != nullptr) return ++known->makings;
   Bare bare;
@@ -262,7 +275,8 @@ State* find_slowly(MPI_Comm comm) {
   if (PMPI_Comm_get_attr(comm, keyval, &value, &there) != MPI_SUCCESS || there == 0) return nullptr;
   if (is_bare(value)) return nullptr;
   auto* s = static_cast<State*>(value);
-  cache[cache_slot(comm)].store(s, std::memory_order_release);  // order: release, as kMove: as publish(). Pairs with find()
+  // order: release, as kMove: as publish(). Pairs with find()
+  cache[cache_slot(comm)].store(s, std::memory_order_release);
   return s;
 }
 
@@ -377,7 +391,8 @@ void start_up() {
   State* const world = new_state();
   State* const self = new_state();
   const bool all = all_have_memory(world != nullptr && self != nullptr);
-  if (!all || !find_places() || PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
+  if (!all || !find_places() ||
+      PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) != MPI_SUCCESS) {
     say("a rank has no memory, or this MPI library cannot be asked for its hosts: everything stays its own");
     keyval = MPI_KEYVAL_INVALID;
     forget(world);
@@ -410,7 +425,8 @@ void shut_down() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
-    say("rank 0: %llu communicators with a team, %llu without; collectives: %llu by Fermata, %llu by the library",
+    say("rank 0: %llu communicators with a team, %llu without; collectives: %llu by Fermata, %llu by the "
+        "library",
         static_cast<unsigned long long>(accelerated), static_cast<unsigned long long>(not_accelerated),
         static_cast<unsigned long long>(ours), static_cast<unsigned long long>(left));
   drop_teams();

@@ -22,32 +22,39 @@ struct alignas(64) State {
   std::uint32_t kinds = 0;                    // a bit for each kind that is Fermata's
   std::uint32_t begun_kinds = 0;              // of non-blocking and persistent ones
   int size = 0, rank = 0;
-  bool crowded = false;                // its ranks share CPUs
-  std::uint64_t ours = 0, left = 0;    // collectives
-  const char* reason = nullptr;        // why it has no member
-  bool pairs = false;                  // begun allgathers, too, go between each two ranks: their lengths may differ
+  bool crowded = false;              // its ranks share CPUs
+  std::uint64_t ours = 0, left = 0;  // collectives
+  const char* reason = nullptr;      // why it has no member
+  // begun allgathers, too, go between each two ranks: their lengths may differ
+  bool pairs = false;
   const char* begun_reason = nullptr;  // why it has one for blocking collectives alone
-  bool folds_begun = false;            // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
+  // MPI_Reduce_local, and so the program's operators, may be called on the helper's thread
+  bool folds_begun = false;
   Pooled* pooled = nullptr;
-  bool mismatched = false;                           // the ranks' calls differed, so its team is of no use any more (recovery.hpp)
-  std::uint64_t resumes = 0;                         // the first call that the library does then; 0: not agreed
-  std::uint64_t starts = 0, prepared = 0;            // of persistent requests: those in `ours`; and requests that were made
+  // the ranks' calls differed, so its team is of no use any more (recovery.hpp)
+  bool mismatched = false;
+  // the first call that the library does then; 0: not agreed
+  std::uint64_t resumes = 0;
+  // of persistent requests: those in `ours`; and requests that were made
+  std::uint64_t starts = 0, prepared = 0;
   std::uint32_t users = 0;                           // requests that outlive the communicator; under lock
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  // taken where several threads may call
   State* next = nullptr;                             // of all that there are
   State* next_unused = nullptr;                      // of those without a communicator
-  // Of one that was made after kEager others: its blocking collectives until it gets a team, which takes its ranks several steps of
-  // agreement. Counted alike at all ranks.
+  // Of one that was made after kEager others: its blocking collectives until it gets a team, which takes its
+  // ranks several steps of agreement. Counted alike at all ranks.
   std::uint32_t until_team = 0;
-  std::uint32_t makings = 0;  // of communicators by calls on this one and on those that it comes from; alike at all ranks
+  std::uint32_t makings =
+      0;  // of communicators by calls on this one and on those that it comes from; alike at all ranks
   // Non-blocking collectives (begun.hpp): on lines, not started yet, on blocks, and all.
   Begun* line = nullptr;
   Begun* waiting = nullptr;
   Begun* last_waiting = nullptr;
   int in_blocks = 0, begun = 0;
-  std::uint32_t pass = 0, passed = 0;  // begun ones of which it isn't looked whether they are over at once, and were not yet
-  State* next_active = nullptr;        // of those with any
-  Begun* kept = nullptr;               // over, and for the next ones that are the same
+  // begun ones of which it isn't looked whether they are over at once, and were not yet
+  std::uint32_t pass = 0, passed = 0;
+  State* next_active = nullptr;  // of those with any
+  Begun* kept = nullptr;         // over, and for the next ones that are the same
 
   bool serves(Kind kind) const { return (kinds >> kind & 1) != 0; }
   bool begins(Kind kind) const { return (begun_kinds >> kind & 1) != 0; }
@@ -93,7 +100,8 @@ class Owned {
   State& state_;
 };
 
-// What was begun on lines comes first. All ranks have begun it by the time they come to their next collective.
+// What was begun on lines comes first. All ranks have begun it by the time they come to their next
+// collective.
 void drain(State& state);
 class Entered : Owned {
  public:
@@ -113,24 +121,29 @@ struct Origin {
   bool duplicate = false;           // with the same ranks
   bool initial = false;             // of MPI_Init
 };
-// For a communicator that is about to be made. Null: there is no memory. The communicator is the library's then, at all ranks.
+// For a communicator that is about to be made. Null: there is no memory. The communicator is the library's
+// then, at all ranks.
 State* new_state();
 void forget(State* state);  // which no communicator got
 // Are communicators looked at?
 bool watches();
-// By all ranks of the parent, or else of the communicator, which is null where this rank has no part in it. MPI_COMM_WORLD and its like get
-// their teams here, and so does a program's first communicators. All others get one when they have shown that they are used.
+// By all ranks of the parent, or else of the communicator, which is null where this rank has no part in it.
+// MPI_COMM_WORLD and its like get their teams here, and so does a program's first communicators. All others
+// get one when they have shown that they are used.
 void set_up(State* state, MPI_Comm comm, const Origin& origin);
-// By all ranks, in a blocking collective that is not Fermata's. True: it gets its team now, and this kind is Fermata's.
+// By all ranks, in a blocking collective that is not Fermata's. True: it gets its team now, and this kind is
+// Fermata's.
 bool gets_team(State& state, Kind kind);
 // By all ranks, before a persistent collective is made: it gets its team now, if it waits for one.
 void give_team(State& state);
-// The same of a communicator for which this rank had no memory: what the others do, in which it refuses the team.
+// The same of a communicator for which this rank had no memory: what the others do, in which it refuses the
+// team.
 extern std::atomic<bool> any_bare;  // there has been one
 void count_bare(MPI_Comm comm);
 void refuse_bare(MPI_Comm comm);
 inline bool may_be_bare(const State* state) {
-  return state == nullptr && any_bare.load(std::memory_order_relaxed);  // order: relaxed: the thread that made it has handed it over
+  // order: relaxed: the thread that made it has handed it over
+  return state == nullptr && any_bare.load(std::memory_order_relaxed);
 }
 // By MPI_Init, behind the library's own, and by MPI_Finalize before it.
 void start_up();

@@ -1,8 +1,10 @@
-// Calls can lead to three places: this library, a tool that wraps MPI functions, and the MPI library. Whichever comes first in the order of
-// search gets the program's calls, and the others see what it calls as PMPI_x.
+// Calls can lead to three places: this library, a tool that wraps MPI functions, and the MPI library.
+// Whichever comes first in the order of search gets the program's calls, and the others see what it calls as
+// PMPI_x.
 // - A tool before this library needs nothing: its PMPI_x is ours.
 // - A tool after this library would see no call. So MPI_x leads to the tool, whose PMPI_x is ours.
-// - A tool after this library that does not call PMPI_x by this name would lead past us, and a wait that we do not see never completes a
+// - A tool after this library that does not call PMPI_x by this name would lead past us, and a wait that we
+// do not see never completes a
 //   collective that we have begun. Beside such a tool everything stays the MPI library's.
 #include "entries.hpp"
 
@@ -15,7 +17,8 @@
 #include "notice.hpp"
 #include "real.hpp"
 
-#define FERMATA_ENTRIES(name) extern fermata::preload::Jump fermata_entry_MPI_##name, fermata_entry_PMPI_##name;
+#define FERMATA_ENTRIES(name) \
+  extern fermata::preload::Jump fermata_entry_MPI_##name, fermata_entry_PMPI_##name;
 FERMATA_MPI_ALL(FERMATA_ENTRIES)
 #undef FERMATA_ENTRIES
 
@@ -30,8 +33,9 @@ struct Entry {
   Jump (*of_library)();  // what real.hpp has found
 };
 
-#define FERMATA_ENTRY_OF(name) \
-  {"MPI_" #name, "PMPI_" #name, &fermata_entry_MPI_##name, &fermata_entry_PMPI_##name, [] { return reinterpret_cast<Jump>(real.name); }},
+#define FERMATA_ENTRY_OF(name)                                                         \
+  {"MPI_" #name, "PMPI_" #name, &fermata_entry_MPI_##name, &fermata_entry_PMPI_##name, \
+   [] { return reinterpret_cast<Jump>(real.name); }},
 constexpr Entry kEntries[] = {FERMATA_MPI_ALL(FERMATA_ENTRY_OF)};
 #undef FERMATA_ENTRY_OF
 
@@ -46,7 +50,8 @@ const link_map* object_of(Jump function) {
 }
 
 const void* place(const link_map& object, ElfW(Addr) address) {
-  // glibc has added the base on most architectures, and leaves the entry alone on those where the dynamic section is read-only.
+  // glibc has added the base on most architectures, and leaves the entry alone on those where the dynamic
+  // section is read-only.
   return reinterpret_cast<const void*>(address < object.l_addr ? object.l_addr + address : address);
 }
 
@@ -72,10 +77,12 @@ bool imports(const link_map& object, const char* name) {
   return false;
 }
 
-// Handles are addresses in Open MPI and ints in MPICH and its relatives: of the other kind none could be passed on as an argument of ours.
+// Handles are addresses in Open MPI and ints in MPICH and its relatives: of the other kind none could be
+// passed on as an argument of ours.
 bool has_our_handles() {
   Jump const known = after("ompi_mpi_comm_world");
-  const bool is_open_mpi = known != nullptr && object_of(known) == object_of(reinterpret_cast<Jump>(real.Init));
+  const bool is_open_mpi =
+      known != nullptr && object_of(known) == object_of(reinterpret_cast<Jump>(real.Init));
 #ifdef OPEN_MPI
   return is_open_mpi;
 #else
@@ -94,18 +101,22 @@ const char* lead_to_tool(const Entry& entry) {
   return nullptr;
 }
 
-// Why everything is left, for the program's MPI_Init to say: other programs of a job may have the preload by the way.
+// Why everything is left, for the program's MPI_Init to say: other programs of a job may have the preload by
+// the way.
 const char* tool_past_us = nullptr;  // null: the MPI library is of the other kind
 const Entry* wrapped_past_us = nullptr;
 
 void say_why() {
   if (tool_past_us == nullptr)
     say_always(
-        "this program's MPI library is of another kind than the one that this preload is for, so everything stays the MPI library's: "
+        "this program's MPI library is of another kind than the one that this preload is for, so everything "
+        "stays the MPI library's: "
         "preload the other libfermata-mpi");
   else
-    say_always("%s wraps %s without calling %s by this name, so everything stays the MPI library's: preload it before libfermata-mpi",
-               tool_past_us, wrapped_past_us->name, wrapped_past_us->profiled);
+    say_always(
+        "%s wraps %s without calling %s by this name, so everything stays the MPI library's: preload it "
+        "before libfermata-mpi",
+        tool_past_us, wrapped_past_us->name, wrapped_past_us->profiled);
 }
 
 int say_and_init(int* argc, char*** argv) {
@@ -115,7 +126,8 @@ int say_and_init(int* argc, char*** argv) {
 
 int say_and_init_thread(int* argc, char*** argv, int required, int* provided) {
   say_why();
-  return reinterpret_cast<decltype(real.Init_thread)>(after("MPI_Init_thread"))(argc, argv, required, provided);
+  return reinterpret_cast<decltype(real.Init_thread)>(after("MPI_Init_thread"))(argc, argv, required,
+                                                                                provided);
 }
 
 void leave_and_say() {

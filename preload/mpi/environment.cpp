@@ -27,12 +27,16 @@ bool is_known_library() {
   for (const char* known : kLibraries)
     if (strstr(version, known) != nullptr) return true;
   version[strcspn(version, "\n")] = '\0';
-  say_always("this program's MPI library, '%s', is none that this preload knows, so everything stays the MPI library's", version);
+  say_always(
+      "this program's MPI library, '%s', is none that this preload knows, so everything stays the MPI "
+      "library's",
+      version);
   return false;
 }
 
-// Fermata asks for it where a process joins its first team. While the process has one thread it takes a microsecond, and in MPI_Init, with
-// the library's threads about, 4 to 16 ms: the kernel waits until all CPUs have noticed.
+// Fermata asks for it where a process joins its first team. While the process has one thread it takes a
+// microsecond, and in MPI_Init, with the library's threads about, 4 to 16 ms: the kernel waits until all CPUs
+// have noticed.
 __attribute__((constructor(104))) void register_fence_early() {
   if (!settings.disabled) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
@@ -114,7 +118,8 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out
   return made([=] { return real.Comm_create_group(comm, group, tag, out); }, out, {});
 }
 
-int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int reorder, MPI_Comm* out) {
+int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int reorder,
+                    MPI_Comm* out) {
   return made([=] { return real.Cart_create(comm, dimensions, sizes, periods, reorder, out); }, out, {comm});
 }
 
@@ -122,21 +127,28 @@ int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* out) {
   return made([=] { return real.Cart_sub(comm, remains, out); }, out, {comm});
 }
 
-int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* out) {
+int MPI_Graph_create(MPI_Comm comm, int nodes, const int* index, const int* edges, int reorder,
+                     MPI_Comm* out) {
   return made([=] { return real.Graph_create(comm, nodes, index, edges, reorder, out); }, out, {comm});
 }
 
-int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations, const int* weights,
-                          MPI_Info info, int reorder, MPI_Comm* out) {
-  return made([=] { return real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out); }, out, {comm});
-}
-
-int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights, int out_degree,
-                                   const int* destinations, const int* out_weights, MPI_Info info, int reorder, MPI_Comm* out) {
+int MPI_Dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees,
+                          const int* destinations, const int* weights, MPI_Info info, int reorder,
+                          MPI_Comm* out) {
   return made(
       [=] {
-        return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations, out_weights, info, reorder,
-                                               out);
+        return real.Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, out);
+      },
+      out, {comm});
+}
+
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int* sources, const int* in_weights,
+                                   int out_degree, const int* destinations, const int* out_weights,
+                                   MPI_Info info, int reorder, MPI_Comm* out) {
+  return made(
+      [=] {
+        return real.Dist_graph_create_adjacent(comm, in_degree, sources, in_weights, out_degree, destinations,
+                                               out_weights, info, reorder, out);
       },
       out, {comm});
 }

@@ -1,4 +1,5 @@
-// Arguments that are clear at a glance: elements of predefined types without gaps, moved from where they lie, or to there.
+// Arguments that are clear at a glance: elements of predefined types without gaps, moved from where they lie,
+// or to there.
 #ifndef FERMATA_PRELOAD_MPI_FLAT_HPP
 #define FERMATA_PRELOAD_MPI_FLAT_HPP
 
@@ -14,7 +15,8 @@ namespace fermata::preload {
 inline constexpr std::size_t kNotFlat = SIZE_MAX;
 inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
   const Predefined* const t = predefined(type);
-  const bool is_flat = t != nullptr && t->size == t->extent && count >= 0 && at != nullptr && at != MPI_IN_PLACE;
+  const bool is_flat =
+      t != nullptr && t->size == t->extent && count >= 0 && at != nullptr && at != MPI_IN_PLACE;
   return is_flat ? static_cast<std::size_t>(count) * t->size : kNotFlat;
 }
 
@@ -22,7 +24,8 @@ inline std::size_t flat(const void* at, MPI_Count count, MPI_Datatype type) {
 class FlatBlocks {
  public:
   template <class Count, class Displacement>
-  FlatBlocks(const State& s, const void* at, const Count* given, const Displacement* places, MPI_Datatype type)
+  FlatBlocks(const State& s, const void* at, const Count* given, const Displacement* places,
+             MPI_Datatype type)
       : at_(reinterpret_cast<std::uintptr_t>(at)) {
     const std::size_t element = flat(at, 1, type);
     if (element == kNotFlat || s.size > kMost || given == nullptr || places == nullptr) return;
@@ -40,7 +43,9 @@ class FlatBlocks {
     const auto other = reinterpret_cast<std::uintptr_t>(at);
     return other + bytes <= at_ || at_ + span_ <= other;
   }
-  bool is_apart_from(const FlatBlocks& other) const { return other.at_ + other.span_ <= at_ || at_ + span_ <= other.at_; }
+  bool is_apart_from(const FlatBlocks& other) const {
+    return other.at_ + other.span_ <= at_ || at_ + span_ <= other.at_;
+  }
 
   static constexpr int kMost = 16;
   std::size_t counts[kMost], displacements[kMost];

@@ -1,5 +1,5 @@
-// The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun cannot be handed to the library
-// any more, so ranks that cannot have this thread begin none.
+// The thread beside calls that wait in the library. It is made in MPI_Init: a collective that has begun
+// cannot be handed to the library any more, so ranks that cannot have this thread begin none.
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,9 +15,11 @@ pthread_cond_t wakes = PTHREAD_COND_INITIALIZER;
 pthread_cond_t rests = PTHREAD_COND_INITIALIZER;
 bool helping = false;         // the helper is at work; under lock
 std::atomic<int> waiting{0};  // calls of this process that wait in the library
-int pauses = 0, paused = 0;   // of the helper, one within another, by the only thread that calls; and `waiting` before
+// of the helper, one within another, by the only thread that calls; and `waiting` before
+int pauses = 0, paused = 0;
 
-// Whoever begins a collective counts it before it looks for waiting calls, and whoever waits does it the other way round.
+// Whoever begins a collective counts it before it looks for waiting calls, and whoever waits does it the
+// other way round.
 bool is_wanted() {
   // order: seq_cst: store-load, as kRingFence. Pairs with Beside::enter() and count_begun()
   return waiting.load(std::memory_order_seq_cst) != 0 && outstanding.load(std::memory_order_seq_cst) != 0;
@@ -75,13 +77,15 @@ void let_helper_rest() {
 }
 
 void Beside::enter() {
-  if (!several_threads) guarded = true;             // else it is from MPI_Init on, and other threads read it
-  waiting.fetch_add(1, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  if (!several_threads) guarded = true;  // else it is from MPI_Init on, and other threads read it
+  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  waiting.fetch_add(1, std::memory_order_seq_cst);
   help_waiting_calls();
 }
 
 void Beside::leave() {
-  const bool last = waiting.fetch_sub(1, std::memory_order_seq_cst) == 1;  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  const bool last = waiting.fetch_sub(1, std::memory_order_seq_cst) == 1;
   if (several_threads) return any_begun() ? progress() : reap();
   if (!last) return;  // within another call that waits: the helper goes on
   let_helper_rest();
@@ -92,14 +96,16 @@ void Beside::leave() {
 
 void pause_helper() {
   if (pauses++ != 0) return;
-  paused = waiting.exchange(0, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  paused = waiting.exchange(0, std::memory_order_seq_cst);
   let_helper_rest();
   complete_later();
 }
 
 void resume_helper() {
   if (--pauses != 0) return;
-  waiting.store(paused, std::memory_order_seq_cst);  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  // order: seq_cst: store-load, as kRingFence; see is_wanted()
+  waiting.store(paused, std::memory_order_seq_cst);
   help_waiting_calls();
 }
 

@@ -14,7 +14,8 @@ struct Target {
   bool persistent = false;
 };
 
-// The library's function with what its blocking one does not have: the request, and of persistent ones information.
+// The library's function with what its blocking one does not have: the request, and of persistent ones
+// information.
 template <class Function, class... Last>
 auto with(Function function, Last... last) {
   return [=](auto... arguments) { return function(arguments..., last...); };
@@ -22,7 +23,8 @@ auto with(Function function, Last... last) {
 
 template <class Library>
 int leave_request(State* s, Kind kind, const Target& target, Library&& library) {
-  const bool too_many = kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
+  const bool too_many =
+      kind == kAllgather && !target.persistent && s != nullptr && s->begins(kind) && !s->pairs;
   const char* const why = too_many ? "more than 256 ranks, or 16 on several hosts" : why_left_begun(s, kind);
   if (!target.persistent) return leave(s, kind, target.site, why, library);
   testall_errs.store(true, std::memory_order_relaxed);  // order: relaxed: for who is told of the request
@@ -37,9 +39,11 @@ inline State* state_of(MPI_Comm comm, const Target& target) {
   return s;
 }
 
-// *left: the library is to do it. b null: this rank has no memory for it. One that is begun is lost to it then. Others may need what this
-// rank does next to come to their next collective, so that this rank doesn't wait for their agreement here.
-inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments, bool* left) {
+// *left: the library is to do it. b null: this rank has no memory for it. One that is begun is lost to it
+// then. Others may need what this rank does next to come to their next collective, so that this rank doesn't
+// wait for their agreement here.
+inline int begin_or_prepare(Begun* b, State& s, Kind kind, const Target& target, const Arguments& arguments,
+                            bool* left) {
   if (s.mismatched) [[unlikely]] {
     int rc = b != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (b != nullptr) drop(b);
@@ -64,7 +68,8 @@ inline bool leaves_begun(const State& s, const Operation& operation, bool prepar
 }
 
 template <class Library>
-int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments, Library&& library) {
+int begin_collective(MPI_Comm comm, Kind kind, const Target& target, const Arguments& arguments,
+                     Library&& library) {
   State* const s = state_of(comm, target);
   if (s != nullptr && s->begins(kind) && (s->pairs || !arguments.pairwise) && target.request != nullptr) {
     Begun* b = new_begun();
@@ -100,138 +105,178 @@ int begin_barrier(MPI_Comm comm, const Target& target, Library&& library) {
 }
 
 template <class Count, class Library>
-int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const Target& target, Library library) {
-  return begin_collective(comm, kBcast, target, {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
+int ibcast(void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm, const Target& target,
+           Library library) {
+  return begin_collective(comm, kBcast, target,
+                          {FERMATA_DO_BROADCAST, {}, {data, count, type}, MPI_OP_NULL, root},
                           [=] { return library(data, count, type, root, comm); });
 }
 
 template <class Count, class Library>
-int iallreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+int iallreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+               const Target& target, Library library) {
   return begin_collective(comm, kAllreduce, target, {FERMATA_DO_ALLREDUCE, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int ireduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm, const Target& target,
-            Library library) {
+int ireduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
+            const Target& target, Library library) {
   return begin_collective(comm, kReduce, target, {FERMATA_DO_REDUCE, {in}, {out, count, type}, op, root},
                           [=] { return library(in, out, count, type, op, root, comm); });
 }
 
 template <class Count, class Library>
-int iscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+int iscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+          const Target& target, Library library) {
   return begin_collective(comm, kScan, target, {FERMATA_DO_SCAN, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int iexscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target, Library library) {
+int iexscan(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+            const Target& target, Library library) {
   return begin_collective(comm, kExscan, target, {FERMATA_DO_EXSCAN, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target,
-                          Library library) {
-  return begin_collective(comm, kReduceScatter, target, {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
+int ireduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                          const Target& target, Library library) {
+  return begin_collective(comm, kReduceScatter, target,
+                          {FERMATA_DO_REDUCE_SCATTER, {in}, {out, count, type}, op, 0},
                           [=] { return library(in, out, count, type, op, comm); });
 }
 
 template <class Count, class Library>
-int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const Target& target,
-                    Library library) {
+int ireduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm, const Target& target, Library library) {
   const State* const s = find(comm);
   const auto by_library = [=](auto&&...) { return library(in, out, counts, type, op, comm); };
-  if (const Count* const same = same_count(s, counts)) return ireduce_scatter_block(in, out, *same, type, op, comm, target, by_library);
-  return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op), by_library);
+  if (const Count* const same = same_count(s, counts))
+    return ireduce_scatter_block(in, out, *same, type, op, comm, target, by_library);
+  return begin_collective(comm, kReduceScatter, target, reduced_blocks(s, in, out, counts, type, op),
+                          by_library);
 }
 
-// A begun gather, scatter, allgather or all-to-all is one of blocks that may differ: then their lengths are no part of what the ranks agree
-// on, and one that its receiver has no room for is that rank's error alone. (Of blocking ones those that differ are made again. Ranks tell
-// each other their lengths when they make a persistent one.)
+// A begun gather, scatter, allgather or all-to-all is one of blocks that may differ: then their lengths are
+// no part of what the ranks agree on, and one that its receiver has no room for is that rank's error alone.
+// (Of blocking ones those that differ are made again. Ranks tell each other their lengths when they make a
+// persistent one.)
 
 template <class Count, class Library>
-int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
-            MPI_Comm comm, const Target& target, Library library) {
-  return begin_collective(comm, kGather, target,
-                          {FERMATA_DO_GATHER, {in, in_count, in_type}, side_by_side(out, out_count, out_type), MPI_OP_NULL, root, true},
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+int igather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(
+      comm, kGather, target,
+      {FERMATA_DO_GATHER,
+       {in, in_count, in_type},
+       side_by_side(out, out_count, out_type),
+       MPI_OP_NULL,
+       root,
+       true},
+      [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
-int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
-             MPI_Comm comm, const Target& target, Library library) {
-  return begin_collective(comm, kScatter, target,
-                          {FERMATA_DO_SCATTER, side_by_side(in, in_count, in_type), {out, out_count, out_type}, MPI_OP_NULL, root, true},
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
+int iscatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+             MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
+  return begin_collective(
+      comm, kScatter, target,
+      {FERMATA_DO_SCATTER,
+       side_by_side(in, in_count, in_type),
+       {out, out_count, out_type},
+       MPI_OP_NULL,
+       root,
+       true},
+      [=] { return library(in, in_count, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Library>
-int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
-               const Target& target, Library library) {
+int iallgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+               MPI_Datatype out_type, MPI_Comm comm, const Target& target, Library library) {
   const bool pairwise = !target.persistent;
   const Side to = pairwise ? side_by_side(out, out_count, out_type) : Side{out, out_count, out_type};
-  return begin_collective(comm, kAllgather, target, {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
-                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
-}
-
-template <class Count, class Library>
-int ialltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, MPI_Comm comm,
-              const Target& target, Library library) {
-  const auto blocks = [&](const void* at, Count count, MPI_Datatype type) {
-    return target.persistent ? Side{at, count, type} : side_by_side(at, count, type);
-  };
   return begin_collective(
-      comm, kAlltoall, target,
-      {FERMATA_DO_ALLTOALL, blocks(in, in_count, in_type), blocks(out, out_count, out_type), MPI_OP_NULL, 0, !target.persistent},
+      comm, kAllgather, target,
+      {FERMATA_DO_ALLGATHER, {in, in_count, in_type}, to, MPI_OP_NULL, 0, pairwise, pairwise},
       [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
 }
 
+template <class Count, class Library>
+int ialltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+              MPI_Datatype out_type, MPI_Comm comm, const Target& target, Library library) {
+  const auto blocks = [&](const void* at, Count count, MPI_Datatype type) {
+    return target.persistent ? Side{at, count, type} : side_by_side(at, count, type);
+  };
+  return begin_collective(comm, kAlltoall, target,
+                          {FERMATA_DO_ALLTOALL, blocks(in, in_count, in_type),
+                           blocks(out, out_count, out_type), MPI_OP_NULL, 0, !target.persistent},
+                          [=] { return library(in, in_count, in_type, out, out_count, out_type, comm); });
+}
+
 template <class Count, class Displacement, class Library>
-int igatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
-             MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
+int igatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+             const Displacement* displacements, MPI_Datatype out_type, int root, MPI_Comm comm,
+             const Target& target, Library library) {
   return begin_collective(
       comm, kGather, target,
-      {FERMATA_DO_GATHER, {in, in_count, in_type}, {out, 0, out_type, numbers(counts), numbers(displacements)}, MPI_OP_NULL, root, true},
+      {FERMATA_DO_GATHER,
+       {in, in_count, in_type},
+       {out, 0, out_type, numbers(counts), numbers(displacements)},
+       MPI_OP_NULL,
+       root,
+       true},
       [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, root, comm); });
 }
 
 template <class Count, class Displacement, class Library>
-int iscatterv(const void* in, const Count* counts, const Displacement* displacements, MPI_Datatype in_type, void* out, Count out_count,
-              MPI_Datatype out_type, int root, MPI_Comm comm, const Target& target, Library library) {
+int iscatterv(const void* in, const Count* counts, const Displacement* displacements, MPI_Datatype in_type,
+              void* out, Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm,
+              const Target& target, Library library) {
   return begin_collective(
       comm, kScatter, target,
-      {FERMATA_DO_SCATTER, {in, 0, in_type, numbers(counts), numbers(displacements)}, {out, out_count, out_type}, MPI_OP_NULL, root, true},
+      {FERMATA_DO_SCATTER,
+       {in, 0, in_type, numbers(counts), numbers(displacements)},
+       {out, out_count, out_type},
+       MPI_OP_NULL,
+       root,
+       true},
       [=] { return library(in, counts, displacements, in_type, out, out_count, out_type, root, comm); });
 }
 
 template <class Count, class Displacement, class Library>
-int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, const Displacement* displacements,
-                MPI_Datatype out_type, MPI_Comm comm, const Target& target, Library library) {
-  return begin_collective(comm, kAllgather, target,
-                          {FERMATA_DO_ALLGATHER,
-                           {in, in_count, in_type},
-                           {out, 0, out_type, numbers(counts), numbers(displacements)},
-                           MPI_OP_NULL,
-                           0,
-                           true,
-                           !target.persistent},
-                          [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
+int iallgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+                const Displacement* displacements, MPI_Datatype out_type, MPI_Comm comm, const Target& target,
+                Library library) {
+  return begin_collective(
+      comm, kAllgather, target,
+      {FERMATA_DO_ALLGATHER,
+       {in, in_count, in_type},
+       {out, 0, out_type, numbers(counts), numbers(displacements)},
+       MPI_OP_NULL,
+       0,
+       true,
+       !target.persistent},
+      [=] { return library(in, in_count, in_type, out, counts, displacements, out_type, comm); });
 }
 
 template <class Count, class Displacement, class Library>
-int ialltoallv(const void* in, const Count* in_counts, const Displacement* in_displacements, MPI_Datatype in_type, void* out,
-               const Count* out_counts, const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm, const Target& target,
-               Library library) {
-  return begin_collective(
-      comm, kAlltoall, target,
-      {FERMATA_DO_ALLTOALL,
-       {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
-       {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
-       MPI_OP_NULL,
-       0,
-       true},
-      [=] { return library(in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm); });
+int ialltoallv(const void* in, const Count* in_counts, const Displacement* in_displacements,
+               MPI_Datatype in_type, void* out, const Count* out_counts,
+               const Displacement* out_displacements, MPI_Datatype out_type, MPI_Comm comm,
+               const Target& target, Library library) {
+  return begin_collective(comm, kAlltoall, target,
+                          {FERMATA_DO_ALLTOALL,
+                           {in, 0, in_type, numbers(in_counts), numbers(in_displacements)},
+                           {out, 0, out_type, numbers(out_counts), numbers(out_displacements)},
+                           MPI_OP_NULL,
+                           0,
+                           true},
+                          [=] {
+                            return library(in, in_counts, in_displacements, in_type, out, out_counts,
+                                           out_displacements, out_type, comm);
+                          });
 }
 
 }  // namespace fermata::preload

@@ -1,5 +1,5 @@
-// Begun collectives on blocks that are over leave their requests to the next ones of the communicator that are the same, as in a loop they
-// are: what Fermata has made of their arguments need not be made again.
+// Begun collectives on blocks that are over leave their requests to the next ones of the communicator that
+// are the same, as in a loop they are: what Fermata has made of their arguments need not be made again.
 #include "begun.hpp"
 
 #include <stdlib.h>

@@ -26,7 +26,8 @@ int receive(Library library, Start start, MPI_Status* status, Given... given) {
   return poll_request([=](MPI_Request* r) { return start(given..., r); }, status);
 }
 
-// Both of a message pair. A send that cannot start is an error of this call, whose receive nobody may answer then.
+// Both of a message pair. A send that cannot start is an error of this call, whose receive nobody may answer
+// then.
 template <class Receive, class Send>
 int exchange(Receive&& receive_begins, Send&& send_begins, MPI_Status* status) {
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
@@ -90,18 +91,23 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* messag
   return real.Improbe(from, tag, comm, flag, message, status);
 }
 
-int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in, int in_count, MPI_Datatype in_type,
-                 int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+                 int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+                 MPI_Status* status) {
   if (!any_begun())
-    return in_library(
-        [=] { return real.Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status); });
+    return in_library([=] {
+      return real.Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm,
+                           status);
+    });
   return exchange([=](MPI_Request* r) { return PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, r); },
-                  [=](MPI_Request* r) { return PMPI_Isend(out, out_count, out_type, to, out_tag, comm, r); }, status);
+                  [=](MPI_Request* r) { return PMPI_Isend(out, out_count, out_type, to, out_tag, comm, r); },
+                  status);
 }
 
-int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from, int in_tag, MPI_Comm comm,
-                         MPI_Status* status) {
-  return in_library([=] { return real.Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status); });
+int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from, int in_tag,
+                         MPI_Comm comm, MPI_Status* status) {
+  return in_library(
+      [=] { return real.Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status); });
 }
 
 #ifdef FERMATA_MPI_LARGE
@@ -118,7 +124,8 @@ int MPI_Rsend_c(const void* data, MPI_Count count, MPI_Datatype type, int to, in
   return send(real.Rsend_c, PMPI_Irsend_c, data, count, type, to, tag, comm);
 }
 
-int MPI_Recv_c(void* data, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Recv_c(void* data, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+               MPI_Status* status) {
   return receive(real.Recv_c, PMPI_Irecv_c, status, data, count, type, from, tag, comm);
 }
 
@@ -126,18 +133,23 @@ int MPI_Mrecv_c(void* data, MPI_Count count, MPI_Datatype type, MPI_Message* mes
   return receive(real.Mrecv_c, PMPI_Imrecv_c, status, data, count, type, message);
 }
 
-int MPI_Sendrecv_c(const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, int out_tag, void* in, MPI_Count in_count,
-                   MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Sendrecv_c(const void* out, MPI_Count out_count, MPI_Datatype out_type, int to, int out_tag, void* in,
+                   MPI_Count in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+                   MPI_Status* status) {
   if (!any_begun())
-    return in_library(
-        [=] { return real.Sendrecv_c(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm, status); });
-  return exchange([=](MPI_Request* r) { return PMPI_Irecv_c(in, in_count, in_type, from, in_tag, comm, r); },
-                  [=](MPI_Request* r) { return PMPI_Isend_c(out, out_count, out_type, to, out_tag, comm, r); }, status);
+    return in_library([=] {
+      return real.Sendrecv_c(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag, comm,
+                             status);
+    });
+  return exchange(
+      [=](MPI_Request* r) { return PMPI_Irecv_c(in, in_count, in_type, from, in_tag, comm, r); },
+      [=](MPI_Request* r) { return PMPI_Isend_c(out, out_count, out_type, to, out_tag, comm, r); }, status);
 }
 
-int MPI_Sendrecv_replace_c(void* data, MPI_Count count, MPI_Datatype type, int to, int out_tag, int from, int in_tag, MPI_Comm comm,
-                           MPI_Status* status) {
-  return in_library([=] { return real.Sendrecv_replace_c(data, count, type, to, out_tag, from, in_tag, comm, status); });
+int MPI_Sendrecv_replace_c(void* data, MPI_Count count, MPI_Datatype type, int to, int out_tag, int from,
+                           int in_tag, MPI_Comm comm, MPI_Status* status) {
+  return in_library(
+      [=] { return real.Sendrecv_replace_c(data, count, type, to, out_tag, from, in_tag, comm, status); });
 }
 
 #endif

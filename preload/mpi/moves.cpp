@@ -48,7 +48,8 @@ bool Operation::prepare_gather(const State& s, const Arguments& a) {
   if (!layout_of(a.in.type, &in) || a.in.count < 0) return false;
   op_.count = static_cast<std::size_t>(a.in.count) * in.size;
   if (!root) return !is_in_place(a.in) && set_in(a.in, 1, false);
-  if (op_.irregular && (!layout_of(a.out.type, &out) || op_.count != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
+  if (op_.irregular && (!layout_of(a.out.type, &out) ||
+                        op_.count != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
     own_bytes_ = op_.count;
   if (!set_out(a.out, s.size, kNone)) return false;
   if (!op_.irregular && !expect_blocks(s.size, op_.count)) return false;
@@ -93,14 +94,16 @@ bool Operation::set_same_in(const Side& side, int blocks, bool copy) {
   return true;
 }
 
-// As an all-to-all in which a rank sends the same to all. In place its input is a copy: others' blocks come before it has been sent.
+// As an all-to-all in which a rank sends the same to all. In place its input is a copy: others' blocks come
+// before it has been sent.
 bool Operation::prepare_allgather_pairwise(const State& s, const Arguments& a) {
   Layout layout;
   if (!layout_of(a.out.type, &layout)) return false;
   const MPI_Count room = a.out.counts[s.rank];
   Side in = a.in;
   const bool own = is_in_place(in);
-  if (own) in = {static_cast<const char*>(a.out.at) + a.out.displacements[s.rank] * layout.extent, room, a.out.type};
+  if (own)
+    in = {static_cast<const char*>(a.out.at) + a.out.displacements[s.rank] * layout.extent, room, a.out.type};
   if (room < 0 || !set_same_in(in, s.size, own || meet(in, 1, a.out, s.size))) return false;
   if (op_.count != static_cast<std::size_t>(room) * layout.size) own_bytes_ = op_.count;
   op_.collective = FERMATA_DO_ALLTOALL;
@@ -135,7 +138,8 @@ bool Operation::prepare_alltoall(const State& s, const Arguments& a) {
   if (!set_in(a.in, s.size, meet(a.in, s.size, a.out, s.size))) return false;
   Layout in, out;
   layout_of(a.in.type, &in);
-  if (op_.irregular && (!layout_of(a.out.type, &out) || op_.in_counts[s.rank] != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
+  if (op_.irregular && (!layout_of(a.out.type, &out) ||
+                        op_.in_counts[s.rank] != static_cast<std::size_t>(a.out.counts[s.rank]) * out.size))
     own_bytes_ = op_.in_counts[s.rank];
   if (!set_out(a.out, s.size, kNone)) return false;
   if (op_.irregular) return true;
@@ -145,8 +149,9 @@ bool Operation::prepare_alltoall(const State& s, const Arguments& a) {
 
 namespace {
 
-// Does the library find a type of these arguments that isn't committed? MPICH looks at all, Open MPI at what gathers, all-to-alls and
-// broadcasts send, and at what all-to-alls receive. What it doesn't find it carries out.
+// Does the library find a type of these arguments that isn't committed? MPICH looks at all, Open MPI at what
+// gathers, all-to-alls and broadcasts send, and at what all-to-alls receive. What it doesn't find it carries
+// out.
 bool finds_uncommitted(const Arguments& a, bool root) {
   const bool scatters = a.collective == FERMATA_DO_SCATTER, gathers = a.collective == FERMATA_DO_GATHER;
   bool in = a.collective != FERMATA_DO_BROADCAST && !is_in_place(a.in) && (!scatters || root);
@@ -165,10 +170,11 @@ bool Operation::prepare_data(const State& s, const Arguments& a) {
   op_.type = FERMATA_UINT8;
   op_.irregular = a.irregular;
   const bool counts_in = a.collective == FERMATA_DO_ALLTOALL || (a.collective == FERMATA_DO_SCATTER && root);
-  const bool counts_out =
-      a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER || (a.collective == FERMATA_DO_GATHER && root);
+  const bool counts_out = a.collective == FERMATA_DO_ALLTOALL || a.collective == FERMATA_DO_ALLGATHER ||
+                          (a.collective == FERMATA_DO_GATHER && root);
   const auto lacks = [](const Side& side) { return !side.counts.given() || !side.displacements.given(); };
-  if (a.irregular && ((counts_in && !is_in_place(a.in) && lacks(a.in)) || (counts_out && lacks(a.out)))) return false;
+  if (a.irregular && ((counts_in && !is_in_place(a.in) && lacks(a.in)) || (counts_out && lacks(a.out))))
+    return false;
   if (finds_uncommitted(a, root)) return false;
   switch (a.collective) {
     case FERMATA_DO_BROADCAST: return prepare_broadcast(s, a);
@@ -197,8 +203,11 @@ int Operation::finish(int status) {
   }
   for (int i = 0; i < blocks_; ++i) {
     if (each_ != kAsSaid)
-      unpack_block(packed_ + static_cast<std::size_t>(i) * each_, each_, at + i * to_.count * layout_.extent, to_.count);
-    else unpack_block(packed_ + op_.out_displacements[i], op_.out_counts[i], at + to_.displacements[i] * layout_.extent, to_.counts[i]);
+      unpack_block(packed_ + static_cast<std::size_t>(i) * each_, each_, at + i * to_.count * layout_.extent,
+                   to_.count);
+    else
+      unpack_block(packed_ + op_.out_displacements[i], op_.out_counts[i],
+                   at + to_.displacements[i] * layout_.extent, to_.counts[i]);
   }
   return error_;
 }

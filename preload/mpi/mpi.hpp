@@ -12,21 +12,27 @@ using Jump = void (*)();  // a function of any signature
 
 // FERMATA_INTERCEPT(Barrier), before its definition, makes three symbols of it:
 // - fermata_mpi_Barrier, which this library keeps to itself, is what the source defines as MPI_Barrier.
-// - PMPI_Barrier is what tools and Fortran bindings call (Open MPI's all, MPICH's those of mpi_f08). It jumps to fermata_mpi_Barrier.
-// - MPI_Barrier is what the program calls. It jumps to the tool's function, if a tool comes after this library in the order of search,
+// - PMPI_Barrier is what tools and Fortran bindings call (Open MPI's all, MPICH's those of mpi_f08). It jumps
+// to fermata_mpi_Barrier.
+// - MPI_Barrier is what the program calls. It jumps to the tool's function, if a tool comes after this
+// library in the order of search,
 //   else to fermata_mpi_Barrier.
-// Jumps pass on arguments of any kind, so both can also lead to a library that this copy was not built for (entries.cpp). The library's
-// own function is real.Barrier (real.hpp).
+// Jumps pass on arguments of any kind, so both can also lead to a library that this copy was not built for
+// (entries.cpp). The library's own function is real.Barrier (real.hpp).
 #if defined(__x86_64__)
 #define FERMATA_JUMP(symbol) "endbr64\n jmp *fermata_entry_" symbol "(%rip)\n"
 #elif defined(__aarch64__)
-#define FERMATA_JUMP(symbol) "hint #34\n adrp x16, fermata_entry_" symbol "\n ldr x16, [x16, #:lo12:fermata_entry_" symbol "]\n br x16\n"
+#define FERMATA_JUMP(symbol)                                                                              \
+  "hint #34\n adrp x16, fermata_entry_" symbol "\n ldr x16, [x16, #:lo12:fermata_entry_" symbol "]\n br " \
+                                                                                                "x16\n"
 #elif defined(__riscv)
-#define FERMATA_JUMP(symbol) "1: auipc t1, %pcrel_hi(fermata_entry_" symbol ")\n ld t1, %pcrel_lo(1b)(t1)\n jr t1\n"
+#define FERMATA_JUMP(symbol) \
+  "1: auipc t1, %pcrel_hi(fermata_entry_" symbol ")\n ld t1, %pcrel_lo(1b)(t1)\n jr t1\n"
 #elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
 #define FERMATA_JUMP(symbol)                                                                             \
   "addis 2, 12, .TOC.-" symbol "@ha\n addi 2, 2, .TOC.-" symbol "@l\n .localentry " symbol ", .-" symbol \
-  "\n addis 12, 2, fermata_entry_" symbol "@toc@ha\n ld 12, fermata_entry_" symbol "@toc@l(12)\n mtctr 12\n bctr\n"
+  "\n addis 12, 2, fermata_entry_" symbol "@toc@ha\n ld 12, fermata_entry_" symbol                       \
+  "@toc@l(12)\n mtctr 12\n bctr\n"
 #else
 #error "preload/mpi has no jump for this architecture yet: add one here"
 #endif
@@ -34,7 +40,8 @@ using Jump = void (*)();  // a function of any signature
   __attribute__((visibility("hidden"), used)) fermata::preload::Jump fermata_entry_##symbol =         \
       reinterpret_cast<fermata::preload::Jump>(MPI_##name);                                           \
   asm(".pushsection .text\n .balign 16\n .globl " #symbol "\n .type " #symbol ", %function\n" #symbol \
-      ":\n .cfi_startproc\n" FERMATA_JUMP(#symbol) ".cfi_endproc\n .size " #symbol ", . - " #symbol "\n .popsection");
+      ":\n .cfi_startproc\n" FERMATA_JUMP(#symbol) ".cfi_endproc\n .size " #symbol ", . - " #symbol   \
+                                                   "\n .popsection");
 #define FERMATA_INTERCEPT(name)                                          \
   extern "C" decltype(PMPI_##name) MPI_##name asm("fermata_mpi_" #name); \
   FERMATA_ENTRY(name, MPI_##name)                                        \

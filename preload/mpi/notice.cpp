@@ -11,8 +11,9 @@ Settings settings;
 
 namespace {
 
-constexpr const char* kNames[kKinds] = {"barrier",   "bcast",    "reduce",         "allreduce", "gather", "scatter",
-                                        "allgather", "alltoall", "reduce_scatter", "scan",      "exscan"};
+constexpr const char* kNames[kKinds] = {"barrier",        "bcast",   "reduce",    "allreduce",
+                                        "gather",         "scatter", "allgather", "alltoall",
+                                        "reduce_scatter", "scan",    "exscan"};
 
 constexpr const char* kLibrary = "fermata-mpi";
 
@@ -25,7 +26,8 @@ std::uint32_t kinds_in(std::uint32_t words) {
 __attribute__((constructor(102))) void read_environment() {
   settings.disabled = os::is_on(os::Variable::kDisable);
   settings.verbose = os::is_on(os::Variable::kVerbose);
-  if (std::uint32_t words = 0; os::list_of(os::Variable::kMpiCollectives, &words)) settings.kinds = kinds_in(words);
+  if (std::uint32_t words = 0; os::list_of(os::Variable::kMpiCollectives, &words))
+    settings.kinds = kinds_in(words);
   settings.fake_hosts = static_cast<int>(os::number_of(os::Variable::kFakeHosts));
 }
 

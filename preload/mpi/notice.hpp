@@ -28,7 +28,8 @@ struct Settings {
   bool disabled = false;
   bool verbose = false;
   std::uint32_t kinds = (1u << kKinds) - 1;  // a bit for each that may be Fermata's
-  int fake_hosts = 0;                        // > 0: the ranks are taken for those of so many hosts, in blocks; for tests
+  // > 0: the ranks are taken for those of so many hosts, in blocks; for tests
+  int fake_hosts = 0;
 };
 extern Settings settings;  // written at load
 

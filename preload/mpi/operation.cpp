@@ -42,7 +42,8 @@ void Operation::use_type(MPI_Datatype type) {
 void Operation::use_objects(bool loads) {
   if (blocks_ != 0) use_type(to_.type);
   if (op_.fold != nullptr) use_type(reduction_.datatype);
-  if (op_.fold != nullptr && predefined_op(reduction_.operation) == nullptr) use(reduction_.operation, MPI_DATATYPE_NULL);
+  if (op_.fold != nullptr && predefined_op(reduction_.operation) == nullptr)
+    use(reduction_.operation, MPI_DATATYPE_NULL);
   for (int i = 0; loads && i < load_count_; ++i) use_type(loads_[i]->from.type);
 }
 
@@ -53,7 +54,8 @@ int Operation::pack_inputs() {
     const auto* const at = static_cast<const char*>(l.from.at);
     if (l.places == nullptr) check(pack(at, l.from.count, l.from.type, l.layout, l.to));
     for (int b = l.first; b < l.last; ++b)
-      check(pack(at + l.from.displacements[b] * l.layout.extent, l.from.counts[b], l.from.type, l.layout, l.to + l.places[b]));
+      check(pack(at + l.from.displacements[b] * l.layout.extent, l.from.counts[b], l.from.type, l.layout,
+                 l.to + l.places[b]));
   }
   return error_;
 }
@@ -67,17 +69,18 @@ void Operation::prepare_barrier() {
   op_.op = FERMATA_MAX;
 }
 
-// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on. The block `own` has
-// own_bytes_, whatever the side says. Null counts: there is no memory.
-Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together, std::size_t* bytes,
-                                       MPI_Aint* lowest, int own) {
+// A side's blocks in bytes. `together`: packed one behind the other; else where they lie, from the lowest on.
+// The block `own` has own_bytes_, whatever the side says. Null counts: there is no memory.
+Operation::Blocks Operation::blocks_of(const Side& side, const Layout& layout, int blocks, bool together,
+                                       std::size_t* bytes, MPI_Aint* lowest, int own) {
   Blocks out{take_sizes(blocks), nullptr};
   if (out.counts == nullptr) return out;
   out.displacements = out.counts + blocks;
   *lowest = 0;
   if (!together)
     for (int b = 0; b < blocks; ++b)
-      if (side.counts[b] != 0 && side.displacements[b] < *lowest) *lowest = static_cast<MPI_Aint>(side.displacements[b]);
+      if (side.counts[b] != 0 && side.displacements[b] < *lowest)
+        *lowest = static_cast<MPI_Aint>(side.displacements[b]);
   *bytes = 0;
   for (int b = 0; b < blocks; ++b) {
     out.counts[b] = b == own ? own_bytes_ : static_cast<std::size_t>(side.counts[b]) * layout.size;
@@ -124,7 +127,8 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   std::size_t bytes = 0;
   MPI_Aint lowest = 0;
   const bool together = !layout.dense || own_bytes_ != kAsSaid || overlaps_itself(side, blocks);
-  const Blocks b = blocks_of(side, layout, blocks, together, &bytes, &lowest, own_bytes_ != kAsSaid ? rank_ : kNone);
+  const Blocks b =
+      blocks_of(side, layout, blocks, together, &bytes, &lowest, own_bytes_ != kAsSaid ? rank_ : kNone);
   if (b.counts == nullptr) return false;
   op_.out_counts = b.counts;
   op_.out_displacements = b.displacements;
@@ -136,9 +140,10 @@ bool Operation::set_irregular_out(const Side& side, const Layout& layout, int bl
   blocks_ = blocks;
   if (own == kAll) return add({side, layout, packed_, b.displacements, 0, blocks});
   if (own >= 0) return add({side, layout, packed_, b.displacements, own, own + 1});
-  // A rank that sends itself another length than it expects may get others from the rest, too: what doesn't come is to stay as it is.
-  return own_bytes_ == kAsSaid ||
-         (add({side, layout, packed_, b.displacements, 0, rank_}) && add({side, layout, packed_, b.displacements, rank_ + 1, blocks}));
+  // A rank that sends itself another length than it expects may get others from the rest, too: what doesn't
+  // come is to stay as it is.
+  return own_bytes_ == kAsSaid || (add({side, layout, packed_, b.displacements, 0, rank_}) &&
+                                   add({side, layout, packed_, b.displacements, rank_ + 1, blocks}));
 }
 
 // own: the block that is input as well, kNone or kAll.
@@ -159,9 +164,10 @@ bool Operation::set_out(const Side& side, int blocks, int own) {
   op_.out = packed_;
   blocks_ = blocks;
   if (own == kAll) return add({{side.at, side.count * blocks, side.type}, layout_, packed_});
-  return own < 0 || add({{static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type},
-                         layout_,
-                         packed_ + each * static_cast<std::size_t>(own)});
+  return own < 0 ||
+         add({{static_cast<const char*>(side.at) + own * side.count * layout_.extent, side.count, side.type},
+              layout_,
+              packed_ + each * static_cast<std::size_t>(own)});
 }
 
 // The blocks of a reduce_scatter's input, of different sizes and one behind the other. False: a mistake.
@@ -185,8 +191,9 @@ bool Operation::set_reduced_blocks(const Side& out, int blocks, MPI_Count* all) 
   return true;
 }
 
-// What folds elements with gaps: both operands unpacked, of as many elements as fit into kAtOnce bytes, but of one at least and of `most`
-// at most. The operator may look at everything that lies between the parts of an element, which is memory only where it does.
+// What folds elements with gaps: both operands unpacked, of as many elements as fit into kAtOnce bytes, but
+// of one at least and of `most` at most. The operator may look at everything that lies between the parts of
+// an element, which is memory only where it does.
 bool Operation::set_fold_space(std::size_t most) {
   constexpr std::size_t kAtOnce = 64 * 1024;
   FoldSpace& space = reduction_.space;
@@ -249,8 +256,8 @@ bool Operation::prepare_reduction(const State& s, const Arguments& a) {
 }
 
 bool Operation::prepare(const State& s, const Arguments& a) {
-  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE || a.collective == FERMATA_DO_GATHER ||
-                      a.collective == FERMATA_DO_SCATTER;
+  const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE ||
+                      a.collective == FERMATA_DO_GATHER || a.collective == FERMATA_DO_SCATTER;
   if (rooted && (a.root < 0 || a.root >= s.size)) return false;
   // Output in place is a mistake, but where a scatter's root has its own block.
   const bool receives = a.collective == FERMATA_DO_BROADCAST || !rooted || s.rank == a.root;
@@ -269,7 +276,8 @@ bool Operation::prepare(const State& s, const Arguments& a) {
 }
 
 std::uint64_t Operation::length(int ranks) const {
-  const bool hidden = op_.collective == FERMATA_DO_GATHER || op_.collective == FERMATA_DO_SCATTER || op_.collective == FERMATA_DO_ALLTOALL;
+  const bool hidden = op_.collective == FERMATA_DO_GATHER || op_.collective == FERMATA_DO_SCATTER ||
+                      op_.collective == FERMATA_DO_ALLTOALL;
   if (op_.irregular == 0) return op_.count;
   if (hidden) return 0;
   const std::size_t* const counts = op_.collective == FERMATA_DO_ALLGATHER ? op_.out_counts : op_.in_counts;
@@ -320,22 +328,27 @@ bool Operation::take_length(const Arguments& a, std::size_t theirs) {
 bool Operation::rides() const {
   if (op_.collective == FERMATA_DO_BROADCAST) return op_.count <= FERMATA_MAX_PAYLOAD;
   const bool may = op_.collective == FERMATA_DO_ALLREDUCE || op_.collective == FERMATA_DO_REDUCE;
-  return may && reduction_.type >= 0 && op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
+  return may && reduction_.type >= 0 &&
+         op_.count / reduction_.parts * reduction_.element <= FERMATA_MAX_PAYLOAD;
 }
 
 bool Operation::is_short() const {
   constexpr std::size_t kShort = 4096;
-  const std::size_t element = reduction_.type >= 0 ? reduction_.element / reduction_.parts : op_.element != 0 ? op_.element : 1;
+  const std::size_t element = reduction_.type >= 0 ? reduction_.element / reduction_.parts
+                              : op_.element != 0   ? op_.element
+                                                   : 1;
   return op_.count <= kShort / element;
 }
 
 bool Operation::is_same(const Operation& other, int ranks) const {
   const fermata_operation &a = op_, &b = other.op_;
   const auto alike = [=](const std::size_t* x, const std::size_t* y) {
-    return (x == nullptr) == (y == nullptr) && (x == nullptr || memcmp(x, y, static_cast<std::size_t>(ranks) * sizeof *x) == 0);
+    return (x == nullptr) == (y == nullptr) &&
+           (x == nullptr || memcmp(x, y, static_cast<std::size_t>(ranks) * sizeof *x) == 0);
   };
-  return a.collective == b.collective && a.in == b.in && a.out == b.out && a.count == b.count && a.type == b.type && a.op == b.op &&
-         a.root == b.root && a.irregular == b.irregular && alike(a.in_counts, b.in_counts) && alike(a.out_counts, b.out_counts) &&
+  return a.collective == b.collective && a.in == b.in && a.out == b.out && a.count == b.count &&
+         a.type == b.type && a.op == b.op && a.root == b.root && a.irregular == b.irregular &&
+         alike(a.in_counts, b.in_counts) && alike(a.out_counts, b.out_counts) &&
          alike(a.in_displacements, b.in_displacements) && alike(a.out_displacements, b.out_displacements);
 }
 

@@ -126,8 +126,9 @@ struct Told {
   std::uint64_t root = 0;               // the root's length
 };
 
-// Fermata's operations have one length at all ranks. Where a rank alone receives, it takes what the others send; all other calls that
-// differ are the library's, FERMATA_ERR_UNSUPPORTED, at all ranks alike. b null: this rank has no memory.
+// Fermata's operations have one length at all ranks. Where a rank alone receives, it takes what the others
+// send; all other calls that differ are the library's, FERMATA_ERR_UNSUPPORTED, at all ranks alike. b null:
+// this rank has no memory.
 int agree_on_length(Begun* b, State& s, const Arguments& a) {
   const bool rooted = a.collective == FERMATA_DO_BROADCAST || a.collective == FERMATA_DO_REDUCE;
   const bool root = rooted && s.rank == a.root;
@@ -139,7 +140,8 @@ int agree_on_length(Begun* b, State& s, const Arguments& a) {
     else told.longest = length, told.shortest_inverted = ~length;
   }
   constexpr std::size_t kWords = sizeof told / sizeof told.lacks;
-  const int status = fermata_allreduce(s.member, FERMATA_IN_PLACE, &told, kWords, FERMATA_UINT64, FERMATA_MAX);
+  const int status =
+      fermata_allreduce(s.member, FERMATA_IN_PLACE, &told, kWords, FERMATA_UINT64, FERMATA_MAX);
   if (status != FERMATA_OK) return status;
   if (told.lacks != 0) return FERMATA_ERR_MEMORY;
   const std::uint64_t shortest = ~told.shortest_inverted;

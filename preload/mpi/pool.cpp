@@ -1,6 +1,7 @@
-// How a team comes about. The first rank has an unused team of just these ranks, and proposes it by its number; if all have it unused, it
-// is theirs. Else the first rank makes a new one. All teams of a host lie in the memory of its ground, a team that nobody joins, made
-// in MPI_Init: a thread of its first rank hands its descriptor out there. So a new team takes memory and agreement, and nothing is opened.
+// How a team comes about. The first rank has an unused team of just these ranks, and proposes it by its
+// number; if all have it unused, it is theirs. Else the first rank makes a new one. All teams of a host lie
+// in the memory of its ground, a team that nobody joins, made in MPI_Init: a thread of its first rank hands
+// its descriptor out there. So a new team takes memory and agreement, and nothing is opened.
 #include "pool.hpp"
 
 #include <fermata/mpi.h>
@@ -31,7 +32,8 @@ constexpr int kMostTeams = 1024;               // at a time
 constexpr double kSeconds = 20;                // to hand out the ground
 constexpr double kSlice = 0.02;                // of waiting for it, between looks at the library
 constexpr std::int64_t kLookEveryNs = 20'000;  // at the library, by who waits and has a CPU for itself
-constexpr double kHookEvery = 1e-3;            // longest sleep of who waits, beside a library that wants to be driven
+// longest sleep of who waits, beside a library that wants to be driven
+constexpr double kHookEvery = 1e-3;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 Pooled* pool = nullptr;          // all, taken or not; under lock
@@ -57,7 +59,8 @@ void name_of(std::uint64_t id, char (&name)[64]) {
   snprintf(name, sizeof name, "fermata-mpi.%016llx", static_cast<unsigned long long>(id));
 }
 
-// Nobody else can guess it, so nobody else holds the socket's name. Process numbers repeat where namespaces of them share a network.
+// Nobody else can guess it, so nobody else holds the socket's name. Process numbers repeat where namespaces
+// of them share a network.
 std::uint64_t new_id() {
   static std::atomic<std::uint32_t> counter{0};
   std::uint64_t id = 0;
@@ -107,11 +110,12 @@ void unlink(Pooled* p) {
   --teams;
 }
 
-// Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for several hosts to agree on.
-// False: there is none.
+// Room for one more: of those that nobody uses the one that was made first goes, but none whose end is for
+// several hosts to agree on. False: there is none.
 bool make_room(bool over_hosts) {
   pthread_mutex_lock(&lock);
-  static const int most_over = most_over_hosts();  // this library's static initializers are not thread-safe by themselves
+  // this library's static initializers are not thread-safe by themselves
+  static const int most_over = most_over_hosts();
   Pooled* oldest = nullptr;
   int over = 0;
   for (const Pooled* p = pool; p != nullptr; p = p->next) over += p->over_hosts;
@@ -126,7 +130,8 @@ bool make_room(bool over_hosts) {
   return room;
 }
 
-// Not at every turn of a wait: Open MPI gives the CPU away in each look where it is told to yield, and the wait itself has just done so.
+// Not at every turn of a wait: Open MPI gives the CPU away in each look where it is told to yield, and the
+// wait itself has just done so.
 int idle(fermata_member* member, void* pooled) {
   thread_local std::int64_t next_ns = 0;
   timespec t;
@@ -142,7 +147,8 @@ int idle(fermata_member* member, void* pooled) {
 void* serve(void* argument) {
   auto* s = static_cast<Serving*>(argument);
   s->status = s->others > 0 ? fermata_team_serve(s->team, s->name, s->others, kSeconds) : FERMATA_OK;
-  s->over.store(true, std::memory_order_release);  // order: release, as kMove: the status is there. Pairs with lead()
+  // order: release, as kMove: the status is there. Pairs with lead()
+  s->over.store(true, std::memory_order_release);
   return nullptr;
 }
 
@@ -186,7 +192,8 @@ Pooled* enter(fermata_team* team, std::uint64_t id, const int* ranks, int size, 
   fermata_member_set_bounded(member, 1);
   const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   const std::int64_t ranks_of_a_cpu = cpus > 0 && size > cpus ? (size + cpus - 1) / cpus : 1;
-  *made = {nullptr, id, team, member, size, copy, true, over_hosts, ranks_of_a_cpu, kLookEveryNs * ranks_of_a_cpu};
+  *made = {nullptr, id,   team,       member,         size,
+           copy,    true, over_hosts, ranks_of_a_cpu, kLookEveryNs * ranks_of_a_cpu};
   return made;
 }
 
@@ -206,7 +213,8 @@ std::uint64_t make(int size, const int* cpus, fermata_team** team) {
   config.members = size;
   config.engine = FERMATA_PROCESSES;
   config.cpus = cpus;
-  if (fermata_team_create_within(ground, &config, &place, team) != FERMATA_OK) say("no team of %d: %s", size, fermata_error_detail());
+  if (fermata_team_create_within(ground, &config, &place, team) != FERMATA_OK)
+    say("no team of %d: %s", size, fermata_error_detail());
   return place;
 }
 
@@ -238,7 +246,8 @@ fermata_team* hand_out_ground(const Council& host, int others) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.engine = FERMATA_PROCESSES;
   Serving serving;
-  if (fermata_team_create(&config, &serving.team) != FERMATA_OK) say("no memory for teams: %s", fermata_error_detail());
+  if (fermata_team_create(&config, &serving.team) != FERMATA_OK)
+    say("no memory for teams: %s", fermata_error_detail());
   serving.others = others;
   Offer offer{Offer::kNew, 0, new_id()};
   name_of(offer.id, serving.name);
@@ -253,7 +262,8 @@ fermata_team* hand_out_ground(const Council& host, int others) {
     usleep(20);
   }
   pthread_join(thread, nullptr);
-  if (serving.status != FERMATA_OK) say("memory for teams could not be handed out: %s", fermata_status_string(serving.status));
+  if (serving.status != FERMATA_OK)
+    say("memory for teams could not be handed out: %s", fermata_status_string(serving.status));
   return serving.team;
 }
 
@@ -305,7 +315,8 @@ Pooled* join_hosts(const Council& council, std::uint64_t id, const int* ranks, i
   return mine;
 }
 
-Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
+Pooled* new_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
+                 const char** why) {
   if (!over_hosts && ground == nullptr) {  // as all ranks of the host know
     *why = "no memory for teams";
     return nullptr;
@@ -314,7 +325,8 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
   const bool room = !council.refuses && make_room(over_hosts);
   const bool opens = !over_hosts || can_open_few();
   if (!all_have(council, room && opens && cpus != nullptr)) {
-    *why = "too many communicators with teams are in use, or a rank has no memory or may open no further files";
+    *why =
+        "too many communicators with teams are in use, or a rank has no memory or may open no further files";
     pthread_mutex_lock(&lock);
     teams -= room;
     pthread_mutex_unlock(&lock);
@@ -334,7 +346,8 @@ Pooled* new_team(const Council& council, const int* ranks, int size, int rank, b
     mine = follow(offer, ranks, size, rank);
   }
   free(cpus);
-  const bool all = all_have(council, mine != nullptr) && mine != nullptr;  // which a member that lies may have written over
+  // which a member that lies may have written over
+  const bool all = all_have(council, mine != nullptr) && mine != nullptr;
   pthread_mutex_lock(&lock);
   if (all) {
     mine->next = pool;
@@ -386,7 +399,8 @@ bool prepare_teams(MPI_Comm host, int* cpus) {
   return true;
 }
 
-Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why) {
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
+                  const char** why) {
   Pooled* mine = rank == 0 && !council.refuses ? take_unused(ranks, size, 0) : nullptr;
   std::uint64_t id = mine != nullptr ? mine->id : 0;
   tell(council, &id, sizeof id);
@@ -422,7 +436,8 @@ void drop_teams() {
 
 void drive_library() {
   int there = 0;
-  if (private_comm != MPI_COMM_NULL) real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm, &there, MPI_STATUS_IGNORE);
+  if (private_comm != MPI_COMM_NULL)
+    real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm, &there, MPI_STATUS_IGNORE);
 }
 
 }  // namespace fermata::preload

@@ -25,7 +25,8 @@ struct Pooled {
   std::int64_t look_every_ns = 0;  // at the library, by who waits and is awake
 };
 
-// By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already, or the library.
+// By which the ranks of a communicator come to an agreement: a team of the same ranks that there is already,
+// or the library.
 struct Council {
   MPI_Comm comm;
   State* team;           // null: the library
@@ -34,11 +35,13 @@ struct Council {
 
 // The one CPU that this rank is bound to, or -1.
 int bound_cpu();
-// Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host. cpus: bound_cpu() of all, from malloc; kept.
+// Collective, by all of MPI_COMM_WORLD, before any team: `host` has the ranks of this host. cpus: bound_cpu()
+// of all, from malloc; kept.
 bool prepare_teams(MPI_Comm host, int* cpus);
-// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one host or several. Null, at all of
-// them alike: there is none. `why` is set then.
-Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts, const char** why);
+// Collective, by all of the communicator: a team of its ranks (numbers in MPI_COMM_WORLD), who are on one
+// host or several. Null, at all of them alike: there is none. `why` is set then.
+Pooled* take_team(const Council& council, const int* ranks, int size, int rank, bool over_hosts,
+                  const char** why);
 // By whoever has no outstanding calls in it. `broken`: it will not be used again.
 void give_back(Pooled* pooled, bool broken);
 // All of them.

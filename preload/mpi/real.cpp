@@ -13,7 +13,8 @@ namespace {
 // Behind this library in the order of search: never our own.
 fermata_mpi_function of_library(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
-  asm volatile("" : "+r"(found));  // not the last thing here, or it would be a jump, and who asks the transport
+  // not the last thing here, or it would be a jump, and who asks the transport
+  asm volatile("" : "+r"(found));
   return reinterpret_cast<fermata_mpi_function>(found);
 }
 

@@ -27,8 +27,8 @@ void reduce_local(const void* from, void* onto, std::size_t count, const Reducti
   for (std::size_t done = 0; done < count; done += kAtOnce) {
     const std::size_t some = count - done < kAtOnce ? count - done : kAtOnce;
     const auto offset = static_cast<MPI_Aint>(done) * r.layout.extent;
-    PMPI_Reduce_local(static_cast<const char*>(from) + offset, static_cast<char*>(onto) + offset, static_cast<int>(some), r.datatype,
-                      r.operation);
+    PMPI_Reduce_local(static_cast<const char*>(from) + offset, static_cast<char*>(onto) + offset,
+                      static_cast<int>(some), r.datatype, r.operation);
   }
 }
 
@@ -68,7 +68,9 @@ bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out) {
     return true;
   }
   int commutes = 0;
-  if (!is_committed(type) || !layout_of(type, &out->layout) || PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS) return false;
+  if (!is_committed(type) || !layout_of(type, &out->layout) ||
+      PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS)
+    return false;
   out->commutes = commutes != 0;
   out->packed = !out->layout.dense;
   out->element = out->layout.size;

@@ -10,8 +10,8 @@
 
 namespace fermata::preload {
 
-// Memory of two operands, which fold_by_library() unpacks so many elements at a time to. low: where the first byte lies from the address
-// that the operator gets.
+// Memory of two operands, which fold_by_library() unpacks so many elements at a time to. low: where the first
+// byte lies from the address that the operator gets.
 struct FoldSpace {
   char* at = nullptr;
   std::size_t bytes = 0, elements = 0;  // of one operand
@@ -46,11 +46,12 @@ inline const PredefinedOp* predefined_op(MPI_Op op) {
 }
 // Fermata has this operator for this type, of which an element may have two parts.
 inline bool is_plain(const Predefined& type, const PredefinedOp& op) {
-  return (op.families & type.family) != 0 && op.op >= 0 && type.number >= 0 && (type.family != kComplex || op.op == FERMATA_SUM);
+  return (op.families & type.family) != 0 && op.op >= 0 && type.number >= 0 &&
+         (type.family != kComplex || op.op == FERMATA_SUM);
 }
 
-// What is done depends on nothing but what MPI demands to be the same on all ranks: the operator, and the type that it is applied to.
-// False: the library is to do it, or to say what is wrong.
+// What is done depends on nothing but what MPI demands to be the same on all ranks: the operator, and the
+// type that it is applied to. False: the library is to do it, or to say what is wrong.
 bool reduction_of(MPI_Datatype type, MPI_Op op, Reduction* out);
 
 // fermata_operator; user: a Reduction.

@@ -15,7 +15,8 @@ Range range_of(const Side& side, int blocks) {
   if (is_in_place(side) || !layout_of(side.type, &layout)) return {};
   Range range{UINTPTR_MAX, 0};
   const auto at = reinterpret_cast<std::uintptr_t>(side.at);
-  if (!side.counts.given()) return {at, at + static_cast<std::uintptr_t>(side.count * blocks * layout.extent)};
+  if (!side.counts.given())
+    return {at, at + static_cast<std::uintptr_t>(side.count * blocks * layout.extent)};
   for (int b = 0; b < blocks; ++b) {
     if (side.counts[b] == 0) continue;
     const auto begin = at + static_cast<std::uintptr_t>(side.displacements[b] * layout.extent);

@@ -23,7 +23,8 @@ struct Numbers {
     if (in_steps) return first + i * step;
     if (narrow != nullptr) return narrow[i];
     std::int64_t number;
-    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i), sizeof number);
+    memcpy(&number, static_cast<const char*>(wide) + sizeof number * static_cast<std::size_t>(i),
+           sizeof number);
     return number;
   }
 };

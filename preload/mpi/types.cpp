@@ -16,7 +16,8 @@ TypeTable type_table = {};
 
 namespace {
 
-constexpr std::size_t kMostPacked = std::size_t{1} << 30;  // bytes in one call of the library, which counts in int
+// bytes in one call of the library, which counts in int
+constexpr std::size_t kMostPacked = std::size_t{1} << 30;
 
 struct Listed {
   MPI_Datatype handle;
@@ -37,18 +38,22 @@ int number_of(const Listed& type, std::size_t size) {
     case kFloating: return size == 4 ? FERMATA_FLOAT : size == 8 ? FERMATA_DOUBLE : -1;
     case kComplex: return size == 8 ? FERMATA_FLOAT : size == 16 ? FERMATA_DOUBLE : -1;
     case kBytes: return FERMATA_UINT8;
-    case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;  // C's; Fortran's true need not be 1
+    // C's; Fortran's true need not be 1
+    case kLogical: return size == 1 && !type.is_signed ? FERMATA_UINT8 : -1;
     default: return -1;
   }
 }
 
 void add(const Listed& listed) {
-  if (listed.handle == MPI_DATATYPE_NULL || type_table.count == sizeof type_table.types / sizeof type_table.types[0]) return;
+  if (listed.handle == MPI_DATATYPE_NULL ||
+      type_table.count == sizeof type_table.types / sizeof type_table.types[0])
+    return;
   for (unsigned i = 0; i < type_table.count; ++i)
     if (type_table.types[i].handle == listed.handle) return;
   int size = 0;
   MPI_Aint low = 0, extent = 0;
-  if (PMPI_Type_size(listed.handle, &size) != MPI_SUCCESS || size <= 0) return;  // this library has no such type
+  // this library has no such type
+  if (PMPI_Type_size(listed.handle, &size) != MPI_SUCCESS || size <= 0) return;
   if (PMPI_Type_get_extent(listed.handle, &low, &extent) != MPI_SUCCESS || low != 0) return;
   const auto bytes = static_cast<std::size_t>(size);
   const bool is_pair = listed.family == kPair;
@@ -67,23 +72,25 @@ void add_pair(MPI_Datatype handle, int number, std::size_t extent) {
 }
 
 void add_numbers() {
-  for (const MPI_Datatype t :
-       {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_AINT,
-        MPI_COUNT, MPI_OFFSET, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8})
+  for (const MPI_Datatype t : {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T,
+                               MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET,
+                               MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8})
     add({t, kInteger, true});
-  for (const MPI_Datatype t : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
-                               MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T})
+  for (const MPI_Datatype t : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                               MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T})
     add({t, kInteger, false});
-  for (const MPI_Datatype t : {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
-    add({t, kFloating, true});
   for (const MPI_Datatype t :
-       {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
-        MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16})
+       {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
+    add({t, kFloating, true});
+  for (const MPI_Datatype t : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX,
+                               MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
+                               MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16})
     add({t, kComplex, true});
   for (const MPI_Datatype t : {MPI_C_BOOL, MPI_CXX_BOOL}) add({t, kLogical, false});
   add({MPI_LOGICAL, kLogical, true});
   add({MPI_BYTE, kBytes, false});
-  for (const MPI_Datatype t : {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED}) add({t, kNoClass, false});  // moved, not computed with
+  // moved, not computed with
+  for (const MPI_Datatype t : {MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED}) add({t, kNoClass, false});
 }
 
 void add_pairs() {
@@ -112,17 +119,21 @@ void place_all() {
   }
 }
 
-// A derived type is dense where it is made of dense ones without gaps and in order. Others may be without gaps, too, but whoever packs
-// them needs no proof.
+// A derived type is dense where it is made of dense ones without gaps and in order. Others may be without
+// gaps, too, but whoever packs them needs no proof.
 bool is_dense(MPI_Datatype type, int depth) {
   if (const Predefined* known = predefined(type)) return known->size == known->extent;
   int integers = 0, addresses = 0, types = 0, combiner = 0;
-  if (depth == 0 || PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || integers > 1 || addresses > 0 || types != 1) return false;
+  if (depth == 0 || PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS)
+    return false;
+  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || integers > 1 ||
+      addresses > 0 || types != 1)
+    return false;
   int count = 0;
   MPI_Aint unused = 0;
   MPI_Datatype inner = MPI_DATATYPE_NULL;
-  if (PMPI_Type_get_contents(type, integers, addresses, types, &count, &unused, &inner) != MPI_SUCCESS) return false;
+  if (PMPI_Type_get_contents(type, integers, addresses, types, &count, &unused, &inner) != MPI_SUCCESS)
+    return false;
   const bool dense = is_dense(inner, depth - 1);
   PMPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
   if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&inner);
@@ -152,7 +163,8 @@ bool layout_of(MPI_Datatype type, Layout* out) {
   if (type == MPI_DATATYPE_NULL) return false;
   MPI_Count size = 0;
   MPI_Aint low = 0;
-  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 || PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS)
+  if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 ||
+      PMPI_Type_get_extent(type, &low, &out->extent) != MPI_SUCCESS)
     return false;
   out->size = static_cast<std::size_t>(size);
   out->dense = low == 0 && out->extent == size && is_dense(type, 4);
@@ -161,8 +173,8 @@ bool layout_of(MPI_Datatype type, Layout* out) {
 
 namespace {
 
-// MPI_BOTTOM is null in C, with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse null, so these get another address and
-// a type that is shifted by it.
+// MPI_BOTTOM is null in C, with types of absolute addresses. MPICH's MPI_Pack and MPI_Unpack refuse null, so
+// these get another address and a type that is shifted by it.
 template <class Call>
 int at_address(char* at, MPI_Datatype type, Call&& call) {
   if (at != nullptr) return call(at, type);
@@ -178,14 +190,15 @@ int at_address(char* at, MPI_Datatype type, Call&& call) {
   return rc;
 }
 
-// MPI_Pack and MPI_Unpack count bytes as int, so a longer element is a message of this rank to itself. One thread at a time: the messages
-// are alike.
+// MPI_Pack and MPI_Unpack count bytes as int, so a longer element is a message of this rank to itself. One
+// thread at a time: the messages are alike.
 int send_to_self(const void* from, MPI_Datatype type, void* to, MPI_Datatype to_type) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   constexpr int kTag = 0;  // no other message of a rank to itself has it
   const int self = own_rank();
   pthread_mutex_lock(&lock);
-  const int rc = real.Sendrecv(from, 1, type, self, kTag, to, 1, to_type, self, kTag, private_comm, MPI_STATUS_IGNORE);
+  const int rc =
+      real.Sendrecv(from, 1, type, self, kTag, to, 1, to_type, self, kTag, private_comm, MPI_STATUS_IGNORE);
   pthread_mutex_unlock(&lock);
   return rc;
 }
@@ -203,8 +216,8 @@ int make_bytes(std::size_t bytes, MPI_Datatype* out) {
   return rc == MPI_SUCCESS ? PMPI_Type_commit(out) : rc;
 }
 
-// part(done, some, length, as_bytes): `some` elements from number `done` on, of `length` bytes in all; or one element that is too long for
-// an int, whose bytes have the type as_bytes. MPI's error; 0: none.
+// part(done, some, length, as_bytes): `some` elements from number `done` on, of `length` bytes in all; or one
+// element that is too long for an int, whose bytes have the type as_bytes. MPI's error; 0: none.
 template <class Part>
 int in_parts(MPI_Count count, const Layout& layout, Part&& part) {
   MPI_Datatype as_bytes = MPI_DATATYPE_NULL;
@@ -225,29 +238,35 @@ int pack(const void* from, MPI_Count count, MPI_Datatype type, const Layout& lay
   if (layout.size == 0) return MPI_SUCCESS;
   auto* const at = const_cast<char*>(static_cast<const char*>(from));
   auto* bytes = static_cast<char*>(to);
-  return in_parts(count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
-    char* const part = bytes;
-    bytes += length;
-    return at_address(at + done * layout.extent, type, [=](const char* start, MPI_Datatype shifted) {
-      int position = 0;
-      if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(start, shifted, part, as_bytes);
-      return PMPI_Pack(start, static_cast<int>(some), shifted, part, static_cast<int>(length), &position, private_comm);
-    });
-  });
+  return in_parts(
+      count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
+        char* const part = bytes;
+        bytes += length;
+        return at_address(at + done * layout.extent, type, [=](const char* start, MPI_Datatype shifted) {
+          int position = 0;
+          if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(start, shifted, part, as_bytes);
+          return PMPI_Pack(start, static_cast<int>(some), shifted, part, static_cast<int>(length), &position,
+                           private_comm);
+        });
+      });
 }
 
 int unpack(const void* from, void* to, MPI_Count count, MPI_Datatype type, const Layout& layout) {
   if (layout.size == 0) return MPI_SUCCESS;
   const auto* bytes = static_cast<const char*>(from);
-  return in_parts(count, layout, [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
-    const char* const part = bytes;
-    bytes += length;
-    return at_address(static_cast<char*>(to) + done * layout.extent, type, [=](char* start, MPI_Datatype shifted) {
-      int position = 0;
-      if (as_bytes != MPI_DATATYPE_NULL) return send_to_self(part, as_bytes, start, shifted);
-      return PMPI_Unpack(part, static_cast<int>(length), &position, start, static_cast<int>(some), shifted, private_comm);
-    });
-  });
+  return in_parts(count, layout,
+                  [&](MPI_Count done, MPI_Count some, std::size_t length, MPI_Datatype as_bytes) {
+                    const char* const part = bytes;
+                    bytes += length;
+                    return at_address(static_cast<char*>(to) + done * layout.extent, type,
+                                      [=](char* start, MPI_Datatype shifted) {
+                                        int position = 0;
+                                        if (as_bytes != MPI_DATATYPE_NULL)
+                                          return send_to_self(part, as_bytes, start, shifted);
+                                        return PMPI_Unpack(part, static_cast<int>(length), &position, start,
+                                                           static_cast<int>(some), shifted, private_comm);
+                                      });
+                  });
 }
 
 }  // namespace fermata::preload

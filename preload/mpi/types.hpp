@@ -10,7 +10,15 @@
 namespace fermata::preload {
 
 // What predefined operators may be applied to (MPI 3.1, section 5.9.2).
-enum TypeClass : std::uint8_t { kNoClass = 0, kInteger = 1, kFloating = 2, kLogical = 4, kComplex = 8, kBytes = 16, kPair = 32 };
+enum TypeClass : std::uint8_t {
+  kNoClass = 0,
+  kInteger = 1,
+  kFloating = 2,
+  kLogical = 4,
+  kComplex = 8,
+  kBytes = 16,
+  kPair = 32
+};
 
 struct Predefined {
   MPI_Datatype handle;

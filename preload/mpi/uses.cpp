@@ -11,7 +11,8 @@ namespace {
 Use* chains[kChains];  // by handle; under requests_lock
 
 Use*& chain_of(MPI_Op op, MPI_Datatype type) {
-  const auto bits = op != MPI_OP_NULL ? static_cast<std::uint64_t>((std::uintptr_t)op) : static_cast<std::uint64_t>((std::uintptr_t)type);
+  const auto bits = op != MPI_OP_NULL ? static_cast<std::uint64_t>((std::uintptr_t)op)
+                                      : static_cast<std::uint64_t>((std::uintptr_t)type);
   return chains[bits * 0x9E37'79B9'7F4A'7C15u >> 58];
 }
 
@@ -71,7 +72,8 @@ int MPI_Op_free(MPI_Op* op) {
 }
 
 int MPI_Type_free(MPI_Datatype* type) {
-  if (type == nullptr || *type == MPI_DATATYPE_NULL || !free_after_use(MPI_OP_NULL, *type)) return real.Type_free(type);
+  if (type == nullptr || *type == MPI_DATATYPE_NULL || !free_after_use(MPI_OP_NULL, *type))
+    return real.Type_free(type);
   *type = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// The calls that wait in the library, or ask it, but for collectives that may be Fermata's. Which ones a library has, scripts/mpi-calls
-// says.
+// The calls that wait in the library, or ask it, but for collectives that may be Fermata's. Which ones a
+// library has, scripts/mpi-calls says.
 #ifndef FERMATA_PRELOAD_MPI_WAITING_HPP
 #define FERMATA_PRELOAD_MPI_WAITING_HPP
 

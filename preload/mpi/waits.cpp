@@ -1,5 +1,6 @@
-// Everything that waits for requests or asks for them: while collectives of ours are outstanding, these and the library are polled. A call
-// that waits in the library alone has the helper beside it, since other threads may begin collectives meanwhile.
+// Everything that waits for requests or asks for them: while collectives of ours are outstanding, these and
+// the library are polled. A call that waits in the library alone has the helper beside it, since other
+// threads may begin collectives meanwhile.
 #include "persistent.hpp"
 #include "real.hpp"
 
@@ -18,12 +19,13 @@ bool wait_for_own(int count, MPI_Request* requests) {
   for (int i = 0; i < count; ++i)
     if (requests[i] != MPI_REQUEST_NULL && outstanding_of(requests[i]) == nullptr) return false;
   for (int i = 0; i < count; ++i)
-    if (Begun* b = requests[i] != MPI_REQUEST_NULL ? outstanding_of(requests[i]) : nullptr; b != nullptr) wait_for(b);
+    if (Begun* b = requests[i] != MPI_REQUEST_NULL ? outstanding_of(requests[i]) : nullptr; b != nullptr)
+      wait_for(b);
   return true;
 }
 
-// Whose error handler a begun collective's completion calls. Requests of Open MPI 4 know no communicator, so there lengths that differ are
-// the world's; errors that only Fermata has are the communicator's.
+// Whose error handler a begun collective's completion calls. Requests of Open MPI 4 know no communicator, so
+// there lengths that differ are the world's; errors that only Fermata has are the communicator's.
 MPI_Comm told_of(MPI_Comm comm, int error) {
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
   if (error == MPI_ERR_TRUNCATE) return MPI_COMM_WORLD;
@@ -47,7 +49,8 @@ int complete_one(MPI_Request request, Complete&& complete) {
   return error;
 }
 
-// Among these a begun collective that is over with an error is completed before others. Its place; kNone: there is none.
+// Among these a begun collective that is over with an error is completed before others. Its place; kNone:
+// there is none.
 constexpr int kNone = -1;
 int complete_failed(int count, MPI_Request* requests, MPI_Status* status, int* error) {
   // order: relaxed: see Begun's complete()
@@ -73,7 +76,8 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 
 int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   int error = MPI_SUCCESS;
-  const int place = complete_failed(count, requests, statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE, &error);
+  const int place = complete_failed(count, requests,
+                                    statuses != MPI_STATUSES_IGNORE ? statuses : MPI_STATUS_IGNORE, &error);
   if (place == kNone) return real.Testsome(count, requests, done, indices, statuses);
   *done = 1;
   indices[0] = place;
@@ -85,15 +89,16 @@ int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   return complete_one(*request, [=] { return real.Test(request, flag, status); });
 }
 
-// One behind the other: a look at all of them each time would take long where there are many (and MPICH 4.0 fails at it where one is a
-// persistent collective of its own).
+// One behind the other: a look at all of them each time would take long where there are many (and MPICH 4.0
+// fails at it where one is a persistent collective of its own).
 int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   int all = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     MPI_Status* const status = statuses != MPI_STATUSES_IGNORE ? &statuses[i] : MPI_STATUS_IGNORE;
     Begun* const persistent = persistent_in(&requests[i]);
-    const int rc =
-        persistent != nullptr ? wait_persistent(persistent, status) : poll([&](int* flag) { return test_one(&requests[i], flag, status); });
+    const int rc = persistent != nullptr
+                       ? wait_persistent(persistent, status)
+                       : poll([&](int* flag) { return test_one(&requests[i], flag, status); });
     if (rc != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = rc;
   }
@@ -102,7 +107,8 @@ int poll_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 #ifdef MPICH
-  const bool errs = testall_errs.load(std::memory_order_relaxed);  // order: relaxed: the caller was told of the request
+  // order: relaxed: the caller was told of the request
+  const bool errs = testall_errs.load(std::memory_order_relaxed);
 #else
   constexpr bool errs = false;
 #endif
@@ -223,13 +229,15 @@ int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag
   return real.Request_get_status_all(count, requests, flag, statuses);
 }
 
-int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                               MPI_Status* status) {
   show_to_library(count, requests);
   progress_once();
   return real.Request_get_status_any(count, requests, index, flag, status);
 }
 
-int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices,
+                                MPI_Status* statuses) {
   show_to_library(count, requests);
   progress_once();
   return real.Request_get_status_some(count, requests, done, indices, statuses);

@@ -20,7 +20,8 @@ void describe(const State* s, Kind kind, char* to, std::size_t capacity) {
   int length = 0;
   // order: relaxed: this call's own communicator
   if (s != nullptr) PMPI_Comm_get_name(s->comm.load(std::memory_order_relaxed), name, &length);
-  snprintf(to, capacity, "%s, %.50s", name_of(kind), name[0] != '\0' ? name : "a communicator without a name");
+  snprintf(to, capacity, "%s, %.50s", name_of(kind),
+           name[0] != '\0' ? name : "a communicator without a name");
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ void describe(const State* s, Kind kind, char* to, std::size_t capacity) {
 void Watched::begin(const State* s, Kind kind, const void* site, const char* reason) {
   // A communicator's kinds are apart: their records differ by an address within its state.
   const void* object = s != nullptr ? reinterpret_cast<const char*>(s) + kind : nullptr;
-  auto* wait = new (wait_) stats::Wait({object, site, s != nullptr ? static_cast<std::uint32_t>(s->size) : 0, reason});
+  auto* wait =
+      new (wait_) stats::Wait({object, site, s != nullptr ? static_cast<std::uint32_t>(s->size) : 0, reason});
   counts_ = true;
   stats::Record* record = wait->record();
   if (record != nullptr && record->plan[0] == '\0') describe(s, kind, record->plan, sizeof record->plan);

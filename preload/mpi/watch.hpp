@@ -1,5 +1,5 @@
-// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call site, ours or the library's and
-// why.
+// Statistics (FERMATA_STATS, as `fermata run --stats` sets it): each collective by communicator and call
+// site, ours or the library's and why.
 #ifndef FERMATA_PRELOAD_MPI_WATCH_HPP
 #define FERMATA_PRELOAD_MPI_WATCH_HPP
 
@@ -41,7 +41,8 @@ class Watched {
   alignas(stats::Wait) unsigned char wait_[sizeof(stats::Wait)];
 };
 
-// Why a communicator's collectives of this kind are the library's, or this call alone; and why non-blocking and persistent ones.
+// Why a communicator's collectives of this kind are the library's, or this call alone; and why non-blocking
+// and persistent ones.
 const char* why_left(const State* state, Kind kind);
 const char* why_left_begun(const State* state, Kind kind);
 

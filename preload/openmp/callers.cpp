@@ -1,4 +1,5 @@
-// Which run-time library each object calls, as it was found once (scope.hpp). dlclose is wrapped, so that no answer outlives its object.
+// Which run-time library each object calls, as it was found once (scope.hpp). dlclose is wrapped, so that no
+// answer outlives its object.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -37,12 +38,13 @@ std::uint64_t pack(std::uintptr_t low, std::uintptr_t span, std::uint64_t what) 
   return first >> 36 != 0 || count > 0xfffff ? 0 : first << 28 | count << 8 | what;
 }
 
-// Code that no object has (made at run time), and objects that import nothing: where none of their regions is being run, the answer
-// depends on what is loaded, so the loader's count stands in place of the pages.
+// Code that no object has (made at run time), and objects that import nothing: where none of their regions is
+// being run, the answer depends on what is loaded, so the loader's count stands in place of the pages.
 constexpr int kStrays = 16;
 std::atomic<std::uint64_t> strays[kFamilies][kStrays];
 
-// Guarded by the lock. A holder waits for nothing but a fork and the lock of dl_iterate_phdr, and no callback of that takes this one.
+// Guarded by the lock. A holder waits for nothing but a fork and the lock of dl_iterate_phdr, and no callback
+// of that takes this one.
 std::atomic<bool> lock_word{false};
 std::uint64_t closes = 0;         // calls of dlclose so far
 unsigned next_victim[kFamilies];  // of a full table
@@ -54,11 +56,13 @@ void lock() {
   while (lock_word.exchange(true, std::memory_order_acquire)) sched_yield();
 }
 
-void unlock() { lock_word.store(false, std::memory_order_release); }  // order: release, as kTurnGive. Pairs with lock().
+// order: release, as kTurnGive. Pairs with lock().
+void unlock() { lock_word.store(false, std::memory_order_release); }
 
 void forget() {
   for (auto& family : table.callers)
-    for (auto& word : family) word.store(0, std::memory_order_relaxed);  // order: relaxed: a word is whole by itself
+    // order: relaxed: a word is whole by itself
+    for (auto& word : family) word.store(0, std::memory_order_relaxed);
 }
 
 // Another thread of the parent may have been within dlclose, or have held the lock.
@@ -76,8 +80,8 @@ bool is_loaded(std::uintptr_t low) {
   return found;
 }
 
-// Its number, one for each library that is loaded, so that regions of one are told from those of another; -1: too many are loaded.
-// Needs the lock.
+// Its number, one for each library that is loaded, so that regions of one are told from those of another; -1:
+// too many are loaded. Needs the lock.
 int number_of(const RunTime& found) {
   int number = -1;
   for (int i = 0; i < known_run_times && number < 0; ++i)
@@ -94,19 +98,22 @@ void keep(Family family, std::uint64_t word) {
   auto& words = table.callers[static_cast<int>(family)];
   int at = 0;
   while (at < kCallers) {
-    const std::uint64_t there = words[at].load(std::memory_order_relaxed);  // order: relaxed: written under the lock
+    // order: relaxed: written under the lock
+    const std::uint64_t there = words[at].load(std::memory_order_relaxed);
     if (there == word) return;
     if (there == 0) break;
     ++at;
   }
   if (at == kCallers) at = static_cast<int>(next_victim[static_cast<int>(family)]++ % kCallers);
-  words[at].store(word, std::memory_order_release);  // order: release, as kMove: hands the run-time library on. Pairs with caller_of()
+  // order: release, as kMove: hands the run-time library on. Pairs with caller_of()
+  words[at].store(word, std::memory_order_release);
 }
 
 // Once one is found whose regions are not planned, it stays so.
 void note_planned(bool planned) {
   static std::atomic<bool> exception{false};
-  if (!planned) exception.store(true, std::memory_order_relaxed);  // order: relaxed: one who passes a call on for nothing gets the same
+  // order: relaxed: one who passes a call on for nothing gets the same
+  if (!planned) exception.store(true, std::memory_order_relaxed);
   const bool all = planned && !exception.load(std::memory_order_relaxed);    // order: see above
   fermata_openmp_all_planned.store(all ? 1 : 0, std::memory_order_relaxed);  // order: see above
 }
@@ -116,22 +123,25 @@ const RunTime* number_and_keep(const Search& s, std::uint64_t closes_before) {
   const int number = number_of(s.run_time);
   const std::uint64_t word = number < 0 ? 0 : pack(s.low, s.span, static_cast<std::uint64_t>(number));
   // order: relaxed: written under the lock
-  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0) keep(s.family, word);
+  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0)
+    keep(s.family, word);
   unlock();
   if (s.run_time.observed && !disabled()) say_fallback(Fallback::kObserved);
   if (s.family == Family::kKmp && number >= 0) note_planned(s.run_time.planned);
   return number < 0 ? nullptr : &run_times[number];
 }
 
-// The call was made for another object: for the one whose region this thread is in; else there is no telling, and any that has the
-// function will do.
+// The call was made for another object: for the one whose region this thread is in; else there is no telling,
+// and any that has the function will do.
 Caller stranger(Family family, const void* address, std::uintptr_t low, std::uintptr_t span) {
-  if (const Region* region = here.region; region != nullptr && region->run_time->has(family)) return {region->run_time, low, span};
+  if (const Region* region = here.region; region != nullptr && region->run_time->has(family))
+    return {region->run_time, low, span};
   const Loads now = loads();
   const std::uint64_t page = reinterpret_cast<std::uintptr_t>(address) >> kPageBits;
   const std::uint64_t key = page << 28 | ((now.added + now.removed) & 0xfffff) << 8;
   std::atomic<std::uint64_t>& stray = strays[static_cast<int>(family)][page % kStrays];
-  const std::uint64_t word = stray.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with the store below
+  // order: acquire, as kMovedRead. Pairs with the store below
+  const std::uint64_t word = stray.load(std::memory_order_acquire);
   if (word != 0 && word >> 8 == key >> 8) return {&run_times[which(word)], low, span};
   Search s{family, address};
   look_at_rest(s);
@@ -158,7 +168,8 @@ Caller look_up(Family family, const void* address) {
   lock();
   const std::uint64_t word = pack(s.low, s.span, kStranger);
   // order: relaxed: written under the lock
-  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0) keep(family, word);
+  if (word != 0 && closes == closes_before && table.closing.load(std::memory_order_relaxed) == 0)
+    keep(family, word);
   unlock();
   return stranger(family, address, s.low, s.span);
 }
@@ -171,10 +182,12 @@ Caller caller_of(Family family, const void* object) {
   if (table.closing.load(std::memory_order_acquire) != 0) [[unlikely]]
     return look_up(family, object);
   for (const auto& known : table.callers[static_cast<int>(family)]) {
-    const std::uint64_t word = known.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with keep()
+    // order: acquire, as kMovedRead. Pairs with keep()
+    const std::uint64_t word = known.load(std::memory_order_acquire);
     if (page - first_page(word) < pages(word)) [[likely]] {
       const std::uintptr_t low = first_page(word) << kPageBits, span = pages(word) << kPageBits;
-      return which(word) != kStranger ? Caller{&run_times[which(word)], low, span} : stranger(family, object, low, span);
+      return which(word) != kStranger ? Caller{&run_times[which(word)], low, span}
+                                      : stranger(family, object, low, span);
     }
     if (word == 0) break;
   }
@@ -185,19 +198,21 @@ Caller caller_of(Family family, const void* object) {
 
 using namespace fermata::preload;
 
-// While it runs, an object may be unloaded and another one be loaded in its place, so nothing is looked up in the table. What was unloaded
-// is seen by the loader's count.
+// While it runs, an object may be unloaded and another one be loaded in its place, so nothing is looked up in
+// the table. What was unloaded is seen by the loader's count.
 FERMATA_EXPORT int dlclose(void* handle) noexcept {
   using Function = int(void*);
   static constinit std::atomic<Function*> known{nullptr};
-  Function* real = known.load(std::memory_order_relaxed);  // order: relaxed: a pointer to code, the same whoever stores it
+  // order: relaxed: a pointer to code, the same whoever stores it
+  Function* real = known.load(std::memory_order_relaxed);
   if (real == nullptr) {
     real = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "dlclose"));
     known.store(real, std::memory_order_relaxed);  // order: see above
   }
   lock();
   ++closes;
-  table.closing.fetch_add(1, std::memory_order_relaxed);  // order: relaxed: a thread that is to see it meets this one in the loader
+  // order: relaxed: a thread that is to see it meets this one in the loader
+  table.closing.fetch_add(1, std::memory_order_relaxed);
   unlock();
   const unsigned long long removed = loads().removed;
   const int result = real(handle);
@@ -206,7 +221,8 @@ FERMATA_EXPORT int dlclose(void* handle) noexcept {
   if (unloaded) forget();
   // order: relaxed: written under the lock, but in a forked child
   if (const std::uint32_t now = table.closing.load(std::memory_order_relaxed); now != 0)
-    table.closing.store(now - 1, std::memory_order_release);  // order: release, as kMove: after forgetting. Pairs with caller_of()
+    // order: release, as kMove: after forgetting. Pairs with caller_of()
+    table.closing.store(now - 1, std::memory_order_release);
   unlock();
   return result;
 }

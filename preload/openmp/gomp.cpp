@@ -1,8 +1,10 @@
-// GCC's entry points, of libgomp and of libomp, which has them too: each GOMP_parallel* is wrapped, and runs the region's function through
-// a trampoline that knows the region (noted.hpp). What enters a region by another way (the pair GOMP_parallel_start and _end of GCC before
-// 4.9, task reductions, offloading) is not noted.
+// GCC's entry points, of libgomp and of libomp, which has them too: each GOMP_parallel* is wrapped, and runs
+// the region's function through a trampoline that knows the region (noted.hpp). What enters a region by
+// another way (the pair GOMP_parallel_start and _end of GCC before 4.9, task reductions, offloading) is not
+// noted.
 //
-// Cost: a region has one more line that each thread gets from the first one, about 0.1 us; a barrier 3 ns, most of it for the level.
+// Cost: a region has one more line that each thread gets from the first one, about 0.1 us; a barrier 3 ns,
+// most of it for the level.
 //
 // A loop or sections construct with a barrier at its end is the same without, and our barrier behind it.
 #include <stdint.h>
@@ -23,11 +25,13 @@ struct Noted {
 
 void trampoline(void* argument) {
   auto& noted = *static_cast<Noted*>(argument);
-  const Stay stay(&noted.region, static_cast<std::uint32_t>(noted.run_time->thread_num()), noted.run_time->level());
+  const Stay stay(&noted.region, static_cast<std::uint32_t>(noted.run_time->thread_num()),
+                  noted.run_time->level());
   noted.body(noted.data);
 }
 
-// A region: with a trampoline, or passed on. The object that has it has its function, too; the return address need not be in it.
+// A region: with a trampoline, or passed on. The object that has it has its function, too; the return address
+// need not be in it.
 template <class Function, class... Rest>
 inline void in_region(Entry<Function> entry, Body* body, void* data, Rest... rest) {
   const Caller caller = caller_of(Family::kGomp, reinterpret_cast<const void*>(body));
@@ -53,7 +57,9 @@ struct GompBarrier {
   }
 };
 
-inline void at_gomp_barrier(Place place, const void* site) { at_barrier(place, site, GompBarrier<kBarrier.index>()); }
+inline void at_gomp_barrier(Place place, const void* site) {
+  at_barrier(place, site, GompBarrier<kBarrier.index>());
+}
 
 // A construct's end: its form without a barrier and a planned one, or the run-time's.
 template <int entry>
@@ -79,7 +85,9 @@ FERMATA_EXPORT void GOMP_barrier() {
 
 FERMATA_EXPORT void GOMP_loop_end() { at_end<kLoopEnd.index>(kLoopEndNowait, __builtin_return_address(0)); }
 
-FERMATA_EXPORT void GOMP_sections_end() { at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0)); }
+FERMATA_EXPORT void GOMP_sections_end() {
+  at_end<kSectionsEnd.index>(kSectionsEndNowait, __builtin_return_address(0));
+}
 
 // ---- Regions. What GCC passes behind the function and its data goes on unchanged.
 
@@ -87,65 +95,73 @@ FERMATA_EXPORT void GOMP_parallel(Body* body, void* data, unsigned threads, unsi
   in_region(kParallel, body, data, threads, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, unsigned count, unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, unsigned count,
+                                           unsigned flags) {
   in_region(kParallelSections, body, data, threads, count, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_static(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
-                                              unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_static(Body* body, void* data, unsigned threads, long start, long end,
+                                              long step, long chunk, unsigned flags) {
   in_region(kLoopStatic, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
-                                               unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_dynamic(Body* body, void* data, unsigned threads, long start, long end,
+                                               long step, long chunk, unsigned flags) {
   in_region(kLoopDynamic, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_guided(Body* body, void* data, unsigned threads, long start, long end, long step, long chunk,
-                                              unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_guided(Body* body, void* data, unsigned threads, long start, long end,
+                                              long step, long chunk, unsigned flags) {
   in_region(kLoopGuided, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_dynamic(Body* body, void* data, unsigned threads, long start, long end, long step,
-                                                            long chunk, unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_dynamic(Body* body, void* data, unsigned threads,
+                                                            long start, long end, long step, long chunk,
+                                                            unsigned flags) {
   in_region(kLoopNonmonotonicDynamic, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* data, unsigned threads, long start, long end, long step,
-                                                           long chunk, unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_guided(Body* body, void* data, unsigned threads,
+                                                           long start, long end, long step, long chunk,
+                                                           unsigned flags) {
   in_region(kLoopNonmonotonicGuided, body, data, threads, start, end, step, chunk, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end, long step, unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_runtime(Body* body, void* data, unsigned threads, long start, long end,
+                                               long step, unsigned flags) {
   in_region(kLoopRuntime, body, data, threads, start, end, step, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
-                                                            unsigned flags) {
+FERMATA_EXPORT void GOMP_parallel_loop_nonmonotonic_runtime(Body* body, void* data, unsigned threads,
+                                                            long start, long end, long step, unsigned flags) {
   in_region(kLoopNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
-FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads, long start, long end, long step,
+FERMATA_EXPORT void GOMP_parallel_loop_maybe_nonmonotonic_runtime(Body* body, void* data, unsigned threads,
+                                                                  long start, long end, long step,
                                                                   unsigned flags) {
   in_region(kLoopMaybeNonmonotonicRuntime, body, data, threads, start, end, step, flags);
 }
 
-// ---- For <fermata/openmp.hpp>: 1 if done, 0 where the region's barriers are the run-time's. libomp: the caller's regions are
-// libomp's, by its own entry points.
+// ---- For <fermata/openmp.hpp>: 1 if done, 0 where the region's barriers are the run-time's. libomp: the
+// caller's regions are libomp's, by its own entry points.
 
 FERMATA_EXPORT int fermata_openmp_barrier(int libomp) {
   const void* site = __builtin_return_address(0);
   const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
   if (!place.planned) return 0;
-  const bool met = is_timed(place, site) ? in_planned_timed(place, site, [=] { return meet(place); }) : meet(place);
+  const bool met =
+      is_timed(place, site) ? in_planned_timed(place, site, [=] { return meet(place); }) : meet(place);
   return met && !has_tasks(*place.region, place.rank) ? 1 : 0;
 }
 
-FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+FERMATA_EXPORT int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, fermata_fold fold,
+                                            void* context) {
   const void* site = __builtin_return_address(0);
   const Place place = place_in(libomp != 0 ? Family::kKmp : Family::kGomp, site);
   if (!place.planned) return 0;
   if (is_timed(place, site)) [[unlikely]]
-    return in_planned_timed(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1 : 0;
+    return in_planned_timed(place, site, [=] { return allreduce(place, data, bytes, fold, context); }) ? 1
+                                                                                                       : 0;
   return allreduce(place, data, bytes, fold, context) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
-// dlopen is not wrapped: called from here, it would search by our run path instead of its caller's. The loader's count of
-// objects ever loaded answers as well, for 60 ns, once per region that has a barrier.
+// dlopen is not wrapped: called from here, it would search by our run path instead of its caller's. The
+// loader's count of objects ever loaded answers as well, for 60 ns, once per region that has a barrier.
 #include "imports.hpp"
 
 #include <string.h>
@@ -12,7 +12,8 @@
 namespace fermata::preload {
 namespace {
 
-constexpr const char* kTasking[] = {"GOMP_task", "GOMP_target", "__kmpc_omp_task", "__kmpc_taskloop", "__tgt_target"};
+constexpr const char* kTasking[] = {"GOMP_task", "GOMP_target", "__kmpc_omp_task", "__kmpc_taskloop",
+                                    "__tgt_target"};
 
 bool is_tasking(const char* name) {
   if (name[0] != 'G' && name[0] != '_') return false;
@@ -29,7 +30,8 @@ std::atomic<unsigned long long> looked_at{0};  // objects ever loaded, when we l
 bool tasks_are_used() {
   if (found.load(std::memory_order_relaxed)) return true;  // order: relaxed: says nothing but itself
   const unsigned long long added = loads().added;
-  if (added == looked_at.load(std::memory_order_relaxed)) return false;  // order: relaxed: two threads may both look
+  // order: relaxed: two threads may both look
+  if (added == looked_at.load(std::memory_order_relaxed)) return false;
   bool any = false;
   unsigned long long seen = 0;
   for_each_loaded([&](const dl_phdr_info& info) {

@@ -1,9 +1,11 @@
-// libomp: __kmpc_fork_call is wrapped, as clang emits it for each region. What it hands on to the region's function, however much, goes on
-// behind a trampoline that knows the region (noted.hpp). A region that is run by its encountering thread alone
-// (__kmpc_serialized_parallel), a league's, and whatever else calls libomp from within are entered unseen, and are told by their level.
+// libomp: __kmpc_fork_call is wrapped, as clang emits it for each region. What it hands on to the region's
+// function, however much, goes on behind a trampoline that knows the region (noted.hpp). A region that is run
+// by its encountering thread alone
+// (__kmpc_serialized_parallel), a league's, and whatever else calls libomp from within are entered unseen,
+// and are told by their level.
 //
-// Not by OMPT: to have a tool at all costs libomp (19, two cores of one cache, Zen 5) 60 ns of each region, a seventh, and 10 of each
-// barrier, for which it keeps frames and thread states, before the first callback.
+// Not by OMPT: to have a tool at all costs libomp (19, two cores of one cache, Zen 5) 60 ns of each region, a
+// seventh, and 10 of each barrier, for which it keeps frames and thread states, before the first callback.
 //
 // Cost: a region 10 ns, a barrier 4 ns for the level.
 #include <stdarg.h>
@@ -16,19 +18,22 @@
 namespace fermata::preload {
 namespace {
 
-// As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and up to N arguments, the
-// rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2, RISC-V) the caller removes what it passed, so that
-// the task may be given more than it takes. All of it goes by way of libomp's own copies, not by a line of ours that each thread would
-// have to get: that took 50 ns of a region's 400.
+// As many pointers as libomp is told to hand to each thread of a region: the task, its region, the level and
+// up to N arguments, the rest of them null. In each of the ABIs that libomp runs on (x86-64, AArch64, ELFv2,
+// RISC-V) the caller removes what it passed, so that the task may be given more than it takes. All of it goes
+// by way of libomp's own copies, not by a line of ours that each thread would have to get: that took 50 ns of
+// a region's 400.
 template <std::size_t>
 using Argument = void*;
 
 void run(Microtask* task, std::int32_t* thread, std::int32_t* rank, auto... arguments) {
-  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, decltype(arguments)...)>(task)(thread, rank, arguments...);
+  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, decltype(arguments)...)>(task)(thread, rank,
+                                                                                         arguments...);
 }
 
 template <std::size_t... I>
-void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* region, std::intptr_t level, Argument<I>... arguments) {
+void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* region, std::intptr_t level,
+           Argument<I>... arguments) {
   if (region == nullptr) return run(task, thread, rank, arguments...);
   const Stay stay(region, static_cast<std::uint32_t>(*rank), static_cast<int>(level));
   run(task, thread, rank, arguments...);
@@ -37,10 +42,13 @@ void enter(std::int32_t* thread, std::int32_t* rank, Microtask* task, Region* re
 constexpr std::int32_t kMostArguments = 1024;
 
 // clang's calls say where they are in the source, in an object of the calling library's.
-const void* object_of(const void* location, const void* site) { return location != nullptr ? location : site; }
+const void* object_of(const void* location, const void* site) {
+  return location != nullptr ? location : site;
+}
 
 template <std::size_t... I>
-void fork(const Caller& caller, void* location, std::int32_t count, Microtask* task, va_list& list, std::index_sequence<I...>) {
+void fork(const Caller& caller, void* location, std::int32_t count, Microtask* task, va_list& list,
+          std::index_sequence<I...>) {
   void* arguments[sizeof...(I)] = {};
   for (std::int32_t i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   auto* const real = caller.run_time != nullptr ? caller.run_time->find(kmp::kForkCall) : nullptr;
@@ -53,8 +61,8 @@ void fork(const Caller& caller, void* location, std::int32_t count, Microtask* t
   const bool noted = caller.run_time->planned;
   if (noted) begin(region, caller, reinterpret_cast<const void*>(task));
   const std::intptr_t level = noted ? region.level() + 1 : 0;
-  real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task, noted ? &region : nullptr,
-       level, arguments[I]...);
+  real(location, 3 + static_cast<std::int32_t>(sizeof...(I)), reinterpret_cast<Microtask*>(enter<I...>), task,
+       noted ? &region : nullptr, level, arguments[I]...);
   if (noted) end(region);
 }
 
@@ -69,7 +77,8 @@ struct KmpBarrier {
 };
 
 // Their arguments take up to 8 KiB of stack, in a frame that others don't have.
-[[gnu::noinline]] void fork_many(const Caller& caller, void* location, std::int32_t count, Microtask* task, va_list& list) {
+[[gnu::noinline]] void fork_many(const Caller& caller, void* location, std::int32_t count, Microtask* task,
+                                 va_list& list) {
   if (count <= 64) return fork(caller, location, count, task, list, std::make_index_sequence<64>());
   fork(caller, location, count, task, list, std::make_index_sequence<kMostArguments>());
 }
@@ -79,16 +88,17 @@ struct KmpBarrier {
 
 using namespace fermata::preload;
 
-// Some calls are passed on as they are: with FERMATA_DISABLE, with a tool that sees the caller and its frames, or with more arguments than
-// fork() takes. That is a jump, which no function with variable arguments can do in C++. On processors without one here such a tool
-// sees this library as the caller.
+// Some calls are passed on as they are: with FERMATA_DISABLE, with a tool that sees the caller and its
+// frames, or with more arguments than fork() takes. That is a jump, which no function with variable arguments
+// can do in C++. On processors without one here such a tool sees this library as the caller.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define FERMATA_FORK __attribute__((visibility("hidden"))) void fermata_openmp_fork
 extern "C" {
 FERMATA_FORK(void* location, std::int32_t count, Microtask* task, ...);
 
 // Where to jump to; null: to fermata_openmp_fork.
-__attribute__((visibility("hidden"), used)) void* fermata_openmp_pass(const void* location, std::int32_t count, const void* site) {
+__attribute__((visibility("hidden"), used)) void* fermata_openmp_pass(const void* location,
+                                                                      std::int32_t count, const void* site) {
   const RunTime* run_time = caller_of(Family::kKmp, object_of(location, site)).run_time;
   if (run_time == nullptr || (run_time->planned && count <= kMostArguments)) return nullptr;
   return reinterpret_cast<void*>(run_time->find(kmp::kForkCall));

@@ -38,9 +38,12 @@ class Stay {
   const Here before_;
 };
 
-inline Facts facts(const RunTime& run_time) { return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0}; }
+inline Facts facts(const RunTime& run_time) {
+  return {static_cast<std::uint32_t>(run_time.num_threads()), run_time.cancellation() != 0};
+}
 
-// A region that `caller`, of a run-time library whose regions may be planned, is about to enter: each thread of it calls `body`.
+// A region that `caller`, of a run-time library whose regions may be planned, is about to enter: each thread
+// of it calls `body`.
 inline void begin(Region& region, const Caller& caller, const void* body) {
   region.run_time = caller.run_time;
   region.level = caller.run_time->level;

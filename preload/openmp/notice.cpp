@@ -18,7 +18,9 @@ std::atomic<std::uint64_t> regions{0}, planned_regions{0}, planned_episodes{0};
 
 constexpr const char* kLibrary = "fermata-openmp";
 
-void say(const char* text, const char* detail) { write_line(kLibrary, "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail); }
+void say(const char* text, const char* detail) {
+  write_line(kLibrary, "%s%s%.120s", text, detail[0] != '\0' ? ": " : "", detail);
+}
 
 __attribute__((destructor)) void sum_up() {
   if (!talkative || disabled()) return;
@@ -26,8 +28,8 @@ __attribute__((destructor)) void sum_up() {
   const auto load = [](const auto& counter) {
     return static_cast<unsigned long long>(counter.load(std::memory_order_relaxed));  // order: relaxed: text
   };
-  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes", load(regions), load(planned_regions),
-           load(planned_episodes));
+  snprintf(text, sizeof text, "%llu regions, %llu of them with planned barriers: %llu episodes",
+           load(regions), load(planned_regions), load(planned_episodes));
   say(text, "");
 }
 
@@ -35,14 +37,22 @@ __attribute__((destructor)) void sum_up() {
 
 const char* text_of(Fallback kind) {
   switch (kind) {
-    case Fallback::kTasks: return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay its own";
+    case Fallback::kTasks:
+      return "tasks or offloading are used, and only the run-time's barrier runs tasks: all barriers stay "
+             "its own";
     case Fallback::kCancellation: return "cancellation is on: all barriers stay the run-time's";
     case Fallback::kMemory: return "no memory for a team: its barriers stay the run-time's";
     case Fallback::kBroken: return "a team failed: its region's barriers are the run-time's from here on";
-    case Fallback::kSize: return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
-    case Fallback::kUnnoted: return "a barrier outside of the regions that are watched, or in one that was entered in another way";
-    case Fallback::kObserved: return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay its own";
-    case Fallback::kLateTasks: return "tasks were made in a region with planned barriers: the rest of its barriers stay the run-time's";
+    case Fallback::kSize:
+      return "a region of one thread, or of more than 4096: its barriers stay the run-time's";
+    case Fallback::kUnnoted:
+      return "a barrier outside of the regions that are watched, or in one that was entered in another way";
+    case Fallback::kObserved:
+      return "an OMPT tool or ThreadSanitizer observes the run-time library: all regions and barriers stay "
+             "its own";
+    case Fallback::kLateTasks:
+      return "tasks were made in a region with planned barriers: the rest of its barriers stay the "
+             "run-time's";
   }
   return "";
 }
@@ -53,9 +63,9 @@ bool verbose() { return talkative; }
 void say_loaded(bool disabled) {
   if (!talkative) return;
   char text[128];
-  snprintf(text, sizeof text, "version %d.%d.%d in %.40s (process %d)%s", FERMATA_VERSION_MAJOR, FERMATA_VERSION_MINOR,
-           FERMATA_VERSION_PATCH, program_invocation_short_name, static_cast<int>(getpid()),
-           disabled ? ": off, FERMATA_DISABLE is set" : "");
+  snprintf(text, sizeof text, "version %d.%d.%d in %.40s (process %d)%s", FERMATA_VERSION_MAJOR,
+           FERMATA_VERSION_MINOR, FERMATA_VERSION_PATCH, program_invocation_short_name,
+           static_cast<int>(getpid()), disabled ? ": off, FERMATA_DISABLE is set" : "");
   say(text, "");
   os::check_environment([](const char* wrong) { write_line(kLibrary, "%s", wrong); });
 }
@@ -65,12 +75,14 @@ void say_fallback(Fallback kind, const char* detail) {
   const std::uint32_t bit = 1u << static_cast<unsigned>(kind);
   // order: relaxed: one thread of several says it, nothing else hangs on it
   if ((said.load(std::memory_order_relaxed) & bit) != 0) return;
-  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);  // order: see above
+  // order: see above
+  if ((said.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) say(text_of(kind), detail);
 }
 
 void say_once(const char* text, const char* detail) {
   static std::atomic<bool> done{false};
-  if (!done.exchange(true, std::memory_order_relaxed)) say(text, detail);  // order: relaxed: one thread of several says it
+  // order: relaxed: one thread of several says it
+  if (!done.exchange(true, std::memory_order_relaxed)) say(text, detail);
 }
 
 void count_region(bool planned, std::uint64_t episodes) {

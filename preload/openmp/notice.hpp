@@ -1,4 +1,5 @@
-// What FERMATA_VERBOSE=1 says on stderr: one line at load, one at the first fallback of each kind, and one at the end.
+// What FERMATA_VERBOSE=1 says on stderr: one line at load, one at the first fallback of each kind, and one at
+// the end.
 #ifndef FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 #define FERMATA_PRELOAD_OPENMP_NOTICE_HPP
 
@@ -8,7 +9,16 @@
 
 namespace fermata::preload {
 
-enum class Fallback : std::uint8_t { kTasks, kCancellation, kMemory, kBroken, kSize, kUnnoted, kObserved, kLateTasks };
+enum class Fallback : std::uint8_t {
+  kTasks,
+  kCancellation,
+  kMemory,
+  kBroken,
+  kSize,
+  kUnnoted,
+  kObserved,
+  kLateTasks
+};
 
 void be_verbose();  // else the others do nothing
 bool verbose();

@@ -26,7 +26,8 @@ std::uint32_t hash_of(const char* name) {
 
 }  // namespace
 
-Object::Object(const dl_phdr_info& info) : path_(info.dlpi_name != nullptr ? info.dlpi_name : ""), base_(info.dlpi_addr) {
+Object::Object(const dl_phdr_info& info)
+    : path_(info.dlpi_name != nullptr ? info.dlpi_name : ""), base_(info.dlpi_addr) {
   low_ = UINTPTR_MAX;
   for (int p = 0; p < info.dlpi_phnum; ++p) {
     const auto& segment = info.dlpi_phdr[p];
@@ -68,7 +69,8 @@ void* Object::defined(std::uint32_t symbol, const char* name) const {
 void* Object::find(const char* name) const {
   if (symbols_ == nullptr || names_ == nullptr) return nullptr;
   if (gnu_hash_ != nullptr) {
-    const std::uint32_t count = gnu_hash_[0], first = gnu_hash_[1], filters = gnu_hash_[2], shift = gnu_hash_[3];
+    const std::uint32_t count = gnu_hash_[0], first = gnu_hash_[1], filters = gnu_hash_[2],
+                        shift = gnu_hash_[3];
     const auto* filter = reinterpret_cast<const ElfW(Addr)*>(gnu_hash_ + 4);
     const auto* buckets = reinterpret_cast<const std::uint32_t*>(filter + filters);
     if (count == 0 || filters == 0) return nullptr;
@@ -87,7 +89,8 @@ void* Object::find(const char* name) const {
   }
   if (hash_ == nullptr || hash_[0] == 0) return nullptr;
   const std::uint32_t count = hash_[0];
-  for (std::uint32_t symbol = hash_[2 + hash_of(name) % count]; symbol != STN_UNDEF; symbol = hash_[2 + count + symbol])
+  for (std::uint32_t symbol = hash_[2 + hash_of(name) % count]; symbol != STN_UNDEF;
+       symbol = hash_[2 + count + symbol])
     if (void* found = defined(symbol, name); found != nullptr) return found;
   return nullptr;
 }
@@ -100,8 +103,8 @@ bool Object::is_named(const char* name) const {
 
 namespace {
 
-// Readers walk, and fork() writes. Both wait for a while only: a walk for a fork of which another handler may wait for the walking thread,
-// a fork for a walk that somebody's callback holds up.
+// Readers walk, and fork() writes. Both wait for a while only: a walk for a fork of which another handler may
+// wait for the walking thread, a fork for a walk that somebody's callback holds up.
 pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
 constexpr std::int64_t kMostNs = 100'000'000;
 

@@ -1,6 +1,7 @@
-// What one loaded object (the program or a library) defines, imports and needs, read from its ELF headers in memory. An Object is valid
-// inside the callback of dl_iterate_phdr only: there no other thread can unload it. Nothing here calls the loader, so nothing waits for
-// a thread that holds the loader's lock while it runs a constructor.
+// What one loaded object (the program or a library) defines, imports and needs, read from its ELF headers in
+// memory. An Object is valid inside the callback of dl_iterate_phdr only: there no other thread can unload
+// it. Nothing here calls the loader, so nothing waits for a thread that holds the loader's lock while it runs
+// a constructor.
 #ifndef FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
 #define FERMATA_PRELOAD_OPENMP_OBJECTS_HPP
 
@@ -20,7 +21,9 @@ class Object {
   // The addresses from its first segment to the end of its last one.
   std::uintptr_t low() const { return low_; }
   std::uintptr_t span() const { return high_ - low_; }
-  bool contains(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - low_ < high_ - low_; }
+  bool contains(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) - low_ < high_ - low_;
+  }
 
   // The address of a function that it defines under this name, or null.
   void* find(const char* name) const;
@@ -35,9 +38,9 @@ class Object {
       if (d->d_tag == DT_NEEDED) f(names_ + d->d_un.d_val);
   }
 
-  // Calls f(name, slot) for each relocation with an undefined symbol's name, until f returns true; slot is the place that the loader
-  // fills in. True if f did. Relocations are exact whatever linker made the object: the number of a table's symbols cannot be had from
-  // a GNU hash table that exports nothing.
+  // Calls f(name, slot) for each relocation with an undefined symbol's name, until f returns true; slot is
+  // the place that the loader fills in. True if f did. Relocations are exact whatever linker made the object:
+  // the number of a table's symbols cannot be had from a GNU hash table that exports nothing.
   template <class F>
   bool any_import(F&& f) const {
     const bool jumps = jumps_have_addends_ ? any_import_in<ElfW(Rela)>(0, f) : any_import_in<ElfW(Rel)>(0, f);
@@ -48,7 +51,8 @@ class Object {
   void read(const ElfW(Dyn) & d);
   void* defined(std::uint32_t symbol, const char* name) const;
 
-  // The loader has relocated these addresses in place, except on some architectures and in the kernel's own object.
+  // The loader has relocated these addresses in place, except on some architectures and in the kernel's own
+  // object.
   template <class T>
   void point(T*& to, ElfW(Addr) address) const {
     to = reinterpret_cast<T*>(address < base_ ? address + base_ : address);
@@ -59,9 +63,11 @@ class Object {
     const auto* at = static_cast<const Relocation*>(table_[i]);
     if (at == nullptr || symbols_ == nullptr || names_ == nullptr) return false;
     for (const auto* end = at + bytes_[i] / sizeof *at; at < end; ++at) {
-      const std::size_t index = sizeof(ElfW(Addr)) == 8 ? static_cast<std::uint64_t>(at->r_info) >> 32 : at->r_info >> 8;
+      const std::size_t index =
+          sizeof(ElfW(Addr)) == 8 ? static_cast<std::uint64_t>(at->r_info) >> 32 : at->r_info >> 8;
       if (index == 0 || symbols_[index].st_shndx != SHN_UNDEF) continue;
-      if (f(names_ + symbols_[index].st_name, reinterpret_cast<void* const*>(base_ + at->r_offset))) return true;
+      if (f(names_ + symbols_[index].st_name, reinterpret_cast<void* const*>(base_ + at->r_offset)))
+        return true;
     }
     return false;
   }
@@ -80,8 +86,8 @@ class Object {
   bool jumps_have_addends_ = true;
 };
 
-// dl_iterate_phdr, which keeps a fork waiting and waits for one, up to 0.1 s each: the C library does not free the lock of it in the child
-// (glibc 2.36), where the thread that held it is missing.
+// dl_iterate_phdr, which keeps a fork waiting and waits for one, up to 0.1 s each: the C library does not
+// free the lock of it in the child (glibc 2.36), where the thread that held it is missing.
 void walk_loaded(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument);
 
 // Calls f(info) for each loaded object, in the order in which they were loaded, until f returns true. Nests.
@@ -89,7 +95,9 @@ template <class F>
 void for_each_loaded(F&& f) {
   walk_loaded(
       [](dl_phdr_info* info, std::size_t, void* argument) {
-        return (*static_cast<std::remove_reference_t<F>*>(argument))(static_cast<const dl_phdr_info&>(*info)) ? 1 : 0;
+        return (*static_cast<std::remove_reference_t<F>*>(argument))(static_cast<const dl_phdr_info&>(*info))
+                   ? 1
+                   : 0;
       },
       &f);
 }

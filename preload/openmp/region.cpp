@@ -34,7 +34,8 @@ bool lock_pool() {
   return false;
 }
 
-void unlock_pool() { pool_lock.store(false, std::memory_order_release); }  // order: release, as kTurnGive. Pairs with lock_pool().
+// order: release, as kTurnGive. Pairs with lock_pool().
+void unlock_pool() { pool_lock.store(false, std::memory_order_release); }
 
 // The parent's teams are of no use in a forked child. Their memory stays: somebody may have been in them.
 void forget_pool() {
@@ -94,12 +95,14 @@ std::atomic<std::uint64_t> serials{0};
 
 namespace {
 
-// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who decides takes 0.1 us,
-// or until a fork is over, and depends on no thread of the region.
+// Two that both look at the loader's list and at the pool would wait for each other's locks; the one who
+// decides takes 0.1 us, or until a fork is over, and depends on no thread of the region.
 fermata_ranked* await_decision(const Region& region) {
   for (std::uint32_t looks = 1;; ++looks) {
-    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
-    if (decision != kDeciding) return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
+    // order: acquire, as kMovedRead. Pairs with decide().
+    const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+    if (decision != kDeciding)
+      return decision == kReal ? nullptr : reinterpret_cast<fermata_ranked*>(decision);
     if (looks % kLooks == 0) sched_yield();
   }
 }
@@ -109,21 +112,26 @@ fermata_ranked* await_decision(const Region& region) {
 fermata_ranked* decide(Region& region, const Facts& facts) {
   std::uintptr_t undecided = 0;
   // order: relaxed: a claim; who loses it looks again
-  if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed)) return await_decision(region);
+  if (!region.decision.compare_exchange_strong(undecided, kDeciding, std::memory_order_relaxed))
+    return await_decision(region);
   const int saved = errno;
   fermata_ranked* team = find_team(facts, &region.why);
   region.size = facts.size;
   region.before = fermata_ranked_calls(team, 0);
-  if (watched) region.serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
+  if (watched)
+    region.serial =
+        serials.fetch_add(1, std::memory_order_relaxed) + 1;  // order: relaxed: a number that nobody else has
   // order: release, as kMove: hands the team on. Pairs with team_of() and await_decision().
-  region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal, std::memory_order_release);
+  region.decision.store(team != nullptr ? reinterpret_cast<std::uintptr_t>(team) : kReal,
+                        std::memory_order_release);
   errno = saved;
   return team;
 }
 
 // All of its members get an error: the team is broken, or forked away from its other threads.
 void failed_to_meet(Place place) {
-  place.region->failed.store(true, std::memory_order_relaxed);  // order: relaxed: the region's end comes after, for all its threads
+  // order: relaxed: the region's end comes after, for all its threads
+  place.region->failed.store(true, std::memory_order_relaxed);
   say_fallback(Fallback::kBroken);
 }
 
@@ -131,22 +139,27 @@ namespace {
 
 // How many barriers and reductions of the region this thread has been in, where they are planned.
 std::uint64_t barriers_so_far(const Region& region, std::uint32_t rank) {
-  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
-  return decision > kDeciding ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before : 0;
+  // order: acquire, as kMovedRead. Pairs with decide().
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+  return decision > kDeciding
+             ? fermata_ranked_calls(reinterpret_cast<fermata_ranked*>(decision), rank) - region.before
+             : 0;
 }
 
 }  // namespace
 
 void note_task(Region& region, std::uint32_t rank) {
   if (region.decision.load(std::memory_order_relaxed) == kReal) return;  // order: relaxed: a hint
-  if (region.tasked.load(std::memory_order_relaxed) != 0) return;        // order: relaxed: it only ever goes from 0 to one value
+  // order: relaxed: it only ever goes from 0 to one value
+  if (region.tasked.load(std::memory_order_relaxed) != 0) return;
   std::uint64_t none = 0;
   // order: relaxed: the barriers order it
   region.tasked.compare_exchange_strong(none, 1 + barriers_so_far(region, rank), std::memory_order_relaxed);
 }
 
 bool left_for_tasks(const Region& region, std::uint32_t rank) {
-  return region.tasked.load(std::memory_order_relaxed) - 1 < barriers_so_far(region, rank);  // order: relaxed: the barriers order it
+  // order: relaxed: the barriers order it
+  return region.tasked.load(std::memory_order_relaxed) - 1 < barriers_so_far(region, rank);
 }
 
 Fallback why_left(Place place) {
@@ -156,12 +169,15 @@ Fallback why_left(Place place) {
 }
 
 void end(Region& region) {
-  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);  // order: acquire, as kMovedRead. Pairs with decide().
-  if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);  // order: relaxed: all its threads have left
+  // order: acquire, as kMovedRead. Pairs with decide().
+  const std::uintptr_t decision = region.decision.load(std::memory_order_acquire);
+  // order: relaxed: all its threads have left
+  if (region.tasked.load(std::memory_order_relaxed) != 0) say_fallback(Fallback::kLateTasks);
   if (decision <= kReal) return count_region(false, 0);
   auto* team = reinterpret_cast<fermata_ranked*>(decision);
   count_region(true, fermata_ranked_calls(team, 0) - region.before);
-  const bool failed = region.failed.load(std::memory_order_relaxed);  // order: relaxed: all its threads have left
+  // order: relaxed: all its threads have left
+  const bool failed = region.failed.load(std::memory_order_relaxed);
   failed ? fermata_ranked_destroy(team) : give_team(team, region.size);
 }
 

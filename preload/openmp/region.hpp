@@ -1,5 +1,6 @@
-// One parallel region's decision, made once by whoever of its threads comes to a barrier first and kept until the region ends:
-// its barriers are planned ones, of a team that is the region's alone, or all of them are the run-time's.
+// One parallel region's decision, made once by whoever of its threads comes to a barrier first and kept until
+// the region ends: its barriers are planned ones, of a team that is the region's alone, or all of them are
+// the run-time's.
 #ifndef FERMATA_PRELOAD_OPENMP_REGION_HPP
 #define FERMATA_PRELOAD_OPENMP_REGION_HPP
 
@@ -22,8 +23,10 @@ struct alignas(kLine) Region {
   // The first line: all its threads read it at each barrier.
   std::atomic<std::uintptr_t> decision{0};  // 0: none yet; kReal; kDeciding; else a fermata_ranked*
   int (*level)() = nullptr;                 // the run-time library's
-  std::uintptr_t low = 0, span = 0;         // addresses of the object that entered it: its calls are this region's run-time library's
-  std::atomic<std::uint64_t> tasked{0};     // 1 + barriers of the region before its first task; 0: none was made
+  // addresses of the object that entered it: its calls are this region's run-time library's
+  std::uintptr_t low = 0, span = 0;
+  // 1 + barriers of the region before its first task; 0: none was made
+  std::atomic<std::uint64_t> tasked{0};
   const RunTime* run_time = nullptr;
   std::atomic<bool> failed{false};
   Fallback why = Fallback::kSize;  // of kReal; this and the size are written by whoever decides
@@ -57,32 +60,36 @@ fermata_ranked* team_of(Region& region, GetFacts&& facts) {
   return decision == kReal ? nullptr : decide(region, facts());
 }
 
-// Where the calling thread is, and whether this barrier is a planned one; else it is the run-time's. Two words: what goes through memory
-// in parts and is copied as a whole waits there for the signal before it.
+// Where the calling thread is, and whether this barrier is a planned one; else it is the run-time's. Two
+// words: what goes through memory in parts and is copied as a whole waits there for the signal before it.
 struct Place {
   Region* region = nullptr;
   std::uint32_t rank = 0;
   bool planned = false;
-  fermata_ranked* team() const {                                                                 // of a planned one
-    return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));  // order: relaxed: team_of() has looked
+  // of a planned one
+  fermata_ranked* team() const {
+    // order: relaxed: team_of() has looked
+    return reinterpret_cast<fermata_ranked*>(region->decision.load(std::memory_order_relaxed));
   }
 };
 static_assert(sizeof(Place) == 16);
 
 void failed_to_meet(Place place);
 
-// This thread makes a task, or has made one: the region's next barrier and all after it are the run-time library's, which run it. Must be
-// called before the task exists.
+// This thread makes a task, or has made one: the region's next barrier and all after it are the run-time
+// library's, which run it. Must be called before the task exists.
 void note_task(Region& region, std::uint32_t rank);
 
-// Were tasks made before the last barrier that this thread was in? All threads get the same answer: whoever made one says so before
-// it comes to the next barrier, and says how many barriers came before.
+// Were tasks made before the last barrier that this thread was in? All threads get the same answer: whoever
+// made one says so before it comes to the next barrier, and says how many barriers came before.
 bool left_for_tasks(const Region& region, std::uint32_t rank);
 inline bool has_tasks(const Region& region, std::uint32_t rank) {
-  return region.tasked.load(std::memory_order_relaxed) != 0 && left_for_tasks(region, rank);  // order: relaxed: the barriers order it
+  // order: relaxed: the barriers order it
+  return region.tasked.load(std::memory_order_relaxed) != 0 && left_for_tasks(region, rank);
 }
 
-// True if the barrier has been done; tasks that were made before it may still have to be run, by the run-time library's barrier.
+// True if the barrier has been done; tasks that were made before it may still have to be run, by the run-time
+// library's barrier.
 inline bool meet(Place place) {
   if (fermata_ranked_meet(place.team(), place.rank) == FERMATA_OK) [[likely]]
     return true;

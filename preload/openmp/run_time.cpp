@@ -26,16 +26,19 @@ template <class F>
 void for_each_entry(F&& f) {
   const auto all = [&](auto... entries) { (f(entries.name, entries.index), ...); };
   using namespace gomp;
-  all(kBarrier, kLoopEnd, kLoopEndNowait, kSectionsEnd, kSectionsEndNowait, kParallel, kParallelSections, kLoopStatic, kLoopDynamic,
-      kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime, kLoopNonmonotonicRuntime, kLoopMaybeNonmonotonicRuntime,
-      kTask, gomp::kTaskloop, kTaskloopUll, kTarget, kTargetUpdate, kTargetData);
-  all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop, kmp::kTaskloop5);
+  all(kBarrier, kLoopEnd, kLoopEndNowait, kSectionsEnd, kSectionsEndNowait, kParallel, kParallelSections,
+      kLoopStatic, kLoopDynamic, kLoopGuided, kLoopNonmonotonicDynamic, kLoopNonmonotonicGuided, kLoopRuntime,
+      kLoopNonmonotonicRuntime, kLoopMaybeNonmonotonicRuntime, kTask, gomp::kTaskloop, kTaskloopUll, kTarget,
+      kTargetUpdate, kTargetData);
+  all(kmp::kBarrier, kmp::kForkCall, kmp::kTask, kmp::kTaskParts, kmp::kTaskWithDeps, kmp::kTaskloop,
+      kmp::kTaskloop5);
 }
 
 const char own_object = 0;  // an address in this library
 
-// Wrappers of others, e.g. a profiler's: global functions that are in no run-time library. Every object's calls go to them first. Looked
-// up while the program is loaded: later, a thread may hold the loader's lock that waits for this one.
+// Wrappers of others, e.g. a profiler's: global functions that are in no run-time library. Every object's
+// calls go to them first. Looked up while the program is loaded: later, a thread may hold the loader's lock
+// that waits for this one.
 void (*wrappers[kEntries])();
 
 __attribute__((constructor)) void find_wrappers() {
@@ -45,7 +48,8 @@ __attribute__((constructor)) void find_wrappers() {
     for_each_loaded([&](const dl_phdr_info& info) {
       const Object object(info);
       if (!object.contains(next)) return false;
-      if (!is_run_time(object, Family::kGomp) && !is_run_time(object, Family::kKmp)) wrappers[index] = reinterpret_cast<void (*)()>(next);
+      if (!is_run_time(object, Family::kGomp) && !is_run_time(object, Family::kKmp))
+        wrappers[index] = reinterpret_cast<void (*)()>(next);
       return true;
     });
   });
@@ -59,8 +63,9 @@ constexpr bool kInstrumented = __has_feature(thread_sanitizer);
 constexpr bool kInstrumented = false;
 #endif
 
-// Is there an OMPT tool (OpenMP 5.2, section 19.2), or ThreadSanitizer, for which libomp loads the tool Archer by itself? A tool would miss
-// the events of planned barriers; ThreadSanitizer would not see what they order, unless this library is built with it, too.
+// Is there an OMPT tool (OpenMP 5.2, section 19.2), or ThreadSanitizer, for which libomp loads the tool
+// Archer by itself? A tool would miss the events of planned barriers; ThreadSanitizer would not see what they
+// order, unless this library is built with it, too.
 bool is_observed(bool libomp) {
   bool found = false;
   for_each_loaded([&](const dl_phdr_info& info) {
@@ -78,8 +83,8 @@ bool is_observed(bool libomp) {
 }  // namespace
 
 bool is_run_time(const Object& object, Family family) {
-  return object.find(kMarks[static_cast<int>(family)]) != nullptr && object.find("omp_get_thread_num") != nullptr &&
-         !object.contains(&own_object);
+  return object.find(kMarks[static_cast<int>(family)]) != nullptr &&
+         object.find("omp_get_thread_num") != nullptr && !object.contains(&own_object);
 }
 
 RunTime read_run_time(const Object& object) {
@@ -94,7 +99,8 @@ RunTime read_run_time(const Object& object) {
     auto* const there = reinterpret_cast<void (*)()>(object.find(name));
     out.functions[index] = there != nullptr && wrappers[index] != nullptr ? wrappers[index] : there;
   });
-  const bool answers = out.level != nullptr && out.thread_num != nullptr && out.num_threads != nullptr && out.cancellation != nullptr;
+  const bool answers = out.level != nullptr && out.thread_num != nullptr && out.num_threads != nullptr &&
+                       out.cancellation != nullptr;
   out.observed = is_observed(out.find(kmp::kBarrier) != nullptr);
   out.planned = answers && !off && !out.observed;
   return out;
@@ -102,6 +108,8 @@ RunTime read_run_time(const Object& object) {
 
 bool disabled() { return off; }
 
-void say_none(const char* name) { say_once("no loaded OpenMP run-time library has this function, so one thread does all the work", name); }
+void say_none(const char* name) {
+  say_once("no loaded OpenMP run-time library has this function, so one thread does all the work", name);
+}
 
 }  // namespace fermata::preload

@@ -1,5 +1,6 @@
-// An OpenMP run-time library in this process: libgomp, libomp or libiomp5, or a copy of one under a name of its own, as Python wheels bring
-// them. A process may have several. Each is a world of its own: thread numbers, regions and barriers of one mean nothing to another.
+// An OpenMP run-time library in this process: libgomp, libomp or libiomp5, or a copy of one under a name of
+// its own, as Python wheels bring them. A process may have several. Each is a world of its own: thread
+// numbers, regions and barriers of one mean nothing to another.
 #ifndef FERMATA_PRELOAD_OPENMP_RUN_TIME_HPP
 #define FERMATA_PRELOAD_OPENMP_RUN_TIME_HPP
 
@@ -14,7 +15,8 @@ namespace fermata::preload {
 class Object;
 
 using Body = void(void*);
-using Microtask = void();  // in truth of (std::int32_t* thread, std::int32_t* rank, and as many pointers as there are arguments)
+// in truth of (std::int32_t* thread, std::int32_t* rank, and as many pointers as there are arguments)
+using Microtask = void();
 
 // GCC's entry points and clang's. libomp has both.
 enum class Family : int { kGomp, kKmp };
@@ -33,9 +35,10 @@ using Sections = void(Body*, void*, unsigned, unsigned, unsigned);
 using Loop = void(Body*, void*, unsigned, long, long, long, unsigned);
 using ChunkedLoop = void(Body*, void*, unsigned, long, long, long, long, unsigned);
 using Task = void(Body*, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
-using Taskloop = void(Body*, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, long, long, long);
-using TaskloopUll = void(Body*, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, unsigned long long,
-                         unsigned long long, unsigned long long);
+using Taskloop = void(Body*, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, long,
+                      long, long);
+using TaskloopUll = void(Body*, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int,
+                         unsigned long long, unsigned long long, unsigned long long);
 using Target = void(int, Body*, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**);
 using TargetData = void(int, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**);
 
@@ -53,7 +56,8 @@ inline constexpr Entry<ChunkedLoop> kLoopNonmonotonicDynamic{"GOMP_parallel_loop
 inline constexpr Entry<ChunkedLoop> kLoopNonmonotonicGuided{"GOMP_parallel_loop_nonmonotonic_guided", 11};
 inline constexpr Entry<Loop> kLoopRuntime{"GOMP_parallel_loop_runtime", 12};
 inline constexpr Entry<Loop> kLoopNonmonotonicRuntime{"GOMP_parallel_loop_nonmonotonic_runtime", 13};
-inline constexpr Entry<Loop> kLoopMaybeNonmonotonicRuntime{"GOMP_parallel_loop_maybe_nonmonotonic_runtime", 14};
+inline constexpr Entry<Loop> kLoopMaybeNonmonotonicRuntime{"GOMP_parallel_loop_maybe_nonmonotonic_runtime",
+                                                           14};
 inline constexpr Entry<Task> kTask{"GOMP_task", 15};
 inline constexpr Entry<Taskloop> kTaskloop{"GOMP_taskloop", 16};
 inline constexpr Entry<TaskloopUll> kTaskloopUll{"GOMP_taskloop_ull", 17};
@@ -65,10 +69,10 @@ inline constexpr Entry<TargetData> kTargetData{"GOMP_target_enter_exit_data", 20
 namespace kmp {
 using Task = std::int32_t(void*, std::int32_t, void*);
 using TaskWithDeps = std::int32_t(void*, std::int32_t, void*, std::int32_t, void*, std::int32_t, void*);
-using Taskloop = void(void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t, std::int32_t, std::int32_t,
-                      std::uint64_t, void*);
-using Taskloop5 = void(void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t, std::int32_t, std::int32_t,
-                       std::uint64_t, std::int32_t, void*);
+using Taskloop = void(void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t,
+                      std::int32_t, std::int32_t, std::uint64_t, void*);
+using Taskloop5 = void(void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t,
+                       std::int32_t, std::int32_t, std::uint64_t, std::int32_t, void*);
 
 inline constexpr Entry<void(void*, std::int32_t)> kBarrier{"__kmpc_barrier", 21};
 inline constexpr Entry<void(void*, std::int32_t, Microtask*, ...)> kForkCall{"__kmpc_fork_call", 22};
@@ -92,12 +96,15 @@ struct RunTime {
   int (*cancellation)() = nullptr;
   std::uintptr_t low = 0;  // where it is loaded
   bool observed = false;   // by an OMPT tool or ThreadSanitizer
-  bool planned = false;    // its regions may be planned ones; else each call is passed on by a jump, and nothing is counted
+  // its regions may be planned ones; else each call is passed on by a jump, and nothing is counted
+  bool planned = false;
   void (*functions[kEntries])() = {};
 
   bool operator==(const RunTime&) const = default;
 
-  bool has(Family family) const { return functions[family == Family::kGomp ? gomp::kBarrier.index : kmp::kBarrier.index] != nullptr; }
+  bool has(Family family) const {
+    return functions[family == Family::kGomp ? gomp::kBarrier.index : kmp::kBarrier.index] != nullptr;
+  }
 
   // Null: it has no such function.
   template <class Function>
@@ -112,12 +119,13 @@ bool is_run_time(const Object& object, Family family);
 // What `object`, a run-time library, has, with the wrappers of others around it.
 RunTime read_run_time(const Object& object);
 
-// The run-time library that a call is meant for: the one that the loader has bound, or would have bound without this library, in the
-// object that calls. `object` is an address in it: the region's function, an ident_t of clang's, or else the return address. Null: no
-// loaded object has the entry points.
+// The run-time library that a call is meant for: the one that the loader has bound, or would have bound
+// without this library, in the object that calls. `object` is an address in it: the region's function, an
+// ident_t of clang's, or else the return address. Null: no loaded object has the entry points.
 //
-// Where the answer is known this is a look at a small table. Else it takes the lock of dl_iterate_phdr, for some microseconds; the
-// loader's lock only where several libraries are loaded and nothing else tells them apart.
+// Where the answer is known this is a look at a small table. Else it takes the lock of dl_iterate_phdr, for
+// some microseconds; the loader's lock only where several libraries are loaded and nothing else tells them
+// apart.
 struct Caller {
   const RunTime* run_time = nullptr;
   std::uintptr_t low = 0, span = 0;  // addresses of this caller; one page where no object is
@@ -126,7 +134,8 @@ Caller caller_of(Family family, const void* object);
 
 }  // namespace fermata::preload
 
-// Read by kmp.cpp's assembly. 0: for some run-time library of clang's regions calls are passed on by a jump, or none is known yet.
+// Read by kmp.cpp's assembly. 0: for some run-time library of clang's regions calls are passed on by a jump,
+// or none is known yet.
 extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint8_t> fermata_openmp_all_planned;
 
 namespace fermata::preload {

@@ -1,7 +1,9 @@
-// Which run-time library a calling object's entry points belong to. The wrapped names are found in this library first, whatever the object
-// would have got without it, so the loader's search is repeated here:
-//  1. What the loader has bound already says it: the object's own imports that are not wrapped, e.g. omp_get_thread_num.
-//  2. Else (bound lazily, or nothing else is imported) the order of the search: first what is global, then what the object needs.
+// Which run-time library a calling object's entry points belong to. The wrapped names are found in this
+// library first, whatever the object would have got without it, so the loader's search is repeated here:
+//  1. What the loader has bound already says it: the object's own imports that are not wrapped, e.g.
+//  omp_get_thread_num.
+//  2. Else (bound lazily, or nothing else is imported) the order of the search: first what is global, then
+//  what the object needs.
 #include "scope.hpp"
 
 #include <dlfcn.h>
@@ -20,8 +22,8 @@ bool is_openmp(const char* name) {
   return false;
 }
 
-// The definitions that were global when the process started, of a function that each library of the family has and nobody wraps. Libraries
-// that are made global later come after them.
+// The definitions that were global when the process started, of a function that each library of the family
+// has and nobody wraps. Libraries that are made global later come after them.
 constexpr const char* kOwn[kFamilies] = {"GOMP_critical_start", "__kmpc_critical"};
 const void* global[kFamilies];
 
@@ -85,7 +87,8 @@ void look_at_caller(Search& s) {
 
 namespace {
 
-// ---- The closure of DT_NEEDED. Objects are numbered in the loader's order; all of it happens in one callback, so numbers stay.
+// ---- The closure of DT_NEEDED. Objects are numbered in the loader's order; all of it happens in one
+// callback, so numbers stay.
 
 constexpr int kObjects = 8192;  // objects beyond are not seen
 
@@ -174,7 +177,8 @@ void look_at_needed(Search& s) {
 
 }  // namespace
 
-// Outside of any callback: dlsym takes the loader's lock, under which the loader takes that of dl_iterate_phdr.
+// Outside of any callback: dlsym takes the loader's lock, under which the loader takes that of
+// dl_iterate_phdr.
 void look_at_rest(Search& s) {
   const int family = static_cast<int>(s.family);
   if (global[family] != nullptr) take_at(s, global[family]);

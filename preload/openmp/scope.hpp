@@ -8,9 +8,10 @@ namespace fermata::preload {
 
 struct Search {
   Family family;
-  const void* address;               // in the caller
-  bool in_object = false;            // else it is in code that was made at run time
-  bool imports = false;              // the object calls a run-time library; else it made a call for another one, e.g. by a tail call
+  const void* address;     // in the caller
+  bool in_object = false;  // else it is in code that was made at run time
+  // the object calls a run-time library; else it made a call for another one, e.g. by a tail call
+  bool imports = false;
   std::uintptr_t low = 0, span = 0;  // of the object
   int candidates = 0;                // run-time libraries that are loaded
   bool found = false;
@@ -20,8 +21,8 @@ struct Search {
 // What the caller is, and what the loader has bound in it.
 void look_at_caller(Search& search);
 
-// What the loader would bind in it now. Takes the loader's lock if several run-time libraries are loaded and none of them was global when
-// the process started.
+// What the loader would bind in it now. Takes the loader's lock if several run-time libraries are loaded and
+// none of them was global when the process started.
 void look_at_rest(Search& search);
 
 }  // namespace fermata::preload

@@ -1,5 +1,6 @@
-// The functions that make tasks, of GCC's entry points and of clang's. They are passed on. A region with planned barriers, decided before
-// the process had any call of these (imports.hpp), learns of its first task here: the library that makes it may have been opened since.
+// The functions that make tasks, of GCC's entry points and of clang's. They are passed on. A region with
+// planned barriers, decided before the process had any call of these (imports.hpp), learns of its first task
+// here: the library that makes it may have been opened since.
 #include <cstring>
 
 #include "noted.hpp"
@@ -28,13 +29,17 @@ inline Function* kmp_task(Entry<Function> entry, const void* location, const voi
   return before_task(entry, Family::kKmp, location != nullptr ? location : site);
 }
 
-// As a run-time library runs a task at once: with a copy of its data, and of a task loop the bounds in front of that.
+// As a run-time library runs a task at once: with a copy of its data, and of a task loop the bounds in front
+// of that.
 template <class... Bounds>
-void run_now(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment, Bounds... bounds) {
+void run_now(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment,
+             Bounds... bounds) {
   void* own = data;
   if (copy != nullptr || sizeof...(Bounds) > 0) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(__builtin_alloca(static_cast<std::size_t>(bytes + alignment)));
-    own = reinterpret_cast<void*>((begin + static_cast<std::uintptr_t>(alignment) - 1) & ~(static_cast<std::uintptr_t>(alignment) - 1));
+    const auto begin =
+        reinterpret_cast<std::uintptr_t>(__builtin_alloca(static_cast<std::size_t>(bytes + alignment)));
+    own = reinterpret_cast<void*>((begin + static_cast<std::uintptr_t>(alignment) - 1) &
+                                  ~(static_cast<std::uintptr_t>(alignment) - 1));
     if (copy != nullptr) copy(own, data);
     else memcpy(own, data, static_cast<std::size_t>(bytes));
   }
@@ -48,22 +53,24 @@ void run_now(Body* body, void* data, void (*copy)(void*, void*), long bytes, lon
 
 using namespace fermata::preload;
 
-FERMATA_EXPORT void GOMP_task(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment, bool deferred, unsigned flags,
-                              void** depend, int priority, void* detach) {
+FERMATA_EXPORT void GOMP_task(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment,
+                              bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   auto* const real = gomp_task(gomp::kTask, body);
   if (real == nullptr) return run_now(body, data, copy, bytes, alignment);
   real(body, data, copy, bytes, alignment, deferred, flags, depend, priority, detach);
 }
 
-FERMATA_EXPORT void GOMP_taskloop(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment, unsigned flags,
-                                  unsigned long tasks, int priority, long start, long end, long step) {
+FERMATA_EXPORT void GOMP_taskloop(Body* body, void* data, void (*copy)(void*, void*), long bytes,
+                                  long alignment, unsigned flags, unsigned long tasks, int priority,
+                                  long start, long end, long step) {
   auto* const real = gomp_task(gomp::kTaskloop, body);
   if (real == nullptr) return run_now(body, data, copy, bytes, alignment, start, end);
   real(body, data, copy, bytes, alignment, flags, tasks, priority, start, end, step);
 }
 
-FERMATA_EXPORT void GOMP_taskloop_ull(Body* body, void* data, void (*copy)(void*, void*), long bytes, long alignment, unsigned flags,
-                                      unsigned long tasks, int priority, unsigned long long start, unsigned long long end,
+FERMATA_EXPORT void GOMP_taskloop_ull(Body* body, void* data, void (*copy)(void*, void*), long bytes,
+                                      long alignment, unsigned flags, unsigned long tasks, int priority,
+                                      unsigned long long start, unsigned long long end,
                                       unsigned long long step) {
   auto* const real = gomp_task(gomp::kTaskloopUll, body);
   if (real == nullptr) return run_now(body, data, copy, bytes, alignment, start, end);
@@ -72,21 +79,23 @@ FERMATA_EXPORT void GOMP_taskloop_ull(Body* body, void* data, void (*copy)(void*
 
 // What is offloaded with nowait is a task. Without a run-time library the host has all data already.
 
-FERMATA_EXPORT void GOMP_target_ext(int device, Body* body, std::size_t count, void** hosts, std::size_t* sizes, unsigned short* kinds,
-                                    unsigned flags, void** depend, void** arguments) {
+FERMATA_EXPORT void GOMP_target_ext(int device, Body* body, std::size_t count, void** hosts,
+                                    std::size_t* sizes, unsigned short* kinds, unsigned flags, void** depend,
+                                    void** arguments) {
   auto* const real = gomp_task(gomp::kTarget, body);
   if (real == nullptr) return body(hosts);
   real(device, body, count, hosts, sizes, kinds, flags, depend, arguments);
 }
 
-FERMATA_EXPORT void GOMP_target_update_ext(int device, std::size_t count, void** hosts, std::size_t* sizes, unsigned short* kinds,
-                                           unsigned flags, void** depend) {
+FERMATA_EXPORT void GOMP_target_update_ext(int device, std::size_t count, void** hosts, std::size_t* sizes,
+                                           unsigned short* kinds, unsigned flags, void** depend) {
   auto* const real = gomp_task(gomp::kTargetUpdate, __builtin_return_address(0));
   if (real != nullptr) real(device, count, hosts, sizes, kinds, flags, depend);
 }
 
-FERMATA_EXPORT void GOMP_target_enter_exit_data(int device, std::size_t count, void** hosts, std::size_t* sizes, unsigned short* kinds,
-                                                unsigned flags, void** depend) {
+FERMATA_EXPORT void GOMP_target_enter_exit_data(int device, std::size_t count, void** hosts,
+                                                std::size_t* sizes, unsigned short* kinds, unsigned flags,
+                                                void** depend) {
   auto* const real = gomp_task(gomp::kTargetData, __builtin_return_address(0));
   if (real != nullptr) real(device, count, hosts, sizes, kinds, flags, depend);
 }
@@ -103,22 +112,28 @@ FERMATA_EXPORT std::int32_t __kmpc_omp_task_parts(void* location, std::int32_t t
   return real != nullptr ? real(location, thread, task) : 0;
 }
 
-FERMATA_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, std::int32_t thread, void* task, std::int32_t count, void* list,
+FERMATA_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, std::int32_t thread, void* task,
+                                                      std::int32_t count, void* list,
                                                       std::int32_t count_noalias, void* list_noalias) {
   auto* const real = kmp_task(kmp::kTaskWithDeps, location, __builtin_return_address(0));
   return real != nullptr ? real(location, thread, task, count, list, count_noalias, list_noalias) : 0;
 }
 
-FERMATA_EXPORT void __kmpc_taskloop(void* location, std::int32_t thread, void* task, std::int32_t condition, std::uint64_t* lower,
-                                    std::uint64_t* upper, std::int64_t stride, std::int32_t nogroup, std::int32_t schedule,
-                                    std::uint64_t grain, void* duplicate) {
+FERMATA_EXPORT void __kmpc_taskloop(void* location, std::int32_t thread, void* task, std::int32_t condition,
+                                    std::uint64_t* lower, std::uint64_t* upper, std::int64_t stride,
+                                    std::int32_t nogroup, std::int32_t schedule, std::uint64_t grain,
+                                    void* duplicate) {
   auto* const real = kmp_task(kmp::kTaskloop, location, __builtin_return_address(0));
-  if (real != nullptr) real(location, thread, task, condition, lower, upper, stride, nogroup, schedule, grain, duplicate);
+  if (real != nullptr)
+    real(location, thread, task, condition, lower, upper, stride, nogroup, schedule, grain, duplicate);
 }
 
-FERMATA_EXPORT void __kmpc_taskloop_5(void* location, std::int32_t thread, void* task, std::int32_t condition, std::uint64_t* lower,
-                                      std::uint64_t* upper, std::int64_t stride, std::int32_t nogroup, std::int32_t schedule,
-                                      std::uint64_t grain, std::int32_t modifier, void* duplicate) {
+FERMATA_EXPORT void __kmpc_taskloop_5(void* location, std::int32_t thread, void* task, std::int32_t condition,
+                                      std::uint64_t* lower, std::uint64_t* upper, std::int64_t stride,
+                                      std::int32_t nogroup, std::int32_t schedule, std::uint64_t grain,
+                                      std::int32_t modifier, void* duplicate) {
   auto* const real = kmp_task(kmp::kTaskloop5, location, __builtin_return_address(0));
-  if (real != nullptr) real(location, thread, task, condition, lower, upper, stride, nogroup, schedule, grain, modifier, duplicate);
+  if (real != nullptr)
+    real(location, thread, task, condition, lower, upper, stride, nogroup, schedule, grain, modifier,
+         duplicate);
 }

@@ -8,15 +8,16 @@ namespace {
 
 std::uintptr_t low = 0, span = 0;  // this library's addresses
 
-// For people. Where a region's function jumps to its last barrier the return address is in the trampoline, so the function stands for the
-// site, by the address behind its first byte, as if it were a return address.
+// For people. Where a region's function jumps to its last barrier the return address is in the trampoline, so
+// the function stands for the site, by the address behind its first byte, as if it were a return address.
 const void* told(Place place, const void* site) {
   const bool ours = reinterpret_cast<std::uintptr_t>(site) - low < span;
   return ours && place.region != nullptr ? static_cast<const char*>(place.region->body) + 1 : site;
 }
 
 stats::Meeting left(const RunTime& run_time, Place place, const void* site) {
-  return {nullptr, told(place, site), static_cast<std::uint32_t>(run_time.num_threads()), text_of(why_left(place))};
+  return {nullptr, told(place, site), static_cast<std::uint32_t>(run_time.num_threads()),
+          text_of(why_left(place))};
 }
 
 }  // namespace
@@ -44,8 +45,9 @@ stats::Wait planned_wait(Place place, const void* site) {
     own.next = fermata_ranked_calls(place.team(), place.rank);
   }
   const std::uint64_t number = own.next - own.left;
-  stats::Wait wait({nullptr, told(place, site), place.region->size, nullptr}, place.region->arrivals, number,
-                   [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team(), text, capacity); });
+  stats::Wait wait(
+      {nullptr, told(place, site), place.region->size, nullptr}, place.region->arrivals, number,
+      [&](char* text, std::size_t capacity) { fermata_ranked_describe(place.team(), text, capacity); });
   own.next = stats::next_sampled(number + 1);
   own.left = own.next - number - 1;
   if (wait.record() != nullptr) own.seen[place_of(site)] = {site, wait.record()};

@@ -1,4 +1,5 @@
-// One barrier of a thread: a planned one, or the run-time's; with statistics (FERMATA_STATS) or, past one branch, without.
+// One barrier of a thread: a planned one, or the run-time's; with statistics (FERMATA_STATS) or, past one
+// branch, without.
 #ifndef FERMATA_PRELOAD_OPENMP_WATCH_HPP
 #define FERMATA_PRELOAD_OPENMP_WATCH_HPP
 
@@ -12,9 +13,9 @@ extern bool watched;  // written at load
 
 void watch();  // at load
 
-// What a thread counts with, in one region. Numbers are the team's calls of this rank so far, which all its threads have made alike,
-// whatever regions and nesting they come from: asked once a region, then counted, since only this thread calls in this region as this
-// rank.
+// What a thread counts with, in one region. Numbers are the team's calls of this rank so far, which all its
+// threads have made alike, whatever regions and nesting they come from: asked once a region, then counted,
+// since only this thread calls in this region as this rank.
 struct Own {
   std::uint64_t serial;  // of the region that the rest is of; 0: none
   std::uint64_t next;    // the number of the next call that is timed
@@ -49,8 +50,8 @@ class LeftWait {
   bool counts_;
 };
 
-// True: counted, since it is not to be timed and the record is at hand. As few instructions as can be, and no frame: all members pay for
-// each.
+// True: counted, since it is not to be timed and the record is at hand. As few instructions as can be, and no
+// frame: all members pay for each.
 inline bool count_untimed(Place place, const void* site) {
   const Own::Seen& seen = own.seen[place_of(site)];
   if (own.left == 0 || seen.site != site) [[unlikely]]
@@ -70,12 +71,12 @@ template <class Meet>
   return met;
 }
 
-// Is this planned one to be timed, by in_planned_timed()? Else it is counted, if anything is; if it then fails, the team's last call has
-// been.
+// Is this planned one to be timed, by in_planned_timed()? Else it is counted, if anything is; if it then
+// fails, the team's last call has been.
 inline bool is_timed(Place place, const void* site) { return watched && !count_untimed(place, site); }
 
-// In what follows `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an address in the object that
-// calls it (caller_of()), and Real::kFamily is its family.
+// In what follows `real` is a barrier of a run-time library: real(run_time) does it, real.object(site) is an
+// address in the object that calls it (caller_of()), and Real::kFamily is its family.
 
 template <class Real>
 [[gnu::noinline]] void at_barrier_watched(const RunTime& run_time, Place place, const void* site, Real real) {
@@ -83,11 +84,12 @@ template <class Real>
   real(run_time);
 }
 
-// Where nothing is watched the run-time library's barrier is reached by jumps alone: an OMPT tool sees the return address. So nothing
-// here may need the stack afterwards, and all arguments are in registers.
+// Where nothing is watched the run-time library's barrier is reached by jumps alone: an OMPT tool sees the
+// return address. So nothing here may need the stack afterwards, and all arguments are in registers.
 template <class Real>
 [[gnu::noinline]] void at_barrier_left(Place place, const void* site, Real real) {
-  const RunTime* run_time = place.region != nullptr ? place.region->run_time : caller_of(Real::kFamily, real.object(site)).run_time;
+  const RunTime* run_time =
+      place.region != nullptr ? place.region->run_time : caller_of(Real::kFamily, real.object(site)).run_time;
   if (run_time == nullptr) return;  // no region is ever of more than one thread
   if (watched && run_time->planned) return at_barrier_watched(*run_time, place, site, real);
   real(*run_time);
@@ -99,8 +101,8 @@ template <class Real>
     at_barrier_left(place, site, real);
 }
 
-// What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for others stands between one
-// barrier's last look and the next one's signal.
+// What is seldom goes elsewhere, with copies: the shortest way needs few registers, and what is saved for
+// others stands between one barrier's last look and the next one's signal.
 template <class Real>
 inline void at_barrier(Place place, const void* site, Real real) {
   if (!place.planned) [[unlikely]]

@@ -1,12 +1,13 @@
 // libfermata-pthread.so: pthread_barrier_init, _wait and _destroy of an unmodified program.
 //
-// A barrier is initialized by the C library first, whose fields then stay as they are, and is bound to a barrier of the library's
-// pool (table.hpp); or, between processes and only if FERMATA_PSHARED=1 says that all of them are preloaded, becomes one of the library's
-// in its own bytes (tag.hpp). Everything that is not certainly ours goes to the C library: other process-shared barriers, copies,
-// barriers that are older than this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
+// A barrier is initialized by the C library first, whose fields then stay as they are, and is bound to a
+// barrier of the library's pool (table.hpp); or, between processes and only if FERMATA_PSHARED=1 says that
+// all of them are preloaded, becomes one of the library's in its own bytes (tag.hpp). Everything that is not
+// certainly ours goes to the C library: other process-shared barriers, copies, barriers that are older than
+// this library, and all of them where its layout is not the known one or FERMATA_DISABLE is set.
 //
-// At load it reads a few environment variables and looks up three functions, and no more: most processes under a preload never see a
-// barrier.
+// At load it reads a few environment variables and looks up three functions, and no more: most processes
+// under a preload never see a barrier.
 #include <errno.h>
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@
 namespace fermata::preload {
 namespace {
 
-constexpr unsigned kMostCount = 1u << 30;  // what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
+// what the library's barriers take; POSIX leaves the limit open, glibc's is INT_MAX
+constexpr unsigned kMostCount = 1u << 30;
 
 Table table;
 Real real;                                   // written at load, or by an earlier constructor's barrier
@@ -35,13 +37,15 @@ Fallback none_is_ours = Fallback::kForeign;  // why not; likewise
 bool disabled = false;                       // written at load
 bool all_preloaded = false;                  // likewise: all processes that share a barrier
 std::atomic<bool> watched{false};            // likewise: are statistics wanted?
-stats::Arrivals* arrivals = nullptr;         // likewise: of each of the table's entries; null without statistics
+// likewise: of each of the table's entries; null without statistics
+stats::Arrivals* arrivals = nullptr;
 
 pthread_once_t found = PTHREAD_ONCE_INIT, started = PTHREAD_ONCE_INIT;
 
 void find() {
   real = find_real();
-  resolved.store(true, std::memory_order_release);  // order: release, as kMove; pairs with the load in wait_foreign
+  // order: release, as kMove; pairs with the load in wait_foreign
+  resolved.store(true, std::memory_order_release);
 }
 
 void start() {
@@ -60,8 +64,8 @@ const Real& the_real() {
 
 bool watch() {
   if (!stats::start("fermata-pthread", "anonymous barriers")) return false;
-  void* memory =
-      mmap(nullptr, Table::kCapacity * sizeof(stats::Arrivals), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, Table::kCapacity * sizeof(stats::Arrivals), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   arrivals = static_cast<stats::Arrivals*>(memory);
   return true;
@@ -71,7 +75,8 @@ __attribute__((constructor)) void loaded() {
   pthread_once(&found, find);  // not in a wait: another thread's wait may be under the loader's lock
   disabled = os::is_on(os::Variable::kDisable);
   all_preloaded = os::is_on(os::Variable::kPshared);
-  if (!disabled) watched.store(watch(), std::memory_order_relaxed);  // order: relaxed: before the program has threads
+  // order: relaxed: before the program has threads
+  if (!disabled) watched.store(watch(), std::memory_order_relaxed);
   if (!os::is_on(os::Variable::kVerbose)) return;
   be_verbose();
   say_loaded(disabled);
@@ -79,7 +84,8 @@ __attribute__((constructor)) void loaded() {
 
 bool is_shared(const pthread_barrierattr_t* attributes) {
   int shared = PTHREAD_PROCESS_PRIVATE;
-  return attributes != nullptr && (pthread_barrierattr_getpshared(attributes, &shared) != 0 || shared != PTHREAD_PROCESS_PRIVATE);
+  return attributes != nullptr &&
+         (pthread_barrierattr_getpshared(attributes, &shared) != 0 || shared != PTHREAD_PROCESS_PRIVATE);
 }
 
 int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) {
@@ -88,7 +94,8 @@ int init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, un
   const int saved = errno;
   auto kind = Fallback::kFull;
   if (is_shared(attributes)) {
-    if (kSharedFits && all_preloaded && fermata_anonymous_shared_init(shared_in(barrier), count) == FERMATA_OK) {
+    if (kSharedFits && all_preloaded &&
+        fermata_anonymous_shared_init(shared_in(barrier), count) == FERMATA_OK) {
       write_shared_magic(barrier);
       table.unbind(barrier);
       errno = saved;
@@ -117,8 +124,9 @@ int translate(int status) {
 Fallback why_left(const pthread_barrier_t* barrier) {
   const Tag tag = read_tag(barrier);
   const std::uint32_t kind = tag.index - kLeft;
-  return tag.magic == kMagic && kind <= static_cast<std::uint32_t>(Fallback::kForeign) ? Fallback{static_cast<std::uint8_t>(kind)}
-                                                                                       : Fallback::kForeign;
+  return tag.magic == kMagic && kind <= static_cast<std::uint32_t>(Fallback::kForeign)
+             ? Fallback{static_cast<std::uint8_t>(kind)}
+             : Fallback::kForeign;
 }
 
 // With statistics: who came last but one, and when, has no place in it.
@@ -142,8 +150,9 @@ int wait_shared(fermata_anonymous_shared* barrier, const void* site) {
 }
 
 __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const void* site) {
-  // Not resolved: another library's constructor, which runs before this library's own, waits at a barrier that another process has made.
-  // order: acquire, as kMovedRead: sees the functions. Pairs with the store in find()
+  // Not resolved: another library's constructor, which runs before this library's own, waits at a barrier
+  // that another process has made. order: acquire, as kMovedRead: sees the functions. Pairs with the store in
+  // find()
   if (!resolved.load(std::memory_order_acquire)) [[unlikely]]
     pthread_once(&found, find);
   if (disabled) return real.wait(barrier);
@@ -158,10 +167,12 @@ __attribute__((noinline)) int wait_foreign(pthread_barrier_t* barrier, const voi
 }
 
 // With statistics. The barrier's address is only a name by now.
-__attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry, const void* site) {
+__attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, const Table::Entry& entry,
+                                           const void* site) {
   const int saved = errno;
-  fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);  // order: relaxed: ordered by find
-  const std::uint32_t count = entry.count.load(std::memory_order_relaxed);           // order: see above
+  // order: relaxed: ordered by find
+  fermata_anonymous* const library = entry.library.load(std::memory_order_relaxed);
+  const std::uint32_t count = entry.count.load(std::memory_order_relaxed);  // order: see above
   stats::Wait wait({barrier, site, count, nullptr}, arrivals[table.place(entry)]);
   const int status = fermata_anonymous_meet(library);
   wait.end(status == FERMATA_LAST);
@@ -169,25 +180,29 @@ __attribute__((noinline)) int wait_watched(const pthread_barrier_t* barrier, con
   return translate(status);
 }
 
-// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap its memory.
+// From its arrival on, it touches the library's pool only: another thread may destroy the barrier and unmap
+// its memory.
 __attribute__((always_inline)) inline int wait(pthread_barrier_t* barrier) {
   const Table::Entry* const entry = table.find(barrier);
   if (entry == nullptr) [[unlikely]] {
-    // Whatever FERMATA_PSHARED says here: a barrier between processes is what the one that initialized it made of it.
+    // Whatever FERMATA_PSHARED says here: a barrier between processes is what the one that initialized it
+    // made of it.
     fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier);
-    return shared != nullptr ? wait_shared(shared, __builtin_return_address(0)) : wait_foreign(barrier, __builtin_return_address(0));
+    return shared != nullptr ? wait_shared(shared, __builtin_return_address(0))
+                             : wait_foreign(barrier, __builtin_return_address(0));
   }
   // order: relaxed: written at load
   if (watched.load(std::memory_order_relaxed)) [[unlikely]]
     return wait_watched(barrier, *entry, __builtin_return_address(0));
   const int saved = errno;
-  const int status = fermata_anonymous_meet(entry->library.load(std::memory_order_relaxed));  // order: relaxed: ordered by find
+  // order: relaxed: ordered by find
+  const int status = fermata_anonymous_meet(entry->library.load(std::memory_order_relaxed));
   errno = saved;
   return translate(status);
 }
 
-// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it when they arrive, or, of
-// a barrier between processes, are waited for too; glibc has no fields in that one.
+// glibc's destroy waits until all threads of the last phase have left the barrier's memory. Ours have left it
+// when they arrive, or, of a barrier between processes, are waited for too; glibc has no fields in that one.
 int destroy(pthread_barrier_t* barrier) {
   if (fermata_anonymous_shared* const shared = disabled ? nullptr : find_shared(barrier); shared != nullptr) {
     const int saved = errno;
@@ -213,25 +228,29 @@ namespace preload = fermata::preload;
 
 #define FERMATA_EXPORT extern "C" __attribute__((visibility("default"))) int
 
-FERMATA_EXPORT pthread_barrier_init(pthread_barrier_t* __restrict barrier, const pthread_barrierattr_t* __restrict attributes,
+FERMATA_EXPORT pthread_barrier_init(pthread_barrier_t* __restrict barrier,
+                                    const pthread_barrierattr_t* __restrict attributes,
                                     unsigned count) noexcept {
   return preload::init(barrier, attributes, count);
 }
 FERMATA_EXPORT pthread_barrier_wait(pthread_barrier_t* barrier) noexcept { return preload::wait(barrier); }
-FERMATA_EXPORT pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept { return preload::destroy(barrier); }
+FERMATA_EXPORT pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
+  return preload::destroy(barrier);
+}
 
-// Once more for dlvsym, under each version that glibc gives them. Functions of their own: the linker drops the name without a version
-// where one with a version has the same address.
-#define FERMATA_VERSIONED(prefix, version)                                                                            \
-  FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, unsigned count) { \
-    return preload::init(barrier, attributes, count);                                                                 \
-  }                                                                                                                   \
-  FERMATA_EXPORT prefix##_wait(pthread_barrier_t* barrier) { return preload::wait(barrier); }                         \
-  FERMATA_EXPORT prefix##_destroy(pthread_barrier_t* barrier) { return preload::destroy(barrier); }                   \
-  __asm__(".symver " #prefix "_init, pthread_barrier_init@" version                                                   \
-          ", remove\n"                                                                                                \
-          ".symver " #prefix "_wait, pthread_barrier_wait@" version                                                   \
-          ", remove\n"                                                                                                \
+// Once more for dlvsym, under each version that glibc gives them. Functions of their own: the linker drops
+// the name without a version where one with a version has the same address.
+#define FERMATA_VERSIONED(prefix, version)                                                          \
+  FERMATA_EXPORT prefix##_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes, \
+                               unsigned count) {                                                    \
+    return preload::init(barrier, attributes, count);                                               \
+  }                                                                                                 \
+  FERMATA_EXPORT prefix##_wait(pthread_barrier_t* barrier) { return preload::wait(barrier); }       \
+  FERMATA_EXPORT prefix##_destroy(pthread_barrier_t* barrier) { return preload::destroy(barrier); } \
+  __asm__(".symver " #prefix "_init, pthread_barrier_init@" version                                 \
+          ", remove\n"                                                                              \
+          ".symver " #prefix "_wait, pthread_barrier_wait@" version                                 \
+          ", remove\n"                                                                              \
           ".symver " #prefix "_destroy, pthread_barrier_destroy@" version ", remove")
 #if defined(__x86_64__)
 FERMATA_VERSIONED(fermata_old, "GLIBC_2.2.5");

@@ -25,12 +25,16 @@ void say(const char* text) { write_line("fermata-pthread", "%s", text); }
 
 const char* text_of(Fallback kind) {
   switch (kind) {
-    case Fallback::kLayout: return "this C library's barriers are not laid out as expected: all barriers stay the C library's";
+    case Fallback::kLayout:
+      return "this C library's barriers are not laid out as expected: all barriers stay the C library's";
     case Fallback::kMemory: return "no memory for the table: all barriers stay the C library's";
-    case Fallback::kShared: return "a PTHREAD_PROCESS_SHARED barrier stays the C library's: FERMATA_PSHARED is not set";
+    case Fallback::kShared:
+      return "a PTHREAD_PROCESS_SHARED barrier stays the C library's: FERMATA_PSHARED is not set";
     case Fallback::kCount: return "a barrier of more than 2^30 threads stays the C library's";
     case Fallback::kFull: return "too many barriers, or no memory for one more: it stays the C library's";
-    case Fallback::kForeign: return "a barrier that was not initialized here (copied, or older than this library) stays the C library's";
+    case Fallback::kForeign:
+      return "a barrier that was not initialized here (copied, or older than this library) stays the C "
+             "library's";
   }
   return "";
 }
@@ -40,8 +44,9 @@ void be_verbose() { verbose = true; }
 void say_loaded(bool disabled) {
   if (!verbose) return;
   char text[128];
-  std::snprintf(text, sizeof text, "version %s in %.40s (process %d)%s", kVersion, program_invocation_short_name,
-                static_cast<int>(getpid()), disabled ? ": off, FERMATA_DISABLE is set" : "");
+  std::snprintf(text, sizeof text, "version %s in %.40s (process %d)%s", kVersion,
+                program_invocation_short_name, static_cast<int>(getpid()),
+                disabled ? ": off, FERMATA_DISABLE is set" : "");
   say(text);
   os::check_environment(say);
 }

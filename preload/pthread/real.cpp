@@ -23,7 +23,8 @@ Function* next(const char* name, Function* otherwise) {
 }  // namespace
 
 Real find_real() {
-  return {next("pthread_barrier_init", no_init), next("pthread_barrier_wait", no_other), next("pthread_barrier_destroy", no_other)};
+  return {next("pthread_barrier_init", no_init), next("pthread_barrier_wait", no_other),
+          next("pthread_barrier_destroy", no_other)};
 }
 
 bool layout_is_known(const Real& real) {
@@ -41,7 +42,8 @@ bool layout_is_known(const Real& real) {
   };
   std::memset(static_cast<void*>(&probe), kPattern, sizeof probe);
   if (real.init(&probe, nullptr, kCount) != 0) return false;
-  const std::uint32_t expected[kTagOffset / 4] = {0, 0, kCount, 0, 0};  // in, current_round, count, shared, out
+  // in, current_round, count, shared, out
+  const std::uint32_t expected[kTagOffset / 4] = {0, 0, kCount, 0, 0};
   if (std::memcmp(&probe, expected, sizeof expected) != 0 || !left_alone()) return false;
   if (real.wait(&probe) != PTHREAD_BARRIER_SERIAL_THREAD || !left_alone()) return false;
   return real.destroy(&probe) == 0 && left_alone();

@@ -8,12 +8,14 @@ namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// The forking thread holds the lock, so that the child does not inherit it, or one of the library's below it, from a thread that
-// it does not have.
+// The forking thread holds the lock, so that the child does not inherit it, or one of the library's below it,
+// from a thread that it does not have.
 void before_fork() { pthread_mutex_lock(&lock); }
 void after_fork() { pthread_mutex_unlock(&lock); }
 int watched = 0;  // why not; 0: they are
-__attribute__((constructor(101))) void watch_forks() { watched = pthread_atfork(before_fork, after_fork, after_fork); }
+__attribute__((constructor(101))) void watch_forks() {
+  watched = pthread_atfork(before_fork, after_fork, after_fork);
+}
 
 struct Guard {
   Guard() { pthread_mutex_lock(&lock); }
@@ -27,24 +29,29 @@ struct Guard {
 bool Table::open() {
   if (watched != 0) return false;
   constexpr std::size_t bytes = kCapacity * sizeof(Entry) + kBuckets * sizeof(std::uint32_t);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   // Zeroed pages are free entries and empty buckets.
   buckets_ = reinterpret_cast<std::uint32_t*>(static_cast<char*>(memory) + kCapacity * sizeof(Entry));
-  entries_.store(static_cast<Entry*>(memory), std::memory_order_release);  // order: release, as kMove; pairs with find
+  // order: release, as kMove; pairs with find
+  entries_.store(static_cast<Entry*>(memory), std::memory_order_release);
   return true;
 }
 
 std::uint32_t* Table::bucket(const pthread_barrier_t* barrier) {
   const auto address = reinterpret_cast<std::uintptr_t>(barrier);
-  return &buckets_[static_cast<std::uint32_t>((address >> 3) * 0x9E37'79B9u) >> 18];  // 2^32 / 2^18 = kBuckets
+  // 2^32 / 2^18 = kBuckets
+  return &buckets_[static_cast<std::uint32_t>((address >> 3) * 0x9E37'79B9u) >> 18];
 }
 
 std::uint32_t* Table::slot_of(const pthread_barrier_t* barrier) {
-  Entry* entries = entries_.load(std::memory_order_relaxed);  // order: relaxed: set before the first lock was taken
+  // order: relaxed: set before the first lock was taken
+  Entry* entries = entries_.load(std::memory_order_relaxed);
   std::uint32_t* link = bucket(barrier);
   // order: relaxed: addresses change under the lock only
-  while (*link != 0 && entries[*link - 1].address.load(std::memory_order_relaxed) != barrier) link = &entries[*link - 1].next;
+  while (*link != 0 && entries[*link - 1].address.load(std::memory_order_relaxed) != barrier)
+    link = &entries[*link - 1].next;
   return link;
 }
 
@@ -66,7 +73,8 @@ bool Table::bind(pthread_barrier_t* barrier, std::uint32_t count) {
   const bool known = place != 0;
   if (!known && (place = take()) == 0) return false;
   Entry& entry = entries[place - 1];
-  if (known) fermata_anonymous_destroy(entry.library.load(std::memory_order_relaxed));  // order: relaxed: under the lock
+  // order: relaxed: under the lock
+  if (known) fermata_anonymous_destroy(entry.library.load(std::memory_order_relaxed));
   if (fermata_anonymous_create(count, 0, &library) != FERMATA_OK) {
     if (known) {
       *link = entry.next;
@@ -98,7 +106,8 @@ void Table::unbind(pthread_barrier_t* barrier) {
   if (place == 0) return;
   Entry& entry = entries_.load(std::memory_order_relaxed)[place - 1];  // order: relaxed: as in slot_of
   *link = entry.next;
-  entry.address.store(nullptr, std::memory_order_relaxed);                   // order: relaxed: no thread may be about to wait on it
+  // order: relaxed: no thread may be about to wait on it
+  entry.address.store(nullptr, std::memory_order_relaxed);
   fermata_anonymous_destroy(entry.library.load(std::memory_order_relaxed));  // order: relaxed: under the lock
   entry.next = free_;
   free_ = place;

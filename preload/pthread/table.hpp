@@ -1,9 +1,10 @@
-// Which of the program's barriers are ours. A table of entries that is never freed nor moved, so that a tag may be checked
-// against it whatever the tag holds.
+// Which of the program's barriers are ours. A table of entries that is never freed nor moved, so that a tag
+// may be checked against it whatever the tag holds.
 //
-// Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an address that has an entry
-// recycles it: a program may init again without a destroy, or over memory whose tag it has overwritten. Changes are made under
-// one lock, which also keeps fork away from the library's own lock; a look-up takes none.
+// Life of an entry: bind (init) -> looked up by each wait -> unbind (destroy) -> free list. Binding an
+// address that has an entry recycles it: a program may init again without a destroy, or over memory whose tag
+// it has overwritten. Changes are made under one lock, which also keeps fork away from the library's own
+// lock; a look-up takes none.
 #ifndef FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 #define FERMATA_PRELOAD_PTHREAD_TABLE_HPP
 
@@ -19,7 +20,8 @@ namespace fermata::preload {
 
 class Table {
  public:
-  // Barriers at a time; 2 MiB of address space, of which only what is used becomes memory. More stay the C library's.
+  // Barriers at a time; 2 MiB of address space, of which only what is used becomes memory. More stay the C
+  // library's.
   static constexpr std::uint32_t kCapacity = 65'536;
 
   struct Entry {
@@ -36,12 +38,14 @@ class Table {
 
   // Where `entry` lies among kCapacity.
   std::uint32_t place(const Entry& entry) const {
-    return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));  // order: relaxed: the entry came of it
+    // order: relaxed: the entry came of it
+    return static_cast<std::uint32_t>(&entry - entries_.load(std::memory_order_relaxed));
   }
 
   bool open();  // maps the table; once, before all else. false: no memory
 
-  // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for it.
+  // Makes `barrier` ours for `count` arrivals per phase. False: table full, or the library has no memory for
+  // it.
   bool bind(pthread_barrier_t* barrier, std::uint32_t count);
   // Forgets the address, if it is known.
   void unbind(pthread_barrier_t* barrier);
@@ -64,8 +68,9 @@ class Table {
   static constexpr std::uint32_t kBuckets = 16'384;
 
   std::uint32_t* bucket(const pthread_barrier_t* barrier);
-  std::uint32_t* slot_of(const pthread_barrier_t* barrier);  // the link that names its entry, or the 0 that ends its bucket
-  std::uint32_t take();                                      // an unused entry as index + 1; 0: none
+  // the link that names its entry, or the 0 that ends its bucket
+  std::uint32_t* slot_of(const pthread_barrier_t* barrier);
+  std::uint32_t take();  // an unused entry as index + 1; 0: none
 
   std::atomic<Entry*> entries_{nullptr};
   std::uint32_t* buckets_ = nullptr;  // behind the entries; under the lock, as all below

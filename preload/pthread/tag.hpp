@@ -10,8 +10,8 @@
 //
 // A barrier that stays glibc's has an index that is no entry's: kLeft + the reason.
 //
-// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's entry has to name the
-// same address and generation (table.hpp).
+// A private barrier's tag alone proves nothing (it may be garbage, or copied with the barrier): the table's
+// entry has to name the same address and generation (table.hpp).
 #ifndef FERMATA_PRELOAD_PTHREAD_TAG_HPP
 #define FERMATA_PRELOAD_PTHREAD_TAG_HPP
 
@@ -35,7 +35,8 @@ constexpr std::uint32_t kLeft = 0xFFFF'FF00u;
 constexpr std::size_t kTagOffset = 20;
 constexpr bool kTagFits = sizeof(pthread_barrier_t) >= kTagOffset + sizeof(Tag);
 
-// Not atomic: whoever initializes a barrier must let the others know before they may use it, and thereby orders these bytes.
+// Not atomic: whoever initializes a barrier must let the others know before they may use it, and thereby
+// orders these bytes.
 inline Tag read_tag(const pthread_barrier_t* barrier) {
   Tag tag;
   if constexpr (kTagFits) std::memcpy(&tag, reinterpret_cast<const char*>(barrier) + kTagOffset, sizeof tag);
@@ -46,24 +47,29 @@ inline void write_tag(pthread_barrier_t* barrier, const Tag& tag) {
   if constexpr (kTagFits) std::memcpy(reinterpret_cast<char*>(barrier) + kTagOffset, &tag, sizeof tag);
 }
 
-// Of the layout above, too: it changes with fermata_anonymous_shared. Its low half, at the place of a tag's index, is no index.
+// Of the layout above, too: it changes with fermata_anonymous_shared. Its low half, at the place of a tag's
+// index, is no index.
 constexpr std::uint64_t kSharedMagic = 0x0153'4346'F3A7'5BD1u;
 constexpr std::size_t kSharedMagicOffset = 24;
 constexpr bool kSharedFits = sizeof(pthread_barrier_t) >= kSharedMagicOffset + sizeof kSharedMagic &&
                              alignof(pthread_barrier_t) >= alignof(fermata_anonymous_shared);
 static_assert(sizeof(fermata_anonymous_shared) <= kSharedMagicOffset);
 
-inline fermata_anonymous_shared* shared_in(pthread_barrier_t* barrier) { return reinterpret_cast<fermata_anonymous_shared*>(barrier); }
+inline fermata_anonymous_shared* shared_in(pthread_barrier_t* barrier) {
+  return reinterpret_cast<fermata_anonymous_shared*>(barrier);
+}
 
 // The library's barrier in it; null: it is none of those.
 inline fermata_anonymous_shared* find_shared(pthread_barrier_t* barrier) {
   std::uint64_t magic = 0;
-  if constexpr (kSharedFits) std::memcpy(&magic, reinterpret_cast<const char*>(barrier) + kSharedMagicOffset, sizeof magic);
+  if constexpr (kSharedFits)
+    std::memcpy(&magic, reinterpret_cast<const char*>(barrier) + kSharedMagicOffset, sizeof magic);
   return magic == kSharedMagic ? shared_in(barrier) : nullptr;
 }
 
 inline void write_shared_magic(pthread_barrier_t* barrier) {
-  if constexpr (kSharedFits) std::memcpy(reinterpret_cast<char*>(barrier) + kSharedMagicOffset, &kSharedMagic, sizeof kSharedMagic);
+  if constexpr (kSharedFits)
+    std::memcpy(reinterpret_cast<char*>(barrier) + kSharedMagicOffset, &kSharedMagic, sizeof kSharedMagic);
 }
 
 // glibc's count, where its layout is the known one.

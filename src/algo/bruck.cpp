@@ -27,7 +27,8 @@ void allgather(Schedule& schedule) {
     Stage& stage = schedule.stages.emplace_back();
     const std::int32_t count = std::min(distance, p - distance);
     for (std::int32_t i = 0; i < p; ++i) {
-      for (std::int32_t k = 0; k < count; ++k) stage.transfers.push_back(moved(i, (i - distance + p) % p, (i + k) % p));
+      for (std::int32_t k = 0; k < count; ++k)
+        stage.transfers.push_back(moved(i, (i - distance + p) % p, (i + k) % p));
     }
     order_messages(stage);
   }
@@ -54,7 +55,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kAllgather || r.kind == Kind::kAlltoall); }
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && (r.kind == Kind::kAllgather || r.kind == Kind::kAlltoall);
+}
 
 }  // namespace
 

@@ -61,7 +61,8 @@ std::vector<std::vector<std::int32_t>> gather(Schedule& schedule, const EdgeStag
   return held;
 }
 
-void spread_lacking(Schedule& schedule, const EdgeStages& release, const std::vector<std::vector<std::int32_t>>& held) {
+void spread_lacking(Schedule& schedule, const EdgeStages& release,
+                    const std::vector<std::vector<std::int32_t>>& held) {
   std::vector<std::vector<bool>> has(schedule.members, std::vector<bool>(schedule.members, false));
   for (std::int32_t m = 0; m < schedule.members; ++m) {
     for (const std::int32_t chunk : held[m]) has[m][chunk] = true;
@@ -81,7 +82,8 @@ void reduce_all(Schedule& schedule, const EdgeStages& arrival) {
   for (const std::vector<Edge>& edges : arrival) {
     Stage& stage = schedule.stages.emplace_back();
     for (const Edge& e : edges) {
-      for (std::int32_t chunk = 0; chunk < schedule.chunks; ++chunk) stage.transfers.push_back(folded(e.from, e.to, chunk, e.side));
+      for (std::int32_t chunk = 0; chunk < schedule.chunks; ++chunk)
+        stage.transfers.push_back(folded(e.from, e.to, chunk, e.side));
     }
   }
 }
@@ -102,7 +104,9 @@ void append_blocks(Schedule& schedule, const EdgeStages& arrival, const EdgeStag
 
 }  // namespace
 
-std::string spelled(const char* name, std::int32_t degree) { return std::string(name) + "(" + std::to_string(degree) + ")"; }
+std::string spelled(const char* name, std::int32_t degree) {
+  return std::string(name) + "(" + std::to_string(degree) + ")";
+}
 
 bool sane(const Request& r, std::int32_t least_degree) {
   return r.members >= 1 && r.members <= kMaxScheduleMembers && r.root >= 0 && r.root < r.members &&
@@ -110,7 +114,8 @@ bool sane(const Request& r, std::int32_t least_degree) {
 }
 
 bool in_pieces_applicable(const Request& r) {
-  return sane(r) && r.half == Half::kWhole && r.members <= (r.kind == Kind::kAlltoall ? kMaxAlltoallMembers : kMostPieces);
+  return sane(r) && r.half == Half::kWhole &&
+         r.members <= (r.kind == Kind::kAlltoall ? kMaxAlltoallMembers : kMostPieces);
 }
 
 bool rooted_applicable(const Request& r, std::int32_t least_degree) {
@@ -136,7 +141,8 @@ Schedule frame_of(const Request& r, std::string name) {
   return schedule;
 }
 
-Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival, const EdgeStages& release) {
+Schedule from_halves(const Request& r, std::string name, const EdgeStages& arrival,
+                     const EdgeStages& release) {
   Schedule schedule = frame_of(r, std::move(name));
   if (blocks_of(r.kind, 2) > 1) {
     append_blocks(schedule, arrival, release);
@@ -172,7 +178,9 @@ Transfer folded(std::int32_t from, std::int32_t to, std::int32_t chunk, Side sid
 
 Masters::Masters(std::int32_t members) : groups(1 << log2_floor(members)), pairs(members - groups) {}
 
-std::int32_t log2_ceil(std::int32_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<std::uint32_t>(n - 1)); }
+std::int32_t log2_ceil(std::int32_t n) {
+  return n <= 1 ? 0 : std::bit_width(static_cast<std::uint32_t>(n - 1));
+}
 std::int32_t log2_floor(std::int32_t n) { return std::bit_width(static_cast<std::uint32_t>(n)) - 1; }
 
 }  // namespace fermata

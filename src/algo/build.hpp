@@ -42,7 +42,8 @@ bool exchange_applicable(const Request& request);
 //
 // Gather and scatter carry the chunks of whole subtrees. Allgather is a gather; then each member gets what it
 // lacks. Reduce_scatter is a reduce of all chunks, then a scatter.
-Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival, const EdgeStages& release);
+Schedule from_halves(const Request& request, std::string name, const EdgeStages& arrival,
+                     const EdgeStages& release);
 // Every edge folds (allreduce) or signals (barrier).
 Schedule from_exchange(const Request& request, std::string name, const EdgeStages& edges);
 // A schedule without stages, with the request's name, kind, members, root and chunks (one per block).

@@ -30,7 +30,9 @@ Schedule build(const Request& r) {
   return from_exchange(r, "butterfly", stages);
 }
 
-bool applicable(const Request& r) { return exchange_applicable(r) && std::has_single_bit(static_cast<std::uint32_t>(r.members)); }
+bool applicable(const Request& r) {
+  return exchange_applicable(r) && std::has_single_bit(static_cast<std::uint32_t>(r.members));
+}
 
 }  // namespace
 

@@ -29,12 +29,15 @@ void exscan(Schedule& schedule) {
   for (std::int32_t i = 0; i < last; ++i) {
     Stage& pass = schedule.stages.emplace_back();  // 2.
     if (i == 0) {
-      for (std::int32_t m = 1; m < last; ++m) pass.transfers.push_back({m, m, 0, 0, 1, Action::kCopy, Side::kRight});
+      for (std::int32_t m = 1; m < last; ++m)
+        pass.transfers.push_back({m, m, 0, 0, 1, Action::kCopy, Side::kRight});
     }
-    pass.transfers.push_back({i, i + 1, 0, static_cast<std::uint8_t>(i == 0 ? 0 : 1), 0, Action::kCopy, Side::kRight});
+    pass.transfers.push_back(
+        {i, i + 1, 0, static_cast<std::uint8_t>(i == 0 ? 0 : 1), 0, Action::kCopy, Side::kRight});
     if (i + 1 == last) return;
     // 3.
-    schedule.stages.emplace_back().transfers.push_back({i + 1, i + 1, 0, 0, 1, Action::kCombine, Side::kLeft});
+    schedule.stages.emplace_back().transfers.push_back(
+        {i + 1, i + 1, 0, 0, 1, Action::kCombine, Side::kLeft});
   }
 }
 
@@ -51,7 +54,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan); }
+bool applicable(const Request& r) {
+  return sane(r) && r.half == Half::kWhole && (r.kind == Kind::kScan || r.kind == Kind::kExscan);
+}
 
 }  // namespace
 

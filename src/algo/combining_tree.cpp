@@ -56,7 +56,9 @@ Schedule build(const Request& r) {
     }
   }
   for (std::int32_t n = 0; n < nodes; ++n) schedule.words.push_back({.threshold = 1, .agent = n});
-  const auto counter = [&](std::int32_t l, std::int32_t i) { return schedule.word_vertex(levels[l].first + i); };
+  const auto counter = [&](std::int32_t l, std::int32_t i) {
+    return schedule.word_vertex(levels[l].first + i);
+  };
   const auto phase = [&](std::int32_t l, std::int32_t i) { return counter(l, i) + nodes; };
 
   schedule.stages.resize(static_cast<std::size_t>(2) * depth + 1);

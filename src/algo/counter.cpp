@@ -31,9 +31,11 @@ Schedule build(const Request& r) {
   schedule.words.push_back({.threshold = adders - first_adder});
   schedule.stages.resize(2);
   // 1.
-  for (std::int32_t i = first_adder; i < adders; ++i) schedule.stages[0].transfers.push_back({.from = i, .to = word});
+  for (std::int32_t i = first_adder; i < adders; ++i)
+    schedule.stages[0].transfers.push_back({.from = i, .to = word});
   // 2.
-  for (std::int32_t i = first_poller; i < pollers; ++i) schedule.stages[1].transfers.push_back({.from = word, .to = i});
+  for (std::int32_t i = first_poller; i < pollers; ++i)
+    schedule.stages[1].transfers.push_back({.from = word, .to = i});
   return schedule;
 }
 

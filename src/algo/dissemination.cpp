@@ -21,7 +21,8 @@ Schedule build(const Request& r) {
   EdgeStages stages(log2_ceil(r.members));
   std::int32_t distance = 1;
   for (std::vector<Edge>& stage : stages) {  // 1.
-    for (std::int32_t i = 0; i < r.members; ++i) stage.push_back({i, (i + distance) % r.members, Side::kLeft});
+    for (std::int32_t i = 0; i < r.members; ++i)
+      stage.push_back({i, (i + distance) % r.members, Side::kLeft});
     distance *= 2;
   }
   return from_exchange(r, "dissemination", stages);

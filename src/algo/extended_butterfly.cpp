@@ -32,7 +32,8 @@ Schedule build(const Request& r) {
   for (std::int32_t bit = 1; bit < masters.groups; bit *= 2) {  // 2.
     std::vector<Edge>& stage = stages.emplace_back();
     for (std::int32_t g = 0; g < masters.groups; ++g) {
-      stage.push_back({masters.master(g), masters.master(g ^ bit), g < (g ^ bit) ? Side::kLeft : Side::kRight});
+      stage.push_back(
+          {masters.master(g), masters.master(g ^ bit), g < (g ^ bit) ? Side::kLeft : Side::kRight});
     }
   }
   Schedule schedule = from_exchange(r, "extended_butterfly", stages);

@@ -43,7 +43,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kReduce || r.kind == Kind::kAllreduce); }
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && (r.kind == Kind::kReduce || r.kind == Kind::kAllreduce);
+}
 
 }  // namespace
 

@@ -26,14 +26,17 @@ Schedule build(const Request& r) {
     Stage& stage = schedule.stages.emplace_back();
     for (std::int32_t i = 0; i < r.members; ++i) {
       const std::int32_t j = power ? i ^ s : (i + s) % r.members;
-      stage.transfers.push_back(r.kind == Kind::kAlltoall ? moved(i, j, i * r.members + j)
-                                                          : folded(i, j, j, i < j ? Side::kLeft : Side::kRight));
+      stage.transfers.push_back(r.kind == Kind::kAlltoall
+                                    ? moved(i, j, i * r.members + j)
+                                    : folded(i, j, j, i < j ? Side::kLeft : Side::kRight));
     }
   }
   return schedule;
 }
 
-bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter); }
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && (r.kind == Kind::kAlltoall || r.kind == Kind::kReduceScatter);
+}
 
 }  // namespace
 

@@ -27,17 +27,20 @@ namespace {
 void allgather(Schedule& schedule) {
   const Masters masters(schedule.members);
   const auto send_group = [&masters](Stage& stage, std::int32_t from, std::int32_t to, std::int32_t group) {
-    for (std::int32_t k = 0; k < masters.group_size(group); ++k) stage.transfers.push_back(moved(from, to, masters.master(group) + k));
+    for (std::int32_t k = 0; k < masters.group_size(group); ++k)
+      stage.transfers.push_back(moved(from, to, masters.master(group) + k));
   };
   if (masters.pairs > 0) {  // 1.
     Stage& stage = schedule.stages.emplace_back();
-    for (std::int32_t g = 0; g < masters.pairs; ++g) stage.transfers.push_back(moved(2 * g + 1, 2 * g, 2 * g + 1));
+    for (std::int32_t g = 0; g < masters.pairs; ++g)
+      stage.transfers.push_back(moved(2 * g + 1, 2 * g, 2 * g + 1));
   }
   for (std::int32_t bit = 1; bit < masters.groups; bit *= 2) {  // 2.
     Stage& stage = schedule.stages.emplace_back();
     for (std::int32_t g = 0; g < masters.groups; ++g) {
       const std::int32_t block = g / bit * bit;
-      for (std::int32_t h = block; h < block + bit; ++h) send_group(stage, masters.master(g), masters.master(g ^ bit), h);
+      for (std::int32_t h = block; h < block + bit; ++h)
+        send_group(stage, masters.master(g), masters.master(g ^ bit), h);
     }
   }
   if (masters.pairs == 0) return;
@@ -64,7 +67,8 @@ Schedule build(const Request& r) {
   }
   for (std::int32_t distance = 1; first + distance < r.members; distance *= 2) {  // 5.
     Stage& stage = schedule.stages.emplace_back();
-    for (std::int32_t i = first; i + distance < r.members; ++i) stage.transfers.push_back(folded(i, i + distance, 0, Side::kLeft));
+    for (std::int32_t i = first; i + distance < r.members; ++i)
+      stage.transfers.push_back(folded(i, i + distance, 0, Side::kLeft));
   }
   return schedule;
 }

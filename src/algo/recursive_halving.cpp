@@ -91,7 +91,8 @@ class Halving {
     for (std::int32_t g = 0; g < masters_.pairs; ++g) {
       const std::int32_t low = 2 * g, high = 2 * g + 1;
       if (!whole_) stage.transfers.push_back(moved(low, high, high));
-      for (std::int32_t c = 0; whole_ && c < schedule_.chunks; ++c) stage.transfers.push_back(moved(low, high, c));
+      for (std::int32_t c = 0; whole_ && c < schedule_.chunks; ++c)
+        stage.transfers.push_back(moved(low, high, c));
     }
   }
 
@@ -106,7 +107,9 @@ Schedule build(const Request& r) {
   return schedule;
 }
 
-bool applicable(const Request& r) { return in_pieces_applicable(r) && (r.kind == Kind::kAllreduce || r.kind == Kind::kReduceScatter); }
+bool applicable(const Request& r) {
+  return in_pieces_applicable(r) && (r.kind == Kind::kAllreduce || r.kind == Kind::kReduceScatter);
+}
 
 }  // namespace
 

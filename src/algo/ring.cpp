@@ -27,7 +27,8 @@ void reduce_scatter(Schedule& schedule) {  // 1.
   const std::int32_t p = schedule.members;
   for (std::int32_t s = 0; s + 1 < p; ++s) {
     Stage& stage = schedule.stages.emplace_back();
-    for (std::int32_t i = 0; i < p; ++i) stage.transfers.push_back(folded(i, (i + 1) % p, (i - s - 1 + p) % p, Side::kLeft));
+    for (std::int32_t i = 0; i < p; ++i)
+      stage.transfers.push_back(folded(i, (i + 1) % p, (i - s - 1 + p) % p, Side::kLeft));
   }
 }
 
@@ -55,8 +56,8 @@ Schedule build(const Request& r) {
 }
 
 bool applicable(const Request& r) {
-  return in_pieces_applicable(r) &&
-         (r.kind == Kind::kBroadcast || r.kind == Kind::kAllreduce || r.kind == Kind::kAllgather || r.kind == Kind::kReduceScatter);
+  return in_pieces_applicable(r) && (r.kind == Kind::kBroadcast || r.kind == Kind::kAllreduce ||
+                                     r.kind == Kind::kAllgather || r.kind == Kind::kReduceScatter);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ Algorithm sense_reversing() {
   return {.name = "sense_reversing",
           .has_degree = false,
           .source = "reduction-with-barrier II.A",
-          .applicable = [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
+          .applicable =
+              [](const Request& r) { return sane(r) && r.kind == Kind::kBarrier && r.half == Half::kWhole; },
           .build = build,
           .redundant = false};
 }

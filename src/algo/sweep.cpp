@@ -20,10 +20,13 @@ constexpr OpTraits kMatrixProduct{.associative = true, .commutative = false, .id
 constexpr std::int32_t kReuseUpTo = 70;
 
 std::string describe(const Schedule& s) {
-  return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) + " root=" + std::to_string(s.root);
+  return s.algorithm + " " + name_of(s.kind) + " P=" + std::to_string(s.members) +
+         " root=" + std::to_string(s.root);
 }
 
-const char* describe(OpTraits op) { return op.idempotent ? "max" : op.associative ? "integer sum" : "floating-point sum"; }
+const char* describe(OpTraits op) {
+  return op.idempotent ? "max" : op.associative ? "integer sum" : "floating-point sum";
+}
 
 void note(SweepRow& row, const std::string& what) {
   if (row.wrong++ == 0) row.first_wrong = what;
@@ -36,7 +39,8 @@ void check_one(const Algorithm& algorithm, const Request& request, SweepRow& row
     const Result<Verified> verdict = verify(s, op);
     const bool must = must_be_proved(algorithm, request, op);
     if (verdict.ok() != must) {
-      note(row, describe(s) + ", " + describe(op) + ": " + (verdict ? "proved, must be refused" : verdict.error().message));
+      note(row, describe(s) + ", " + describe(op) + ": " +
+                    (verdict ? "proved, must be refused" : verdict.error().message));
     } else {
       must ? ++row.proved[static_cast<int>(s.kind)] : ++row.refused;
     }
@@ -131,7 +135,8 @@ BreakRow contributions_repeated() {
   BreakRow row{.what = "a reduce whose root folds one more contribution, sum, P = 2..33"};
   each_schedule(Kind::kReduce, 2, 33, [&row](const Algorithm&, const Schedule& s) {
     Schedule broken = s;
-    broken.stages.emplace_back().transfers.push_back({.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
+    broken.stages.emplace_back().transfers.push_back(
+        {.from = s.members - 1, .to = 0, .chunk = 0, .action = Action::kCombine});
     count(row, !verify(broken, kIntegerSum), describe(s));
   });
   return row;
@@ -141,15 +146,16 @@ BreakRow contributions_repeated() {
 using Mutate = std::function<void(std::vector<Transfer>& transfers, std::size_t at)>;
 BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
   BreakRow row{.what = what};
-  for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather, Kind::kReduceScatter, Kind::kAlltoall,
-                          Kind::kScan, Kind::kExscan}) {
+  for (const Kind kind : {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather,
+                          Kind::kReduceScatter, Kind::kAlltoall, Kind::kScan, Kind::kExscan}) {
     each_schedule(kind, 2, 9, [&](const Algorithm&, const Schedule& s) {
       if (!verify(s, op)) return;  // the schedule does not keep rank order
       for (std::size_t a = 0; a < s.stages.size(); ++a) {
         for (std::size_t i = 0; i < s.stages[a].transfers.size(); ++i) {
           Schedule broken = s;
           mutate(broken.stages[a].transfers, i);
-          count(row, !verify(broken, op), describe(s) + ", stage " + std::to_string(a) + ", transfer " + std::to_string(i));
+          count(row, !verify(broken, op),
+                describe(s) + ", stage " + std::to_string(a) + ", transfer " + std::to_string(i));
         }
       }
     });
@@ -158,16 +164,18 @@ BreakRow transfers_wrong(const char* what, OpTraits op, const Mutate& mutate) {
 }
 
 BreakRow transfers_lost() {
-  return transfers_wrong(
-      "any other collective without one of its transfers, P = 2..9", kIntegerSum,
-      [](std::vector<Transfer>& transfers, std::size_t at) { transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(at)); });
+  return transfers_wrong("any other collective without one of its transfers, P = 2..9", kIntegerSum,
+                         [](std::vector<Transfer>& transfers, std::size_t at) {
+                           transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(at));
+                         });
 }
 
 BreakRow transfers_twice() {
-  return transfers_wrong("the same, one transfer listed twice", kIntegerSum, [](std::vector<Transfer>& transfers, std::size_t at) {
-    const Transfer again = transfers[at];
-    transfers.insert(transfers.begin() + static_cast<std::ptrdiff_t>(at), again);
-  });
+  return transfers_wrong("the same, one transfer listed twice", kIntegerSum,
+                         [](std::vector<Transfer>& transfers, std::size_t at) {
+                           const Transfer again = transfers[at];
+                           transfers.insert(transfers.begin() + static_cast<std::ptrdiff_t>(at), again);
+                         });
 }
 
 // One transfer goes to the next rank. A sum can stay right if another member passes on what it got. Rank
@@ -214,7 +222,8 @@ BreakRow words_run_ahead() {
 }  // namespace
 
 bool must_be_proved(const Algorithm& algorithm, const Request& request, OpTraits op) {
-  if (!algorithm.redundant || request.kind == Kind::kBarrier || request.members <= 2 || op.idempotent) return true;
+  if (!algorithm.redundant || request.kind == Kind::kBarrier || request.members <= 2 || op.idempotent)
+    return true;
   return op.associative && std::has_single_bit(static_cast<std::uint32_t>(request.members));
 }
 
@@ -250,8 +259,11 @@ SweepRow sweep(const Algorithm& algorithm, std::int32_t degree, const std::vecto
 }
 
 std::vector<BreakRow> broken_schedules() {
-  return {signals_removed(), redundant_signals_removed(), thresholds_off(),   contributions_lost(), contributions_repeated(),
-          transfers_lost(),  transfers_twice(),           transfers_astray(), dissemination_sums(), run_ahead(),
+  return {signals_removed(),        redundant_signals_removed(),
+          thresholds_off(),         contributions_lost(),
+          contributions_repeated(), transfers_lost(),
+          transfers_twice(),        transfers_astray(),
+          dissemination_sums(),     run_ahead(),
           words_run_ahead()};
 }
 

@@ -62,17 +62,22 @@ Result<AlgorithmName> parse_algorithm(std::string_view text) {
   out.algorithm = find_algorithm(text.substr(0, open));
   if (out.algorithm == nullptr) {
     std::string names;
-    for (const Algorithm& a : algorithms()) names += std::string(names.empty() ? "" : ", ") + a.name + (a.has_degree ? "(k)" : "");
-    return Error{Status::kNotFound, "no algorithm '" + std::string(text.substr(0, 64)) + "'; there are " + names};
+    for (const Algorithm& a : algorithms())
+      names += std::string(names.empty() ? "" : ", ") + a.name + (a.has_degree ? "(k)" : "");
+    return Error{Status::kNotFound,
+                 "no algorithm '" + std::string(text.substr(0, 64)) + "'; there are " + names};
   }
   if (open == std::string_view::npos) return out;
-  const auto refuse = [&](const std::string& why) { return Error{Status::kParse, "'" + std::string(text.substr(0, 64)) + "': " + why}; };
+  const auto refuse = [&](const std::string& why) {
+    return Error{Status::kParse, "'" + std::string(text.substr(0, 64)) + "': " + why};
+  };
   if (!out.algorithm->has_degree) return refuse(std::string(out.algorithm->name) + " has no degree");
   const std::string_view digits = text.substr(open + 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out.degree);
   const bool closed = end + 1 == digits.data() + digits.size() && *end == ')';
   const Request smallest{.degree = out.degree};
-  if (error != std::errc{} || !closed || out.degree < 1 || out.degree > kMostDegree || !out.algorithm->applicable(smallest)) {
+  if (error != std::errc{} || !closed || out.degree < 1 || out.degree > kMostDegree ||
+      !out.algorithm->applicable(smallest)) {
     return refuse("expected a degree, as in " + std::string(out.algorithm->name) + "(4)");
   }
   return out;

@@ -16,7 +16,9 @@ void OsCalls::relax() {
 struct Pools {
   static PoolLayout layout(std::uint32_t leaves) {
     std::size_t bytes = sizeof(Barrier);
-    if (leaves > 1) bytes += (leaves - 1) * sizeof(Domain<RealAtomics>) + (leaves <= kFanIn ? 1 : kInnerNodes) * sizeof(Node<RealAtomics>);
+    if (leaves > 1)
+      bytes += (leaves - 1) * sizeof(Domain<RealAtomics>) +
+               (leaves <= kFanIn ? 1 : kInnerNodes) * sizeof(Node<RealAtomics>);
     return {bytes, __builtin_offsetof(Barrier, link_)};
   }
   static Pool all[kMaxLeaves + 1];
@@ -36,7 +38,8 @@ std::uint32_t leaves_for(std::uint32_t count, std::uint32_t domains) {
 Status Barrier::create(std::uint32_t count, const Shape& shape, Barrier** out) {
   const int saved = errno;  // system calls below may fail and set errno
   settle();
-  std::uint32_t leaves = shape.leaves != 0 ? shape.leaves : leaves_for(count, count <= kFanIn ? 1 : domains());
+  std::uint32_t leaves =
+      shape.leaves != 0 ? shape.leaves : leaves_for(count, count <= kFanIn ? 1 : domains());
   if (leaves == 1 && !shape.completion) leaves = 0;
   std::byte* memory = Pools::all[leaves].take(Pools::layout(leaves));
   if (memory == nullptr) return Status::kMemory;

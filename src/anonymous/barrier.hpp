@@ -23,7 +23,9 @@ class OsCalls {
  public:
   explicit OsCalls(bool between_processes = false) : shared_(between_processes) {}
   void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared_); }
-  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, shared_); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
+    os::futex_sleep(bell, seen, ns, shared_);
+  }
   void relax();  // pauses, and sometimes yields: the other thread may have lost its CPU
 
  private:
@@ -57,7 +59,8 @@ extern constinit thread_local Spins t_spins __attribute__((tls_model("initial-ex
 std::uint32_t choose_spins(std::uint32_t count, std::uint32_t cpus);
 
 // Checks a phase that is not over up to `looks` times. Returns false if it is still not over.
-[[gnu::always_inline]] inline bool look_often(const Phase<RealAtomics>& phase, std::uint64_t token, std::uint32_t looks) {
+[[gnu::always_inline]] inline bool look_often(const Phase<RealAtomics>& phase, std::uint64_t token,
+                                              std::uint32_t looks) {
   do {
     if (looks-- == 0) return false;
     RealAtomics::pause();
@@ -79,7 +82,11 @@ struct LongWait {
 void wait_long(const LongWait& wait);
 
 // The values are statuses of the C ABI.
-enum class Met : std::int32_t { kOther = 0, kLast = 2, kUnsupported = static_cast<std::int32_t>(Status::kUnsupported) };
+enum class Met : std::int32_t {
+  kOther = 0,
+  kLast = 2,
+  kUnsupported = static_cast<std::int32_t>(Status::kUnsupported)
+};
 
 class alignas(kMaxLine) Barrier {
  public:
@@ -93,7 +100,9 @@ class alignas(kMaxLine) Barrier {
   void set_name(const void* name) { name_.store(name, std::memory_order_relaxed); }
   Standing standing(std::uint64_t token) const;
 
-  Arrival arrive(std::uint32_t arrivals) { return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false); }
+  Arrival arrive(std::uint32_t arrivals) {
+    return leaves_ == 0 ? counter().arrive(arrivals, OsCalls{}) : arrive_tree(arrivals, false);
+  }
   Arrival drop() { return leaves_ == 0 ? counter().drop(OsCalls{}) : arrive_tree(1, true); }
   void release(std::uint64_t token);
   void wait(std::uint64_t token) { wait_at(leaves_ <= 1 ? first_.phase : domain(entry()).phase, token); }
@@ -114,7 +123,9 @@ class alignas(kMaxLine) Barrier {
 
   // The memory of a tree, as tree.hpp needs it.
   Domain<RealAtomics>& domain(std::uint32_t d) { return d == 0 ? first_ : more()[d - 1]; }
-  Node<RealAtomics>& inner(std::uint32_t i) { return reinterpret_cast<Node<RealAtomics>*>(more() + leaves_ - 1)[i]; }
+  Node<RealAtomics>& inner(std::uint32_t i) {
+    return reinterpret_cast<Node<RealAtomics>*>(more() + leaves_ - 1)[i];
+  }
   Members<RealAtomics>& members() { return members_; }
   std::uint32_t leaves() const { return leaves_; }
 
@@ -131,7 +142,8 @@ class alignas(kMaxLine) Barrier {
   [[gnu::always_inline]] Met wait_at(Phase<RealAtomics>& phase, std::uint64_t token) {
     if (is_over(phase, token)) return Met::kOther;
     // order: relaxed: a hint
-    const std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : spins_.load(std::memory_order_relaxed);
+    const std::uint32_t looks =
+        t_spins.barrier == this ? t_spins.looks : spins_.load(std::memory_order_relaxed);
     return look_often(phase, token, looks) ? Met::kOther : wait_longer(phase, token);
   }
   Met wait_longer(Phase<RealAtomics>& phase, std::uint64_t token);

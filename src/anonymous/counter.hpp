@@ -48,7 +48,8 @@ struct Tickets {
 // Step 1. Count says how phases divide the tickets: value(), quotient(). Long code after the add delays the
 // next add, because a waiter's poll takes the line meanwhile. So this is short.
 template <class A, class Count>
-[[gnu::always_inline]] inline Tickets take_tickets(Phase<A>& phase, const Count& count, std::uint32_t arrivals) {
+[[gnu::always_inline]] inline Tickets take_tickets(Phase<A>& phase, const Count& count,
+                                                   std::uint32_t arrivals) {
   // order: acq_rel: publishes what this thread wrote; whoever fills the phase sees what all wrote. Pairs with
   // itself and kWordPoll.
   const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(phase.word, std::uint64_t{arrivals} * 2);
@@ -67,9 +68,12 @@ struct Measure {
   std::uint32_t mask = 0;          // count - 1 if count is a power of two, else 0
 
   Measure() = default;
-  Measure(std::uint32_t n, std::uint32_t from) : count(n), numbers_from(from), mask(std::has_single_bit(n) ? n - 1 : 0) {}
+  Measure(std::uint32_t n, std::uint32_t from)
+      : count(n), numbers_from(from), mask(std::has_single_bit(n) ? n - 1 : 0) {}
 
-  std::uint32_t number_of(std::uint64_t ticket) const { return static_cast<std::uint32_t>(count.quotient(ticket)) + numbers_from; }
+  std::uint32_t number_of(std::uint64_t ticket) const {
+    return static_cast<std::uint32_t>(count.quotient(ticket)) + numbers_from;
+  }
 };
 
 // In each word, the high half is the number of a phase and the low half is a count of threads.

@@ -30,7 +30,9 @@ PoolLink& Pool::link(const PoolLayout& layout, std::uint32_t entry) {
 }
 
 std::byte* Pool::take(const PoolLayout& layout) {
-  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(layout, entry).next; };
+  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& {
+    return link(layout, entry).next;
+  };
   if (const std::uint32_t entry = pop_free<RealAtomics>(free_, next); entry != 0) return place(layout, entry);
   // order: relaxed: each thread gets a number of its own; kMove publishes the chunk
   const std::uint32_t entry = RealAtomics::add_relaxed(made_, std::uint32_t{1}) + 1;
@@ -41,7 +43,9 @@ std::byte* Pool::take(const PoolLayout& layout) {
 }
 
 void Pool::give_back(const PoolLayout& layout, std::byte* memory) {
-  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& { return link(layout, entry).next; };
+  const auto next = [&](std::uint32_t entry) -> std::atomic<std::uint32_t>& {
+    return link(layout, entry).next;
+  };
   push_free<RealAtomics>(free_, reinterpret_cast<PoolLink*>(memory + layout.link)->entry, next);
 }
 

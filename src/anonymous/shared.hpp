@@ -31,7 +31,9 @@ class PlainCount {
  public:
   explicit PlainCount(std::uint32_t count) : count_(count) {}
   std::uint64_t value() const { return count_; }
-  std::uint64_t quotient(std::uint64_t n) const { return std::has_single_bit(count_) ? n >> std::countr_zero(count_) : n / count_; }
+  std::uint64_t quotient(std::uint64_t n) const {
+    return std::has_single_bit(count_) ? n >> std::countr_zero(count_) : n / count_;
+  }
 
  private:
   std::uint32_t count_;

@@ -26,7 +26,8 @@ Met SharedBarrier::meet() {
   const OsCalls os(true);
   const Arrival arrival = arrive(os);                       // step 1
   if (!arrival.last && !is_over(phase(), arrival.token)) {  // step 2
-    const std::uint32_t looks = t_spins.barrier == this ? t_spins.looks : choose_spins(count(), cpus_of_processes());
+    const std::uint32_t looks =
+        t_spins.barrier == this ? t_spins.looks : choose_spins(count(), cpus_of_processes());
     if (!look_often(phase(), arrival.token, looks)) {
       wait_long({phase(), arrival.token, this, 0, count(), arrival.token / 2 / count(), nullptr, standing});
     }

@@ -48,12 +48,14 @@ void Stall::report(std::int64_t waited_ns) {
   char text[1024];                    // a thread's stack may be small
   const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
   int at = snprintf(text, sizeof text,
-                    "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are missing; in it wait threads",
-                    os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count, standing.count - standing.missing,
-                    standing.missing);
+                    "fermata: thread %u has waited %llu.%llu s at barrier %p of %u: %u have arrived, %u are "
+                    "missing; in it wait threads",
+                    os::thread_id(), tenths / 10, tenths % 10, standing.name, standing.count,
+                    standing.count - standing.missing, standing.missing);
   for (const Place& place : g_places) {
     // order: relaxed, both: only for reports
-    if (place.barrier.load(std::memory_order_relaxed) != barrier_ || at > static_cast<int>(sizeof text) - 20) continue;
+    if (place.barrier.load(std::memory_order_relaxed) != barrier_ || at > static_cast<int>(sizeof text) - 20)
+      continue;
     const std::uint32_t thread = place.thread.load(std::memory_order_relaxed);  // order: see above
     at += snprintf(text + at, sizeof text - static_cast<std::size_t>(at), " %u", thread);
   }

@@ -18,7 +18,8 @@ struct Standing {
 class Stall {
  public:
   // `standing` returns the state of the barrier's phase `token`.
-  Stall(const void* barrier, std::uint64_t token, Standing (*standing)(const void* barrier, std::uint64_t token));
+  Stall(const void* barrier, std::uint64_t token,
+        Standing (*standing)(const void* barrier, std::uint64_t token));
   ~Stall();
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;

@@ -64,7 +64,8 @@ template <class A>
 inline Taken take(Node<A>& node, std::uint32_t wanted) {
   // order: acq_rel: publishes what this thread wrote; whoever takes the last ticket sees what all wrote.
   // Pairs with itself.
-  const std::uint64_t old = A::template add_acq_rel<Site::kWordAdd>(node.word, std::uint64_t{0} - (std::uint64_t{wanted} << 32));
+  const std::uint64_t old =
+      A::template add_acq_rel<Site::kWordAdd>(node.word, std::uint64_t{0} - (std::uint64_t{wanted} << 32));
   const auto left = static_cast<std::int32_t>(old >> 32);
   const std::uint32_t had = left > 0 ? static_cast<std::uint32_t>(left) : 0;
   return {static_cast<std::uint32_t>(old), had < wanted ? had : wanted, had > 0 && had <= wanted};
@@ -146,7 +147,8 @@ class Tree {
     Members<A>& members = memory_.members();
     // order: relaxed: acquired with the arrivals
     const std::uint32_t dropped = A::load_relaxed(members.dropped);
-    const std::uint64_t count = A::plain_load(members.count) + A::plain_load(members.dropped_before) - dropped;
+    const std::uint64_t count =
+        A::plain_load(members.count) + A::plain_load(members.dropped_before) - dropped;
     A::plain_store(members.count, count);
     A::plain_store(members.dropped_before, dropped);
     make_ready(static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(count));
@@ -155,7 +157,8 @@ class Tree {
     for (std::uint32_t d = 0; d < domains; ++d) {
       // order: release: publishes the nodes, and what all wrote before they arrived. Pairs with kWordPoll and
       // kFlipAwait.
-      const std::uint64_t old = A::template exchange_release<Site::kWordFlip>(memory_.domain(d).phase.word, 2 * number);
+      const std::uint64_t old =
+          A::template exchange_release<Site::kWordFlip>(memory_.domain(d).phase.word, 2 * number);
       parked |= (old & kParked) << d;
     }
     for (std::uint32_t d = 0; parked != 0; ++d, parked >>= 1)
@@ -212,7 +215,8 @@ class Tree {
       const std::uint32_t before = g * kFanIn < used ? used - g * kFanIn : 0;
       set(memory_.inner(g), episode, before < kFanIn ? before : kFanIn);
     }
-    for (std::uint32_t d = 0; d < leaves; ++d) set(memory_.domain(d).leaf, episode, count / leaves + (d < count % leaves ? 1 : 0));
+    for (std::uint32_t d = 0; d < leaves; ++d)
+      set(memory_.domain(d).leaf, episode, count / leaves + (d < count % leaves ? 1 : 0));
   }
 
   Memory& memory_;

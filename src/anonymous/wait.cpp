@@ -67,7 +67,8 @@ void wait_with(Policy& policy, const LongWait& wait, std::uint32_t yields = UINT
       case WaitAction::kYield: os::yield(); break;
       case WaitAction::kPark: park(wait.phase, wait.token, os, kParkNs); break;
     }
-    for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n) RealAtomics::pause();
+    for (std::uint32_t n = 0; !(over = is_over(wait.phase, wait.token)) && n < policy.spins(); ++n)
+      RealAtomics::pause();
     const std::int64_t then = now;
     now = os::now_ns();
     view.now_ns = now;
@@ -81,7 +82,8 @@ void wait_as_learned(const LongWait& wait) {
   Learned& mine = t_learned;
   look_again(os::now_ns());
   const std::uint32_t cpus = wait.pace != nullptr ? usable_cpus() : cpus_of_processes();
-  if (t_spins.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus || mine.count != wait.count) {
+  if (t_spins.barrier != wait.barrier || mine.generation != wait.generation || mine.cpus != cpus ||
+      mine.count != wait.count) {
     Pace* pace = wait.pace;
     if (pace == nullptr) {
       pace = &t_pace;
@@ -132,7 +134,9 @@ Met Barrier::wait_longer(Phase<RealAtomics>& phase, std::uint64_t token) {
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed);  // order: see above
   const std::uint64_t call = leaves_ == 0 ? token / 2 / count : token / 2;
-  const auto ask = [](const void* barrier, std::uint64_t of) { return static_cast<const Barrier*>(barrier)->standing(of); };
+  const auto ask = [](const void* barrier, std::uint64_t of) {
+    return static_cast<const Barrier*>(barrier)->standing(of);
+  };
   wait_long({phase, token, this, generation, count, call, &pace_, ask});
   return Met::kOther;
 }

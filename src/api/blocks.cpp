@@ -53,15 +53,17 @@ void copy_sizes(fermata_request& r) {
 bool same_sizes(const size_t* counts, const size_t* displacements, const size_t* own, std::uint32_t members) {
   if (own == nullptr) return true;
   if (counts == nullptr || displacements == nullptr) return false;
-  return std::equal(counts, counts + members, own) && std::equal(displacements, displacements + members, own + members);
+  return std::equal(counts, counts + members, own) &&
+         std::equal(displacements, displacements + members, own + members);
 }
 
 // Is `o` the operation that the request was made for, in every field?
 bool is_same(const fermata_request& r, const fermata_operation& o) {
   const fermata_operation& g = r.given;
   const std::uint32_t members = r.member->member->team().members();
-  return o.size == g.size && o.collective == g.collective && o.in == g.in && o.out == g.out && o.count == g.count && o.type == g.type &&
-         o.op == g.op && o.root == g.root && o.irregular == g.irregular && o.element == g.element && o.fold == g.fold && o.user == g.user &&
+  return o.size == g.size && o.collective == g.collective && o.in == g.in && o.out == g.out &&
+         o.count == g.count && o.type == g.type && o.op == g.op && o.root == g.root &&
+         o.irregular == g.irregular && o.element == g.element && o.fold == g.fold && o.user == g.user &&
          o.ordered == g.ordered && same_sizes(o.in_counts, o.in_displacements, g.in_counts, members) &&
          same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
 }
@@ -72,7 +74,9 @@ void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
   const std::size_t rank = r.member->member->rank();
   const std::size_t mine = own_count(o, c, rank);
   static constinit std::byte nothing{};  // stands for a buffer whose blocks are all empty
-  const auto place = [](const void* given) { return given != nullptr ? static_cast<std::byte*>(const_cast<void*>(given)) : &nothing; };
+  const auto place = [](const void* given) {
+    return given != nullptr ? static_cast<std::byte*>(const_cast<void*>(given)) : &nothing;
+  };
   call.input = {place(o.in), mine, o.in_counts, o.in_displacements};
   call.output = {place(o.out), mine, o.out_counts, o.out_displacements};
   const auto own = [&](const BlockBuffer& b) {
@@ -93,7 +97,8 @@ void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copi
   if (call.input.counts != nullptr) {
     elements = 0;
     for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement says nothing
-      if (call.input.counts[m] != 0) elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
+      if (call.input.counts[m] != 0)
+        elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
   }
   std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
   if (copies && elements != 0) std::memcpy(copy, call.input.base, elements * c.element);
@@ -124,7 +129,8 @@ std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std:
   return memory.get();
 }
 
-Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& c, int root) {
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member,
+                                                         const Checked& c, int root) {
   const exec::Team& team = member->member->team();
   const Blocks::Key key = key_of(c, root);
   if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
@@ -140,7 +146,8 @@ Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const f
   BlockKnowledge known;
   const bool knows = unpack_knowledge(team, &known);
   const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
-  const Schedule schedule = choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
+  const Schedule schedule =
+      choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
   // Proved for this operator: an idempotent one may get a contribution twice.
   const auto proof = verify(schedule, c.traits);
   if (!proof) return proof.error();
@@ -180,7 +187,8 @@ exec::Call call_of(const Checked& c, const fermata_operation& o) {
     call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
     // An order that the team alone asks for is no part of the call: line calls publish none.
     const bool asked = o.fold != nullptr || o.ordered == FERMATA_LEFT_TO_RIGHT;
-    const exec::Call::Order given = c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
+    const exec::Call::Order given =
+        c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
     call.order = asked && !c.traits.commutative ? given : exec::Call::kAnyOrder;
   }
   if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
@@ -235,16 +243,24 @@ std::size_t agreed_bytes(const Checked& c) {
 
 Blocks::Key key_of(const Checked& c, std::int32_t root) {
   const OpTraits op = c.traits;
-  return {c.kind, root, std::countr_zero(agreed_bytes(c)), c.irregular, op.associative, op.commutative, op.idempotent, op.left_to_right};
+  return {c.kind,
+          root,
+          std::countr_zero(agreed_bytes(c)),
+          c.irregular,
+          op.associative,
+          op.commutative,
+          op.idempotent,
+          op.left_to_right};
 }
 
 Blocks& blocks_of(fermata_member* member) {
   if (member->blocks == nullptr) {
     member->blocks = std::make_shared<Blocks>(member->member->team());
-    if (member->member->team().shared() && os::may_lend()) lend_blocks(*member->blocks, member->member->team());
+    if (member->member->team().shared() && os::may_lend())
+      lend_blocks(*member->blocks, member->member->team());
     // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
-    // itself whether there are requests. So does a review where lengths may differ: there only some members may
-    // have blocks.
+    // itself whether there are requests. So does a review where lengths may differ: there only some members
+    // may have blocks.
     if (!refreshes(member) && !member->may_differ) member->member->set_review(exec::kNoReview);
   }
   return *member->blocks;
@@ -256,9 +272,11 @@ int make(fermata_member* member, const fermata_operation& operation, fermata_req
   const int bad = check(member, operation, c);
   if (bad != FERMATA_OK) return bad;
   Member& m = *member->member;
-  if (m.shared_channel() == nullptr) return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
+  if (m.shared_channel() == nullptr)
+    return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
   if (c->element > m.shared_channel()->most())
-    return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes", m.shared_channel()->most());
+    return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes",
+                m.shared_channel()->most());
   r.member = member;
   r.member_serial = serial_of(member);
   r.given = operation;
@@ -275,7 +293,8 @@ int execute(fermata_member* member, const fermata_operation& operation) {
   Blocks& blocks = blocks_of(member);
   if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
   fermata_request& request = *blocks.call;
-  if (request.core.active) return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
+  if (request.core.active)
+    return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
   if (!request.filled || !is_same(request, operation)) {
     blocks.last = {};
     const int made = make(member, operation, request);
@@ -300,7 +319,8 @@ fermata_operation operation_of(const Plain& plain) {
 int execute(fermata_member* member, const Plain& plain) {
   const int status = execute(member, operation_of(plain));
   // An input that is copied must be copied again: the same address may have other contents now.
-  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out) member->blocks->last = plain;
+  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out)
+    member->blocks->last = plain;
   return status;
 }
 

@@ -150,7 +150,8 @@ int check_request(const fermata_request* request);
 int execute(fermata_member* member, const fermata_operation& operation);
 int execute(fermata_member* member, const Plain& plain);
 fermata_operation operation_of(const Plain& plain);
-Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member, const Checked& checked, int root);
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member,
+                                                         const Checked& checked, int root);
 // Returns at least `bytes` bytes of memory.
 std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes);
 // BlockRequest::adapt: makes the request anew with the length that other members gave. When the request is

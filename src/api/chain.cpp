@@ -95,7 +95,8 @@ int fermata_chain(fermata_request* const* links, size_t count, fermata_request**
   if (count == 0) return fail(Status::kArgument, "a chain has at least one link");
   for (size_t i = 0; i < count; ++i) {
     if (const int bad = check_request(links[i]); bad != FERMATA_OK) return bad;
-    if (!links[i]->prepared || links[i]->links != nullptr) return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
+    if (!links[i]->prepared || links[i]->links != nullptr)
+      return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
     if (links[i]->chain != nullptr || std::find(links, links + i, links[i]) != links + i)
       return fail(Status::kArgument, "link %zu is one already", i);
     if (links[i]->core.active) return fail(Status::kBusy, "link %zu is still active", i);

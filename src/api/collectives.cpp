@@ -11,7 +11,9 @@ namespace api = fermata::api;
 namespace {
 
 // Not inlined, so that a successful call needs no stack frame for it.
-[[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) { return api::member_status(member, status); }
+[[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
+  return api::member_status(member, status);
+}
 // After a call that is outstanding its member reviews, too, once it is over.
 [[gnu::noinline, gnu::cold]] int failed_and_reviews(fermata_member* member, Status status) {
   member->reviews = member->reviews || status == Status::kTimeout || status == Status::kInterrupted;
@@ -23,7 +25,9 @@ namespace {
   return api::guarded([&] { return api::review(member); });
 }
 
-inline int answer(const fermata_member* member, Status status) { return status == Status::kOk ? FERMATA_OK : failed(member, status); }
+inline int answer(const fermata_member* member, Status status) {
+  return status == Status::kOk ? FERMATA_OK : failed(member, status);
+}
 
 // The same for calls on lines. After these the team may review where its members are.
 inline int answer_and_review(fermata_member* member, Status status) {
@@ -59,11 +63,14 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 // The data don't fit on a line, or the arguments are wrong. The code for blocks finds out which.
 [[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) {
   const int status = api::call(member, plain);
-  return status == static_cast<int>(Status::kRetracted) ? api::call_with_their_length(member, api::operation_of(plain), false) : status;
+  return status == static_cast<int>(Status::kRetracted)
+             ? api::call_with_their_length(member, api::operation_of(plain), false)
+             : status;
 }
 // For a call on lines that failed or was retracted.
 [[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
-  if (status == Status::kRetracted) return api::call_with_their_length(member, api::operation_of(plain), false);
+  if (status == Status::kRetracted)
+    return api::call_with_their_length(member, api::operation_of(plain), false);
   return member->may_differ ? failed(member, status) : failed_and_reviews(member, status);
 }
 
@@ -75,12 +82,14 @@ struct Limits {
     for (int op = 0; op < fermata::kOpCount; ++op)
       for (int type = 0; type < fermata::kTypeCount; ++type)
         if (fermata::is_defined(static_cast<Op>(op), static_cast<Type>(type)))
-          of[op * fermata::kTypeCount + type] = 1 + FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(type));
+          of[op * fermata::kTypeCount + type] =
+              1 + FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(type));
   }
 };
 
 inline bool data_ok(size_t count, int type, int op) {
-  if (static_cast<unsigned>(type) >= fermata::kTypeCount || static_cast<unsigned>(op) >= fermata::kOpCount) return false;
+  if (static_cast<unsigned>(type) >= fermata::kTypeCount || static_cast<unsigned>(op) >= fermata::kOpCount)
+    return false;
   static constexpr Limits kLimits;
   return count < kLimits.of[static_cast<unsigned>(op) * fermata::kTypeCount + static_cast<unsigned>(type)];
 }
@@ -89,7 +98,8 @@ inline bool data_ok(size_t count, int type, int op) {
   return api::fail(Status::kArgument, "root %d is not in 0..%u", root, member->member->team().members() - 1);
 }
 
-[[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+[[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count,
+                                      int type, int op) {
   if (member == nullptr || ((in == nullptr || out == nullptr) && count != 0)) [[unlikely]]
     return null_handle();
   if (!data_ok(count, type, op)) [[unlikely]]
@@ -98,10 +108,13 @@ inline bool data_ok(size_t count, int type, int op) {
     return nowhere();
   if (in == FERMATA_IN_PLACE) in = out;
   const auto n = static_cast<std::uint32_t>(count);
-  return answer_and_review(member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
+  return answer_and_review(
+      member, member->member->allreduce(in, out, n, static_cast<Type>(type), static_cast<Op>(op)));
 }
 
-inline bool root_ok(const fermata_member* member, int root) { return static_cast<unsigned>(root) < member->member->team().members(); }
+inline bool root_ok(const fermata_member* member, int root) {
+  return static_cast<unsigned>(root) < member->member->team().members();
+}
 
 }  // namespace
 
@@ -135,10 +148,13 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   const bool broadcasts = o.collective == FERMATA_DO_BROADCAST;
   const bool reduces = o.collective == FERMATA_DO_REDUCE;
   const bool knows_type = static_cast<unsigned>(o.type) < fermata::kTypeCount;
-  const bool fits = broadcasts ? knows_type && o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
-                               : data_ok(o.count, o.type, o.op);
-  if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 || o.fold != nullptr || o.irregular != 0)
-    return api::fail(Status::kUnsupported, "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
+  const bool fits =
+      broadcasts ? knows_type && o.count <= FERMATA_MAX_PAYLOAD / fermata::size_of(static_cast<Type>(o.type))
+                 : data_ok(o.count, o.type, o.op);
+  if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 ||
+      o.fold != nullptr || o.irregular != 0)
+    return api::fail(Status::kUnsupported,
+                     "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
                      FERMATA_MAX_PAYLOAD);
   if ((broadcasts || reduces) && !root_ok(member, o.root)) return bad_root(member, o.root);
   const bool root = static_cast<unsigned>(o.root) == member->member->rank();
@@ -147,7 +163,8 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   const bool gives = !broadcasts || root;
   const bool gets = broadcasts ? !root : !reduces || root;
   if (o.count != 0 && ((gives && in == nullptr) || (gets && out == nullptr))) return null_handle();
-  if (o.count != 0 && ((gives && in == FERMATA_IN_PLACE) || (gets && out == FERMATA_IN_PLACE))) return nowhere();
+  if (o.count != 0 && ((gives && in == FERMATA_IN_PLACE) || (gets && out == FERMATA_IN_PLACE)))
+    return nowhere();
   fermata::exec::Call call;
   call.kind = static_cast<fermata::Kind>(o.collective);
   call.type = static_cast<std::uint8_t>(broadcasts ? 0 : o.type);
@@ -195,15 +212,19 @@ int fermata_resume(fermata_member* member) {
 
 int fermata_allreduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
   // One test for two null pointers. Valid pointers that have no bit in common only take a longer way.
-  const bool may_be_null = (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
+  const bool may_be_null =
+      (reinterpret_cast<std::uintptr_t>(in) & reinterpret_cast<std::uintptr_t>(out)) == 0;
   if (member == nullptr || may_be_null || out == FERMATA_IN_PLACE) [[unlikely]]
     return other_allreduce(member, in, out, count, type, op);
-  if (member->member->repeats(member->openings, count, static_cast<unsigned>(type), static_cast<unsigned>(op))) [[likely]]
-    return answer_and_review(member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
+  if (member->member->repeats(member->openings, count, static_cast<unsigned>(type),
+                              static_cast<unsigned>(op))) [[likely]]
+    return answer_and_review(
+        member, member->member->allreduce_again(member->openings, in == FERMATA_IN_PLACE ? out : in, out));
   return other_allreduce(member, in, out, count, type, op);
 }
 
-int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op, int root) {
+int fermata_reduce(fermata_member* member, const void* in, void* out, size_t count, int type, int op,
+                   int root) {
   if (member == nullptr || (in == nullptr && count != 0)) [[unlikely]]
     return null_handle();
   if (!root_ok(member, root)) [[unlikely]]

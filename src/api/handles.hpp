@@ -102,11 +102,12 @@ int guarded(F&& f) noexcept {
 }
 
 // The plan for a request: the cached one, else the best by predicted cost. It never measures.
-Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
-                      const std::string& layout);
+Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
+                      const std::string& algorithm, const std::string& layout);
 // Likewise, compiled. It looks in the cache, then among the results of this process's searches, and then
 // searches. `profile` null: this machine's. `algorithm` empty: the best one.
-Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
+Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology,
+                                           const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm);
 // This machine's topology, discovered once per process.
 Result<const Topology*> this_machine();
@@ -179,7 +180,8 @@ int make_team(const TeamRequest& request, fermata_team** out);
 // After an attach: reads from the segment which CPUs the team's plans are for.
 void read_planned_cpus(fermata_team& handle);
 WaitKind wait_kind(int configured);  // the environment's choice comes first
-int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out);
+int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
+           fermata_team** out);
 // `rank` may be FERMATA_ANY_RANK. `owns`: fermata_member_leave() destroys the team's handle, too.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
 // An unpinned team first reviews the placement of its members after call kFirstReview. Each further review

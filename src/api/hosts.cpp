@@ -20,22 +20,31 @@ using namespace fermata;
 using namespace fermata::api;
 
 // The public structs have the same fields as those of net/net.hpp.
-static_assert(sizeof(fermata_line) == sizeof(net::Line) && offsetof(fermata_line, header) == offsetof(net::Line, header) &&
-              offsetof(fermata_line, to) == offsetof(net::Line, to) && offsetof(fermata_line, words) == offsetof(net::Line, words) &&
+static_assert(sizeof(fermata_line) == sizeof(net::Line) &&
+              offsetof(fermata_line, header) == offsetof(net::Line, header) &&
+              offsetof(fermata_line, to) == offsetof(net::Line, to) &&
+              offsetof(fermata_line, words) == offsetof(net::Line, words) &&
               offsetof(fermata_line, from) == offsetof(net::Line, from) &&
               offsetof(fermata_line, sent_ns) == offsetof(net::Line, sent_ns) &&
-              offsetof(fermata_line, branch) == offsetof(net::Line, branch) && offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
+              offsetof(fermata_line, branch) == offsetof(net::Line, branch) &&
+              offsetof(fermata_line, rank) == offsetof(net::Line, rank) &&
               offsetof(fermata_line, payload) == offsetof(net::Line, payload));
-static_assert(sizeof(fermata_block) == sizeof(net::Block) && offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
-              offsetof(fermata_block, from) == offsetof(net::Block, from) && FERMATA_MOST_BLOCK == net::kMostBlock);
-static_assert(sizeof(fermata_window) == sizeof(net::Window) && offsetof(fermata_window, bytes) == offsetof(net::Window, bytes) &&
+static_assert(sizeof(fermata_block) == sizeof(net::Block) &&
+              offsetof(fermata_block, bytes) == offsetof(net::Block, bytes) &&
+              offsetof(fermata_block, from) == offsetof(net::Block, from) &&
+              FERMATA_MOST_BLOCK == net::kMostBlock);
+static_assert(sizeof(fermata_window) == sizeof(net::Window) &&
+              offsetof(fermata_window, bytes) == offsetof(net::Window, bytes) &&
               offsetof(fermata_window, land) == offsetof(net::Window, land) &&
               offsetof(fermata_window, team) == offsetof(net::Window, team));
-static_assert(sizeof(fermata_port) == sizeof(net::Port) && offsetof(fermata_port, self) == offsetof(net::Port, self) &&
-              offsetof(fermata_port, open) == offsetof(net::Port, open) && offsetof(fermata_port, write) == offsetof(net::Port, write) &&
+static_assert(sizeof(fermata_port) == sizeof(net::Port) &&
+              offsetof(fermata_port, self) == offsetof(net::Port, self) &&
+              offsetof(fermata_port, open) == offsetof(net::Port, open) &&
+              offsetof(fermata_port, write) == offsetof(net::Port, write) &&
               offsetof(fermata_port, progress) == offsetof(net::Port, progress) &&
               offsetof(fermata_port, is_gone) == offsetof(net::Port, is_gone) &&
-              offsetof(fermata_port, flush) == offsetof(net::Port, flush) && offsetof(fermata_port, close) == offsetof(net::Port, close));
+              offsetof(fermata_port, flush) == offsetof(net::Port, flush) &&
+              offsetof(fermata_port, close) == offsetof(net::Port, close));
 
 namespace fermata::api {
 namespace {
@@ -51,7 +60,8 @@ PlanKey placed(PlanKey key, const Topology& topology, const std::vector<std::int
 
 }  // namespace
 
-HostPlans::HostPlans(const TeamRequest& request) : hosts_(request.hosts), reproducible_(request.reproducible) {
+HostPlans::HostPlans(const TeamRequest& request)
+    : hosts_(request.hosts), reproducible_(request.reproducible) {
   const Allocation team = {request.hosts, request.names, request.pinned};
   topology_ = topology_of(team);
   Profile profile = profile_of(team, topology_);
@@ -81,7 +91,8 @@ Result<Plan> HostPlans::plan(const PlanKey& wanted) const {
 }
 
 Result<std::vector<std::byte>> HostPlans::program(const PlanKey& wanted) const {
-  return program_for(placed(wanted, topology_, hosts_), topology_, profile_, reproducible_ ? fixed_algorithm(wanted) : "");
+  return program_for(placed(wanted, topology_, hosts_), topology_, profile_,
+                     reproducible_ ? fixed_algorithm(wanted) : "");
 }
 
 std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) const {
@@ -104,7 +115,9 @@ struct PlansHeader {
 };
 
 std::uint64_t hash_of_rest(const std::vector<std::byte>& blocks, const std::vector<std::byte>& refresh) {
-  const auto text = [](const std::vector<std::byte>& v) { return std::string_view(reinterpret_cast<const char*>(v.data()), v.size()); };
+  const auto text = [](const std::vector<std::byte>& v) {
+    return std::string_view(reinterpret_cast<const char*>(v.data()), v.size());
+  };
   return exec::with_plan(hash_of(text(blocks)), hash_of(text(refresh)));
 }
 
@@ -131,7 +144,9 @@ Result<TeamPlans> plans_from(const TeamRequest& request) {
     }
     if (length < sizeof(ProgramHeader) || !program_is_sound(part.data(), length)) return bad;
     const auto& program = *reinterpret_cast<const ProgramHeader*>(part.data());
-    if (program.members != static_cast<std::uint32_t>(request.members) || program.hash != program_hash(program)) return bad;
+    if (program.members != static_cast<std::uint32_t>(request.members) ||
+        program.hash != program_hash(program))
+      return bad;
     plans.programs.push_back(std::move(part));
   }
   BlockKnowledge known;
@@ -165,14 +180,16 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   request.cpus.clear();
   request.hosts.assign(hosts, hosts + config.members);
   for (const std::int32_t h : request.hosts)
-    if (h < 0 || h >= config.members) return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+    if (h < 0 || h >= config.members)
+      return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
   const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
   // On one host there are no links to refresh.
   if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;
   return FERMATA_OK;
 }
 
-int create(const fermata_team_config& config, const int* hosts, int host, const void* plans, size_t bytes, fermata_team** out) {
+int create(const fermata_team_config& config, const int* hosts, int host, const void* plans, size_t bytes,
+           fermata_team** out) {
   TeamRequest request;
   if (const int bad = hosts_of_team(config, hosts, request); bad != FERMATA_OK) return bad;
   request.host = host;
@@ -183,7 +200,8 @@ int create(const fermata_team_config& config, const int* hosts, int host, const 
   return make_team(request, out);
 }
 
-int plan(const fermata_team_config& config, const int* hosts, const char* const* names, const int* cpus, void* buffer, size_t* length) {
+int plan(const fermata_team_config& config, const int* hosts, const char* const* names, const int* cpus,
+         void* buffer, size_t* length) {
   TeamRequest request;
   if (const int bad = hosts_of_team(config, hosts, request); bad != FERMATA_OK) return bad;
   const std::int32_t last = *std::max_element(request.hosts.begin(), request.hosts.end());
@@ -208,19 +226,20 @@ extern "C" {
 
 uint64_t fermata_host_id(void) { return os::host_id(); }
 
-int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host, fermata_team** out) {
+int fermata_team_create_hosts(const fermata_team_config* config, const int* hosts, int host,
+                              fermata_team** out) {
   if (config == nullptr || hosts == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return create(*config, hosts, host, nullptr, 0, out); });
 }
 
-int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names, const int* cpus, void* plans,
-                       size_t* length) {
+int fermata_hosts_plan(const fermata_team_config* config, const int* hosts, const char* const* names,
+                       const int* cpus, void* plans, size_t* length) {
   if (config == nullptr || hosts == nullptr || length == nullptr) return null_handle();
   return guarded([&] { return plan(*config, hosts, names, cpus, plans, length); });
 }
 
-int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host, const void* plans, size_t length,
-                                fermata_team** out) {
+int fermata_team_create_planned(const fermata_team_config* config, const int* hosts, int host,
+                                const void* plans, size_t length, fermata_team** out) {
   if (config == nullptr || hosts == nullptr || plans == nullptr || out == nullptr) return null_handle();
   return guarded([&] { return create(*config, hosts, host, plans, length, out); });
 }

@@ -9,7 +9,9 @@ namespace {
 static_assert(sizeof(KeptCell) % alignof(std::max_align_t) == 0);
 std::atomic<std::uint64_t> serials{0};
 
-KeptCell* cell_of(void* object) { return reinterpret_cast<KeptCell*>(static_cast<std::byte*>(object) - sizeof(KeptCell)); }
+KeptCell* cell_of(void* object) {
+  return reinterpret_cast<KeptCell*>(static_cast<std::byte*>(object) - sizeof(KeptCell));
+}
 
 }  // namespace
 

@@ -62,7 +62,8 @@ class Kept {
 template <class T>
 std::uint64_t serial_of(const T* handle) {
   if (handle == nullptr) return 0;
-  const auto* cell = reinterpret_cast<const KeptCell*>(reinterpret_cast<const std::byte*>(handle) - sizeof(KeptCell));
+  const auto* cell =
+      reinterpret_cast<const KeptCell*>(reinterpret_cast<const std::byte*>(handle) - sizeof(KeptCell));
   // order: relaxed: a correct user has synchronized with the maker; for a wrong use the check is best effort
   return cell->serial.load(std::memory_order_relaxed);
 }

@@ -20,7 +20,8 @@ namespace {
 int make_call(fermata_member* member, const fermata_operation& o, bool executes) {
   if (executes) return fermata_execute(member, &o);
   switch (o.collective) {
-    case FERMATA_DO_BROADCAST: return fermata_broadcast(member, o.out, o.count * size_of(static_cast<Type>(o.type)), o.root);
+    case FERMATA_DO_BROADCAST:
+      return fermata_broadcast(member, o.out, o.count * size_of(static_cast<Type>(o.type)), o.root);
     case FERMATA_DO_GATHER: return fermata_gather(member, o.in, o.out, o.count, o.type, o.root);
     case FERMATA_DO_SCATTER: return fermata_scatter(member, o.in, o.out, o.count, o.type, o.root);
     default: return fermata_reduce(member, o.in, o.out, o.count, o.type, o.op, o.root);
@@ -38,7 +39,9 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     const std::size_t blocks = gathers ? m.team().members() : 1;
     if (theirs % element != 0) {
       m.team().break_with(Status::kMismatch, m.rank());
-      return fail(Status::kMismatch, "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(), theirs);
+      return fail(Status::kMismatch,
+                  "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(),
+                  theirs);
     }
     const ZeroedBytes out = zeroed_bytes(theirs * blocks);
     auto* const to = static_cast<std::byte*>(o.out);
@@ -52,7 +55,8 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
     const int status = make_call(member, other, executes);
-    if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;  // it may have been made again in turn
+    // it may have been made again in turn
+    if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;
     for (std::size_t b = 0; b < blocks && both != 0; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
     return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
@@ -89,7 +93,8 @@ bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
     // Nothing after this can fail.
     std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);
     r.work.swap(work);
-    core->operation.prepare(compiled.program, call, r.member->member->shared_channel(), r.work.data(), space, c.largest);
+    core->operation.prepare(compiled.program, call, r.member->member->shared_channel(), r.work.data(), space,
+                            c.largest);
     r.theirs = std::move(theirs);
     r.filled = false;
     return static_cast<int>(FERMATA_OK);
@@ -122,7 +127,8 @@ int move_split(fermata_member* member) {
     const int made = make(member, o, *moved->request);
     if (made != FERMATA_OK) return made;
     fill(*moved->request);
-    if (!adapt(&moved->request->core, member->member->their_bytes())) return fail(Status::kMismatch, "the members' lengths differ");
+    if (!adapt(&moved->request->core, member->member->their_bytes()))
+      return fail(Status::kMismatch, "the members' lengths differ");
     const Status begun = member->member->begin(&moved->request->core);
     if (begun != Status::kOk) return answer(member, begun);
     member->moved = std::move(moved);

@@ -46,8 +46,12 @@ struct Timing {
   std::atomic<std::int64_t> ns{0};
   std::atomic<std::int64_t> seen{0};  // sum of what the cells held, so that they are read
 
-  Cell* cells() { return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine)); }
-  static std::size_t bytes(std::uint32_t members) { return round_up(sizeof(Timing), kMaxLine) + members * sizeof(Cell); }
+  Cell* cells() {
+    return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine));
+  }
+  static std::size_t bytes(std::uint32_t members) {
+    return round_up(sizeof(Timing), kMaxLine) + members * sizeof(Cell);
+  }
 };
 
 // Calls as programs do: the cost of a schedule depends on what its callers do between two signals.
@@ -100,7 +104,8 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
         if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
         status = static_cast<Status>(one_episode(&handle, program));
         // order: relaxed: see above
-        if (exchange) seen += timing.cells()[(rank + 1) % program.members].value[parity].load(std::memory_order_relaxed);
+        if (exchange)
+          seen += timing.cells()[(rank + 1) % program.members].value[parity].load(std::memory_order_relaxed);
       }
       if (status != Status::kOk) break;
       if (rank == 0) {
@@ -128,7 +133,8 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
   if (status != Status::kOk) {
     std::int32_t none = 0;
     // order: relaxed: read after the end; the first failure is the reason
-    timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status), std::memory_order_relaxed);
+    timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status),
+                                          std::memory_order_relaxed);
     if (member != nullptr) team->break_with(Status::kBroken, rank);
   }
   if (member != nullptr) member->leave();
@@ -136,7 +142,8 @@ void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int
 
 Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
   const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
-  if (!key.cpus.empty() && key.cpus.size() != program.members) return Error{Status::kArgument, "one CPU per member is needed to measure"};
+  if (!key.cpus.empty() && key.cpus.size() != program.members)
+    return Error{Status::kArgument, "one CPU per member is needed to measure"};
   exec::TeamOptions options;
   options.members = program.members;
   options.shared = key.engine == Engine::kProcesses;
@@ -145,14 +152,16 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   const char* detail = "";
   const Status made = Team::create(options, &team, &detail);
   if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
-  void* page = mmap(nullptr, Timing::bytes(program.members), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page = mmap(nullptr, Timing::bytes(program.members), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     team->release();
     return Error{Status::kMemory, "measuring: mmap failed"};
   }
   auto& timing = *new (page) Timing;
   const bool ran = run_members(
-      key.engine, program.members, [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
+      key.engine, program.members,
+      [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
       [&] { team->break_with(Status::kBroken, 0); });
   // All members have ended and were waited for.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
@@ -161,7 +170,9 @@ Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, i
   munmap(page, Timing::bytes(program.members));
   team->release();
   if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
-  if (failed != 0) return Error{static_cast<Status>(-failed), std::string("measuring ") + program.algorithm + ": a member failed"};
+  if (failed != 0)
+    return Error{static_cast<Status>(-failed),
+                 std::string("measuring ") + program.algorithm + ": a member failed"};
   return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);
 }
 

@@ -87,7 +87,8 @@ int work_as(fermata_member* member, std::uint32_t rank, const Subject& subject, 
   if (const int bad = check(member, operation_of(operation), &checked); bad != FERMATA_OK) return bad;
   auto program = compile_blocks(subject.schedule, static_cast<std::int32_t>(rank), subject.proof);
   if (!program) return fail(program.error());
-  blocks_of(member).programs[key_of(checked, 0)] = std::make_shared<const CompiledBlocks>(std::move(*program));
+  blocks_of(member).programs[key_of(checked, 0)] =
+      std::make_shared<const CompiledBlocks>(std::move(*program));
   member->member->set_timeout(kTimeout);
   return run_batches(member, rank, operation, timing);
 }
@@ -109,14 +110,16 @@ void work(std::uint32_t rank, const Subject& subject, Timing& timing) {
 }
 
 Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t bytes, int) {
-  const auto proof = verify(schedule, OpTraits{.associative = false, .commutative = true, .idempotent = false});
+  const auto proof =
+      verify(schedule, OpTraits{.associative = false, .commutative = true, .idempotent = false});
   if (!proof) return proof.error();
   TeamRequest request;
   request.members = key.members;
   request.engine = key.engine;
   request.cpus = key.cpus;
   fermata_team* team = nullptr;
-  if (const int made = make_team(request, &team); made != FERMATA_OK) return Error{static_cast<Status>(made), "measuring: no team"};
+  if (const int made = make_team(request, &team); made != FERMATA_OK)
+    return Error{static_cast<Status>(made), "measuring: no team"};
   void* page = mmap(nullptr, sizeof(Timing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     fermata_team_destroy(team);
@@ -125,7 +128,8 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   auto& timing = *new (page) Timing;
   const Subject subject{schedule, *proof, key, bytes, team};
   const bool ran = run_members(
-      key.engine, static_cast<std::uint32_t>(key.members), [&](std::uint32_t rank) { work(rank, subject, timing); },
+      key.engine, static_cast<std::uint32_t>(key.members),
+      [&](std::uint32_t rank) { work(rank, subject, timing); },
       [&] { team->team->break_with(Status::kBroken, 0); });
   // All members have ended and were waited for.
   const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);              // order: see above
@@ -137,7 +141,8 @@ Result<double> measure(const Schedule& schedule, const PlanKey& key, std::size_t
   fermata_team_destroy(team);
   if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
   if (failed != 0 || batch <= 0)
-    return Error{failed != 0 ? static_cast<Status>(-failed) : Status::kSystem, "measuring " + schedule.algorithm + ": a member failed"};
+    return Error{failed != 0 ? static_cast<Status>(-failed) : Status::kSystem,
+                 "measuring " + schedule.algorithm + ": a member failed"};
   constexpr double kLeast = 1;  // ns; a barrier's own noise is more
   return std::max(kLeast, (with - without) / batch);
 }

@@ -15,7 +15,8 @@ void run_threads(std::uint32_t members, const std::function<void(std::uint32_t)>
   for (std::thread& t : crew) t.join();
 }
 
-bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work, const std::function<void()>& lost) {
+bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t)>& work,
+                   const std::function<void()>& lost) {
   std::vector<pid_t> crew;
   for (std::uint32_t r = 0; r < members; ++r) {
     const pid_t pid = fork();
@@ -35,7 +36,8 @@ bool run_processes(std::uint32_t members, const std::function<void(std::uint32_t
 
 }  // namespace
 
-bool run_members(Engine engine, std::uint32_t members, const std::function<void(std::uint32_t)>& work, const std::function<void()>& lost) {
+bool run_members(Engine engine, std::uint32_t members, const std::function<void(std::uint32_t)>& work,
+                 const std::function<void()>& lost) {
   if (engine == Engine::kProcesses) return run_processes(members, work, lost);
   run_threads(members, work);
   return true;

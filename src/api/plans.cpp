@@ -54,8 +54,8 @@ const Profile& this_profile(Engine engine) {
   });
 }
 
-Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile, const std::string& algorithm,
-                      const std::string& layout) {
+Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
+                      const std::string& algorithm, const std::string& layout) {
   if (profile == nullptr && algorithm.empty() && layout.empty()) {
     auto cached = load_plan(key);
     if (cached) return cached;
@@ -102,7 +102,8 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
   key.fingerprint = fingerprint(topology);
   key.kind = static_cast<Kind>(r.kind);
   key.members = r.members;
-  key.payload = r.kind == FERMATA_BARRIER ? (r.payload > 0 ? 8 : 0) : payload_class(key.kind, static_cast<int>(r.payload));
+  key.payload = r.kind == FERMATA_BARRIER ? (r.payload > 0 ? 8 : 0)
+                                          : payload_class(key.kind, static_cast<int>(r.payload));
   key.engine = static_cast<Engine>(r.engine);
   if (r.cpus != nullptr) key.cpus.assign(r.cpus, r.cpus + r.members);
   const Profile* profile = r.profile != nullptr ? &r.profile->value : nullptr;
@@ -111,7 +112,9 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
     estimated = estimate_profile(topology);
     profile = &estimated;
   }
-  return hand_out(plan_for(key, topology, profile, r.algorithm != nullptr ? r.algorithm : "", r.layout != nullptr ? r.layout : ""), out);
+  return hand_out(plan_for(key, topology, profile, r.algorithm != nullptr ? r.algorithm : "",
+                           r.layout != nullptr ? r.layout : ""),
+                  out);
 }
 
 }  // namespace
@@ -158,14 +161,16 @@ void fermata_profile_destroy(fermata_profile* profile) { delete profile; }
 
 int fermata_plan_make(const fermata_plan_request* request, fermata_plan** out) {
   if (request == nullptr || out == nullptr) return null_handle();
-  if (request->size != sizeof *request) return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
+  if (request->size != sizeof *request)
+    return fail(Status::kArgument, "request.size: use FERMATA_PLAN_REQUEST_INIT");
   if (request->members < 1 || request->members > static_cast<int>(kMaxMembers))
     return fail(Status::kArgument, "members must be 1..4096, not %d", request->members);
   if (request->kind < 0 || request->kind >= kLineKindCount)
     return fail(Status::kArgument, "kind %d is none of fermata_kind", request->kind);
   if (request->engine != FERMATA_THREADS && request->engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", request->engine);
-  if (request->payload > FERMATA_MAX_PAYLOAD) return fail(Status::kUnsupported, "payload must be 0..56 bytes");
+  if (request->payload > FERMATA_MAX_PAYLOAD)
+    return fail(Status::kUnsupported, "payload must be 0..56 bytes");
   for (int r = 0; request->cpus != nullptr && r < request->members; ++r)
     if (request->cpus[r] < 0) return fail(Status::kArgument, "cpus[%d] is negative", r);
   return guarded([&] { return make(*request, out); });

@@ -25,7 +25,8 @@ struct Made {
     constexpr std::size_t kRest = 16'384;  // so that there are at most a thousand entries
     std::size_t sum = kRest + program.size() + (key.cpus.size() + key.hosts.size()) * sizeof(std::int32_t);
     if (profile != nullptr && (next == nullptr || next->profile != profile))
-      for (const Matrix* m : {&profile->o, &profile->l, &profile->g, &profile->g_direct}) sum += m->v.size() * sizeof(double);
+      for (const Matrix* m : {&profile->o, &profile->l, &profile->g, &profile->g_direct})
+        sum += m->v.size() * sizeof(double);
     return sum;
   }
 };
@@ -46,9 +47,11 @@ std::shared_ptr<const MadeOnes> made_so_far() {
   return all_made.now;
 }
 
-const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& algorithm, const Profile* profile) {
+const Made* find(const MadeOnes* ones, const PlanKey& key, const std::string& algorithm,
+                 const Profile* profile) {
   if (ones == nullptr) return nullptr;
-  const auto found = std::find_if(ones->begin(), ones->end(), [&](const auto& made) { return made->is_for(key, algorithm, profile); });
+  const auto found = std::find_if(ones->begin(), ones->end(),
+                                  [&](const auto& made) { return made->is_for(key, algorithm, profile); });
   return found != ones->end() ? found->get() : nullptr;
 }
 
@@ -77,7 +80,8 @@ void keep(Made made) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
+Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& topology,
+                                           const std::shared_ptr<const Profile>& profile,
                                            const std::string& algorithm) {
   if (algorithm.empty()) {
     if (const auto saved = load_plan(key)) return compile(*saved);
@@ -87,7 +91,8 @@ Result<std::vector<std::byte>> program_for(const PlanKey& key, const Topology& t
   PlanOptions options;
   options.key = key;
   options.algorithm = algorithm;
-  const auto plan = make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
+  const auto plan =
+      make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
   if (!plan) return plan.error();
   auto program = compile(*plan);
   if (!program) return program;

@@ -40,7 +40,9 @@ class Words {
   std::uint32_t hosts() const { return hosts_; }
   std::int64_t& branch() { return all[0]; }
   std::int64_t& requests() { return all[1]; }
-  std::int64_t& late(std::uint32_t from, std::uint32_t to) { return all[2 + from * (hosts_ - 1) + (to < from ? to : to - 1)]; }
+  std::int64_t& late(std::uint32_t from, std::uint32_t to) {
+    return all[2 + from * (hosts_ - 1) + (to < from ? to : to - 1)];
+  }
 
   std::vector<std::int64_t> all;
 
@@ -58,15 +60,19 @@ struct Decision {
 // Copies it, since other processes may write to the segment.
 RefreshStart start_of(const exec::Team& made) {
   RefreshStart start{};
-  if (made.layout().refresh_bytes >= sizeof start) std::memcpy(&start, made.base() + made.layout().refresh, sizeof start);
+  if (made.layout().refresh_bytes >= sizeof start)
+    std::memcpy(&start, made.base() + made.layout().refresh, sizeof start);
   if (!(start.seconds >= 0)) start.seconds = 0;
   return start;
 }
 
 // Are the profile's CPUs on these hosts? Another process may have overwritten it.
 bool is_of(const Profile& profile, std::uint32_t hosts) {
-  const auto fits = [hosts](const Cpu& cpu) { return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts; };
-  return profile.o.n == std::ssize(profile.topology.cpus) && std::all_of(profile.topology.cpus.begin(), profile.topology.cpus.end(), fits);
+  const auto fits = [hosts](const Cpu& cpu) {
+    return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts;
+  };
+  return profile.o.n == std::ssize(profile.topology.cpus) &&
+         std::all_of(profile.topology.cpus.begin(), profile.topology.cpus.end(), fits);
 }
 
 }  // namespace
@@ -74,7 +80,8 @@ bool is_of(const Profile& profile, std::uint32_t hosts) {
 // Rank 0's part.
 class Refresher {
  public:
-  explicit Refresher(const fermata_member* member) : start_(start_of(*member->origin->team)), began_ns_(os::now_ns()) {}
+  explicit Refresher(const fermata_member* member)
+      : start_(start_of(*member->origin->team)), began_ns_(os::now_ns()) {}
 
   Status prepare(const fermata_member* member, std::uint32_t hosts);
   Decision decide(const fermata_member* member, Words& words, std::int64_t began);
@@ -90,7 +97,8 @@ class Refresher {
   }
   void observe(Words& words);
   std::vector<double> count_uses(const fermata_member* member) const;
-  Result<std::vector<std::byte>> compiled(const fermata_member* member, const std::vector<std::optional<Plan>>& plans) const;
+  Result<std::vector<std::byte>> compiled(const fermata_member* member,
+                                          const std::vector<std::optional<Plan>>& plans) const;
 
   const RefreshStart start_;
   const std::int64_t began_ns_;
@@ -124,7 +132,8 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
     auto plan = plans.plan(wanted_plan(slot, all.request));
     const auto program = plan ? compile(*plan) : Result<std::vector<std::byte>>(plan.error());
     const ProgramHeader* const runs = made.program(slot);
-    if (program && runs != nullptr && reinterpret_cast<const ProgramHeader*>(program->data())->hash == runs->hash)
+    if (program && runs != nullptr &&
+        reinterpret_cast<const ProgramHeader*>(program->data())->hash == runs->hash)
       running[i] = std::move(*plan);
   }
   planning_ns_ = static_cast<double>(os::now_ns() - began);
@@ -137,7 +146,9 @@ void Refresher::observe(Words& words) {
   Matrix one_way(static_cast<std::int32_t>(words.hosts()));
   for (std::uint32_t a = 0; a < words.hosts(); ++a)
     for (std::uint32_t b = 0; b < words.hosts(); ++b) {
-      if (a == b || words.late(a, b) == exec::Arrivals::kUnknown || words.late(b, a) == exec::Arrivals::kUnknown) continue;
+      if (a == b || words.late(a, b) == exec::Arrivals::kUnknown ||
+          words.late(b, a) == exec::Arrivals::kUnknown)
+        continue;
       one_way.at(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) =
           0.5 * (static_cast<double>(words.late(a, b)) + static_cast<double>(words.late(b, a)));
     }
@@ -154,12 +165,14 @@ void Refresher::observe(Words& words) {
 
 std::vector<double> Refresher::count_uses(const fermata_member* member) const {
   std::vector<double> uses = uses_;
-  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) uses[i] += static_cast<double>(member->member->uses(static_cast<exec::PlanSlot>(i)));
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i)
+    uses[i] += static_cast<double>(member->member->uses(static_cast<exec::PlanSlot>(i)));
   return uses;
 }
 
 // The programs of these plans. Where there is no plan, the program that runs now stays.
-Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member, const std::vector<std::optional<Plan>>& plans) const {
+Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
+                                                   const std::vector<std::optional<Plan>>& plans) const {
   TeamPlans out;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
     if (plans[i]) {
@@ -185,7 +198,8 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
   if (prepare(member, words.hosts()) == Status::kOk) {
     observe(words);
     const std::int64_t judging = os::now_ns();
-    Judgement judged = refresh_->judge(count_uses(member), {static_cast<double>(judging - began_ns_), planning_ns_, change_ns_});
+    Judgement judged = refresh_->judge(count_uses(member),
+                                       {static_cast<double>(judging - began_ns_), planning_ns_, change_ns_});
     if (judged.planned) planning_ns_ = static_cast<double>(os::now_ns() - judging);
     if (!judged.why.empty()) say(judged.why);
     again = judged.again;
@@ -210,8 +224,11 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
   const std::uint64_t calls = m.calls() - calls_;
   out.calls = kFirstRefresh;
   if (ended_ns_ != 0) {
-    const double wanted = static_cast<double>(calls) * until / std::max(1.0, static_cast<double>(began - ended_ns_));
-    out.calls = std::max(kFirstRefresh, static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(kMostGrowth * calls))));
+    const double wanted =
+        static_cast<double>(calls) * until / std::max(1.0, static_cast<double>(began - ended_ns_));
+    out.calls =
+        std::max(kFirstRefresh,
+                 static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(kMostGrowth * calls))));
   }
   calls_ = m.calls();
   ended_ns_ = now;
@@ -242,7 +259,8 @@ void probe(const fermata_member* member, std::uint32_t hosts) {
       if (rank < team.members() && team.is_away(rank)) team.probe(rank);
   const std::int64_t until = os::now_ns() + kProbeNs;
   const auto is_open = [&](std::uint32_t host) {
-    return host != team.host() && first[host] < team.members() && team.arrivals()->probes(host) < (member->refreshes + 1) * kProbes;
+    return host != team.host() && first[host] < team.members() &&
+           team.arrivals()->probes(host) < (member->refreshes + 1) * kProbes;
   };
   for (std::uint32_t host = 0; host < hosts && os::now_ns() < until;) {
     if (!is_open(host)) {
@@ -260,7 +278,8 @@ int gather(fermata_member* member, Words& words) {
   words.branch() = -static_cast<std::int64_t>(m.team().trunk().next_branch());
   words.requests() = m.has_requests() ? -1 : 0;
   for (std::uint32_t host = 0; host < words.hosts(); ++host)
-    if (host != m.team().host()) words.late(host, m.team().host()) = arrivals.least_late_ns(host, os::now_ns());
+    if (host != m.team().host())
+      words.late(host, m.team().host()) = arrivals.least_late_ns(host, os::now_ns());
   std::vector<std::int64_t> mine = words.all;
   for (std::size_t at = 0; at < mine.size(); at += kOnLine) {
     const std::size_t count = std::min<std::size_t>(kOnLine, mine.size() - at);
@@ -290,10 +309,12 @@ int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
   if (decision.bytes > kMostPrograms)
-    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes", static_cast<unsigned long long>(decision.bytes));
+    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
+                static_cast<unsigned long long>(decision.bytes));
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();
-  if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
+  if (const int rc = fermata_broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK)
+    return rc;
   // share() does not attend the port, so the whole broadcast must be out before it.
   if (const int rc = fermata_barrier(member); rc != FERMATA_OK) return rc;
   team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
@@ -351,7 +372,8 @@ int run(fermata_member* member) {
     log->took_ns += took;
   }
   if (member->refresher != nullptr) log->text += member->refresher->take_text();
-  if (log->text.size() > kMostText) log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
+  if (log->text.size() > kMostText)
+    log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
   member->member->set_review(member->member->calls() + decision.calls);
   return FERMATA_OK;
 }
@@ -394,7 +416,8 @@ void ask_for_refreshes(double configured, TeamRequest& request) {
 
 extern "C" {
 
-int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer, size_t* length) {
+int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64_t* changes, char* buffer,
+                           size_t* length) {
   if (const int bad = fermata_team_size(team); bad < 0) return bad;
   return guarded([&] {
     RefreshLog log;
@@ -407,7 +430,8 @@ int fermata_team_refreshes(const fermata_team* team, uint64_t* refreshes, uint64
     if (length == nullptr) return static_cast<int>(FERMATA_OK);
     char first[96] = "";
     if (log.refreshes != 0)
-      std::snprintf(first, sizeof first, "%llu refreshes, %llu changes, %.3g ms in all\n", static_cast<unsigned long long>(log.refreshes),
+      std::snprintf(first, sizeof first, "%llu refreshes, %llu changes, %.3g ms in all\n",
+                    static_cast<unsigned long long>(log.refreshes),
                     static_cast<unsigned long long>(log.changes), static_cast<double>(log.took_ns) * 1e-6);
     return copy_text(first + log.text, buffer, length);
   });

@@ -12,7 +12,9 @@ namespace {
 
 constexpr const char* kIsLink = "this request is a link of a chain, which starts and frees it";
 
-inline int plain_call(fermata_member* member, const Plain& plain) { return member == nullptr ? null_handle() : call(member, plain); }
+inline int plain_call(fermata_member* member, const Plain& plain) {
+  return member == nullptr ? null_handle() : call(member, plain);
+}
 
 fermata_operation irregular(const Plain& plain) {
   fermata_operation o = operation_of(plain);
@@ -27,7 +29,8 @@ namespace fermata::api {
 int check_request(const fermata_request* request) {
   if (request == nullptr) return null_handle();
   if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
-  if (serial_of(request->member) != request->member_serial) return fail(Status::kArgument, "the request's member has left");
+  if (serial_of(request->member) != request->member_serial)
+    return fail(Status::kArgument, "the request's member has left");
   if (request->member->member->forked()) return answer(request->member, Status::kForked);
   return FERMATA_OK;
 }
@@ -39,7 +42,8 @@ extern "C" {
 int fermata_execute(fermata_member* member, const fermata_operation* operation) {
   if (member == nullptr || operation == nullptr) return null_handle();
   const int status = guarded([&] { return execute(member, *operation); });
-  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, *operation, true) : status;
+  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, *operation, true)
+                                                        : status;
 }
 
 int fermata_scan(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
@@ -50,8 +54,8 @@ int fermata_exscan(fermata_member* member, const void* in, void* out, size_t cou
   return plain_call(member, {FERMATA_DO_EXSCAN, type, op, 0, in, out, count});
 }
 
-int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts, const size_t* displacements,
-                    int type, int root) {
+int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* out, const size_t* counts,
+                    const size_t* displacements, int type, int root) {
   fermata_operation o = irregular({FERMATA_DO_GATHER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.out_counts = counts;
@@ -60,8 +64,8 @@ int fermata_gatherv(fermata_member* member, const void* in, size_t count, void* 
   return fermata_execute(member, &o);
 }
 
-int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, size_t count,
-                     int type, int root) {
+int fermata_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                     const size_t* displacements, void* out, size_t count, int type, int root) {
   fermata_operation o = irregular({FERMATA_DO_SCATTER, type, 0, root, in, out, count});
   if (member != nullptr && fermata_member_rank(member) == root) {
     o.in_counts = counts;
@@ -70,15 +74,17 @@ int fermata_scatterv(fermata_member* member, const void* in, const size_t* count
   return fermata_execute(member, &o);
 }
 
-int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts, const size_t* displacements, int type) {
+int fermata_allgatherv(fermata_member* member, const void* in, void* out, const size_t* counts,
+                       const size_t* displacements, int type) {
   fermata_operation o = irregular({FERMATA_DO_ALLGATHER, type, 0, 0, in, out, 0});
   o.out_counts = counts;
   o.out_displacements = displacements;
   return fermata_execute(member, &o);
 }
 
-int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts, const size_t* in_displacements, void* out,
-                      const size_t* out_counts, const size_t* out_displacements, int type) {
+int fermata_alltoallv(fermata_member* member, const void* in, const size_t* in_counts,
+                      const size_t* in_displacements, void* out, const size_t* out_counts,
+                      const size_t* out_displacements, int type) {
   fermata_operation o = irregular({FERMATA_DO_ALLTOALL, type, 0, 0, in, out, 0});
   o.in_counts = in_counts;
   o.in_displacements = in_displacements;
@@ -251,7 +257,8 @@ int fermata_progress(fermata_member* member, double max_us) {
     m.progress_others();
     return FERMATA_OK;
   }
-  const Status status = m.progress_for(max_us > 0 ? static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0);
+  const Status status =
+      m.progress_for(max_us > 0 ? static_cast<std::int64_t>(std::min(max_us, 1e12) * 1e3) : 0);
   return status == Status::kPending ? FERMATA_PENDING : answer(member, status);
 }
 

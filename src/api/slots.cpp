@@ -53,7 +53,8 @@ Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
 
 // With more lines than the least, a member runs further ahead in calls that wait for no answer. There are at
 // most as many lines as in the ring buffers that all other collectives share.
-std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings, std::uint64_t spare) {
+std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
+                         std::uint64_t spare) {
   std::uint64_t lines = exec::kLeastRingLines;
   const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
   while (2 * lines <= team.layout().ring_lines) {
@@ -91,7 +92,8 @@ SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::u
 
 // First fit: the used parts stay together at the beginning.
 std::uint64_t SlotHeap::find(std::uint64_t bytes) {
-  const auto it = std::find_if(room_.begin(), room_.end(), [&](const auto& room) { return room.second >= bytes; });
+  const auto it =
+      std::find_if(room_.begin(), room_.end(), [&](const auto& room) { return room.second >= bytes; });
   if (it == room_.end()) return 0;
   auto node = room_.extract(it);
   const std::uint64_t at = node.key();
@@ -103,7 +105,8 @@ std::uint64_t SlotHeap::find(std::uint64_t bytes) {
 
 void SlotHeap::collect() {
   std::erase_if(taken_, [&](const Taken& part) {
-    if (!references_are_gone<RealAtomics>(holders_of(base_, part.at)) || !put_back(part.at, part.bytes)) return false;
+    if (!references_are_gone<RealAtomics>(holders_of(base_, part.at)) || !put_back(part.at, part.bytes))
+      return false;
     spare_ += part.spare;
     return true;
   });
@@ -136,7 +139,9 @@ std::uint64_t head_of(const exec::Team& team) {
   return kMaxLine + (team.is_over_hosts() ? round_up(team.members() * sizeof(std::uint64_t), kMaxLine) : 0);
 }
 
-std::uint64_t word_of(std::uint64_t at, std::uint32_t host) { return at + kMaxLine + host * sizeof(std::uint64_t); }
+std::uint64_t word_of(std::uint64_t at, std::uint32_t host) {
+  return at + kMaxLine + host * sizeof(std::uint64_t);
+}
 
 // The number of drops once all members of this host have freed all uses up to `use`.
 std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
@@ -147,10 +152,12 @@ std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
 
 // Called by rank 0: have all members on all hosts freed the part?
 bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
-  if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use))) return false;
+  if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use)))
+    return false;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
     if (!team.is_away(r)) continue;
-    const auto& word = *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
+    const auto& word =
+        *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
     // order: acquire: all uses of the part by that host's members are over. Pairs with land()'s kSlotPublish.
     if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
   }
@@ -158,7 +165,8 @@ bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
 }
 
 void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t use) {
-  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0)) return;
+  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0))
+    return;
   net::Line line{.offset = word_of(at, team.host()), .header = use};
   team.write(line);
 }
@@ -200,7 +208,8 @@ std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team
 namespace {
 
 // Tries again for up to kMostLateNs: the lines that say that a part is free may still be on their way.
-PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes, std::uint64_t rings) {
+PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes,
+                                     std::uint64_t rings) {
   const std::int64_t until = os::now_ns() + kMostLateNs;
   for (;;) {
     const bool last = os::now_ns() >= until;  // before the look: this thread may be stopped for longer
@@ -227,10 +236,13 @@ bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes)
   return at >= layout.heap && at % kMaxLine == 0 && at <= end && bytes <= end - at;
 }
 
-bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular, std::size_t rings) {
+bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular,
+                       std::size_t rings) {
   const std::uint64_t lines = told[kLines];
-  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines) return false;
-  return lies_in_heap(team, told[kAt], head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines)
+    return false;
+  return lies_in_heap(team, told[kAt],
+                      head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
 }
 
 // Called by rank 0: finds a part for the request. told[kAt] is 0 if there is none.
@@ -250,7 +262,8 @@ void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)
     const std::size_t least = shape.bytes(rings);
     const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, blocks.heap.spare());
     const Shape longer = with_lines(lines, in_quarter, irregular);
-    SlotHeap::Part part = blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
+    SlotHeap::Part part =
+        blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
     if (part.at != 0) shape = longer;
     else part = blocks.heap.take(least, m.team().members());
     told[kAt] = part.at;
@@ -273,7 +286,8 @@ int reserve_all(fermata_request& r) {
   r.prepared = true;
   const exec::Team& team = r.member->member->team();
   r.ends.resize(2 * r.program->edges.size() + 1);
-  r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes), 0, r.ends.data()};
+  r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes),
+           0, r.ends.data()};
   fill(r, false);
   r.filled = false;  // its ring buffers will lie elsewhere
   return FERMATA_OK;
@@ -294,7 +308,9 @@ int take_slots(fermata_member* member, const fermata_operation& operation, ferma
   }
   const Status status = m.broadcast(told, sizeof told, 0);
   if (status != Status::kOk) return answer(member, status);
-  if (told[kAt] == 0) return fail(Status::kMemory, "the team's slots for persistent operations are used up, or rank 0 has no memory");
+  if (told[kAt] == 0)
+    return fail(Status::kMemory,
+                "the team's slots for persistent operations are used up, or rank 0 has no memory");
   if (r == nullptr) {
     HeldSlots nobodys;  // each member must drop its hold
     if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);

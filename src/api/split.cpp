@@ -58,7 +58,9 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
   return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
 }
 
-int overwritten() { return fail(Status::kBroken, "what this member said of the split was overwritten by another one"); }
+int overwritten() {
+  return fail(Status::kBroken, "what this member said of the split was overwritten by another one");
+}
 
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
   const auto at = std::find_if(parts.begin(), parts.end(), [rank](const Part& p) { return p.rank == rank; });
@@ -72,7 +74,8 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   // order: relaxed: the barrier orders it
   const std::uint64_t meeting = parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed);
   char name[80];
-  std::snprintf(name, sizeof name, "split.%016llx.%016llx", static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
+  std::snprintf(name, sizeof name, "split.%016llx.%016llx",
+                static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
                 static_cast<unsigned long long>(meeting));
   constexpr std::int64_t kMostNs = 30'000'000'000;  // a process may end after the barrier
   const std::int64_t told = member->member->timeout();
@@ -165,17 +168,20 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
   const std::uint64_t own[2] = {pack(colour, key), parent.trunk().next_branch()};
-  if (const int rc = fermata_allgather(member, own, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK) return rc;
+  if (const int rc = fermata_allgather(member, own, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK)
+    return rc;
   std::uint32_t number = 0;
   for (std::uint32_t r = 0; r < parent.members(); ++r) {
-    const Part part{static_cast<std::int32_t>(all[2 * r] >> 32), static_cast<std::int32_t>(all[2 * r] & 0xffffffffu), r};
+    const Part part{static_cast<std::int32_t>(all[2 * r] >> 32),
+                    static_cast<std::int32_t>(all[2 * r] & 0xffffffffu), r};
     if (part.colour != colour) continue;
     g.parts.push_back(part);
     number = std::max(number, static_cast<std::uint32_t>(all[2 * r + 1]));
   }
   std::sort(g.parts.begin(), g.parts.end(), before);
   if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
-  if (number >> (32 - kBranchRankBits) != 0) return fail(Status::kUnsupported, "the team was split too many times");
+  if (number >> (32 - kBranchRankBits) != 0)
+    return fail(Status::kUnsupported, "the team was split too many times");
   parent.trunk().see_branch(number);
   g.branch = branch_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
@@ -204,11 +210,15 @@ int conclude(fermata_member* member, const Gathering& g, int own, const fermata_
   std::uint64_t mine[2] = {static_cast<std::uint64_t>(-own), 0};
   if (team != nullptr) fermata_team_hash(team, &mine[1]);
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
-  if (const int rc = fermata_allgather(member, mine, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK) return rc;
+  if (const int rc = fermata_allgather(member, mine, all.data(), 2, FERMATA_UINT64); rc != FERMATA_OK)
+    return rc;
   for (const Part& p : g.parts) {
-    const auto theirs = static_cast<Status>(-static_cast<std::int64_t>(static_cast<std::int32_t>(all[2 * p.rank])));
-    if (own == FERMATA_OK && theirs != Status::kOk) return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
-    if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1]) return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
+    const auto theirs =
+        static_cast<Status>(-static_cast<std::int64_t>(static_cast<std::int32_t>(all[2 * p.rank])));
+    if (own == FERMATA_OK && theirs != Status::kOk)
+      return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
+    if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1])
+      return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
   }
   return FERMATA_OK;
 }

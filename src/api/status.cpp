@@ -61,13 +61,19 @@ int null_handle() { return fail(Status::kArgument, "a required pointer is NULL")
 int member_status(const fermata_member* member, Status status) {
   switch (status) {
     case Status::kBusy:
-      return fail(status, "rank %u has an operation outstanding: fermata_resume, fermata_depart or fermata_team_abort",
-                  member->member->rank());
+      return fail(
+          status,
+          "rank %u has an operation outstanding: fermata_resume, fermata_depart or fermata_team_abort",
+          member->member->rank());
     case Status::kForked: return fail(status, "this member belongs to the parent of this forked process");
-    case Status::kUnsupported: return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
-    case Status::kArgument: return fail(status, "no operation of rank %u is outstanding", member->member->rank());
-    case Status::kTruncated: return fail(status, "rank %u was sent more than it has room for", member->member->rank());
-    case Status::kInterrupted: return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
+    case Status::kUnsupported:
+      return fail(status, "this team has no plan for the call; for tags create it with config.tagged");
+    case Status::kArgument:
+      return fail(status, "no operation of rank %u is outstanding", member->member->rank());
+    case Status::kTruncated:
+      return fail(status, "rank %u was sent more than it has room for", member->member->rank());
+    case Status::kInterrupted:
+      return fail(status, "the idle hook of rank %u asked to stop", member->member->rank());
     default: return fail(status, "%s", member->member->detail());
   }
 }
@@ -104,7 +110,8 @@ const char* fermata_error_detail(void) { return t_detail.text != nullptr ? t_det
 const char* fermata_version(void) {
 #define FERMATA_TEXT_(x) #x
 #define FERMATA_TEXT(x) FERMATA_TEXT_(x)
-  return FERMATA_TEXT(FERMATA_VERSION_MAJOR) "." FERMATA_TEXT(FERMATA_VERSION_MINOR) "." FERMATA_TEXT(FERMATA_VERSION_PATCH);
+  return FERMATA_TEXT(FERMATA_VERSION_MAJOR) "." FERMATA_TEXT(FERMATA_VERSION_MINOR) "." FERMATA_TEXT(
+      FERMATA_VERSION_PATCH);
 }
 
 }  // extern "C"

@@ -33,13 +33,16 @@ WaitKind wait_kind(int configured) { return wait_kind_or(static_cast<WaitKind>(c
 
 namespace {
 
-Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts, exec::PlanSlot slot) {
+Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts,
+                                               exec::PlanSlot slot) {
   PlanKey key = wanted_plan(slot, request);
   for (const Plan* plan : request.plans) {
     if (plan->key.kind == key.kind && plan->key.payload == key.payload) {
-      if (plan->key.hosts != request.hosts) return Error{Status::kArgument, "a plan for other hosts was given to a team"};
+      if (plan->key.hosts != request.hosts)
+        return Error{Status::kArgument, "a plan for other hosts was given to a team"};
       if (plan->key.members == request.members) return compile(*plan);
-      return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) + " members was given to a team of " +
+      return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) +
+                                          " members was given to a team of " +
                                           std::to_string(request.members)};
     }
   }
@@ -87,12 +90,14 @@ Result<TeamPlans> plans_for(const TeamRequest& request) {
   TeamPlans plans;
   plans.reproducible = request.reproducible;
   for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
-    auto program = program_of_slot(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
+    auto program =
+        program_of_slot(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
     if (!program) return program.error();
     plans.programs.push_back(std::move(*program));
   }
   plans.blocks = over_hosts ? over_hosts->block_knowledge(request) : block_knowledge(request);
-  if (over_hosts && request.refresh_seconds > 0) plans.refresh = refresh_start(request, over_hosts->profile());
+  if (over_hosts && request.refresh_seconds > 0)
+    plans.refresh = refresh_start(request, over_hosts->profile());
   return plans;
 }
 
@@ -136,12 +141,14 @@ void read_planned_cpus(fermata_team& handle) {
   }
 }
 
-int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns, fermata_team** out) {
+int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
+           fermata_team** out) {
   std::int32_t fd = -1;
   const char* why = "";
   Status status = os::receive_fd(name, within_ns, &fd, &why);
   if (status == Status::kTimeout)
-    return fail(status, "no team was offered as '%s' in %.1f s: %s", name, static_cast<double>(within_ns) * 1e-9, why);
+    return fail(status, "no team was offered as '%s' in %.1f s: %s", name,
+                static_cast<double>(within_ns) * 1e-9, why);
   if (status != Status::kOk) return fail(status, "the team '%s' cannot be attached to: %s", name, why);
   auto handle = std::make_unique<fermata_team>();
   const char* detail = "";
@@ -169,14 +176,18 @@ int join(fermata_team* team, int rank, bool owns, fermata_member** out) {
   auto handle = std::make_unique<fermata_member>();
   exec::Member* joined = nullptr;
   const char* detail = "";
-  const Status status = rank == FERMATA_ANY_RANK ? join_any(team->team, &joined, &detail)
-                                                 : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &joined, &detail);
-  if (status != Status::kOk) return rank == FERMATA_ANY_RANK ? fail(status, "%s", detail) : fail(status, "rank %d: %s", rank, detail);
+  const Status status =
+      rank == FERMATA_ANY_RANK
+          ? join_any(team->team, &joined, &detail)
+          : exec::Member::join(team->team, static_cast<std::uint32_t>(rank), &joined, &detail);
+  if (status != Status::kOk)
+    return rank == FERMATA_ANY_RANK ? fail(status, "%s", detail) : fail(status, "rank %d: %s", rank, detail);
   handle->hold(joined);
   handle->origin = team;
   handle->team = owns ? team : nullptr;
   handle->planned_for = team->cpus;
-  if (team->cpus.empty() && team->team->members() > 1 && team->team->port() == nullptr) handle->member->set_review(kFirstReview);
+  if (team->cpus.empty() && team->team->members() > 1 && team->team->port() == nullptr)
+    handle->member->set_review(kFirstReview);
   if (refreshes(handle.get())) handle->member->set_review(kFirstRefresh);
   *out = handle.release();
   return FERMATA_OK;
@@ -190,8 +201,10 @@ int check(const fermata_team_config& c) {
     return fail(Status::kArgument, "members must be 1..4096, not %d", c.members);
   if (c.engine != FERMATA_THREADS && c.engine != FERMATA_PROCESSES)
     return fail(Status::kArgument, "engine %d is none of fermata_engine", c.engine);
-  if (c.wait < FERMATA_WAIT_AUTO || c.wait > FERMATA_WAIT_PARK) return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
-  if (c.plan_count > 0 && c.plans == nullptr) return fail(Status::kArgument, "plans is NULL but plan_count is not 0");
+  if (c.wait < FERMATA_WAIT_AUTO || c.wait > FERMATA_WAIT_PARK)
+    return fail(Status::kArgument, "wait %d is none of fermata_wait", c.wait);
+  if (c.plan_count > 0 && c.plans == nullptr)
+    return fail(Status::kArgument, "plans is NULL but plan_count is not 0");
   if (std::isnan(c.stall_seconds)) return fail(Status::kArgument, "stall_seconds is not a number");
   if (std::isnan(c.refresh_seconds)) return fail(Status::kArgument, "refresh_seconds is not a number");
   for (int r = 0; c.cpus != nullptr && r < c.members; ++r)
@@ -260,16 +273,20 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (name == nullptr) return null_handle();
   if (const int bad = check_team(team); bad != FERMATA_OK) return bad;
   if (count < 1) return fail(Status::kArgument, "count must be at least 1");
-  if (!team->team->shared()) return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
-  if (team->team->is_within()) return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
+  if (!team->team->shared())
+    return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
+  if (team->team->is_within())
+    return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
   return status == Status::kOk ? FERMATA_OK
-                               : fail(status, "serving the team as '%s': %s", name, fermata_status_string(static_cast<int>(status)));
+                               : fail(status, "serving the team as '%s': %s", name,
+                                      fermata_status_string(static_cast<int>(status)));
 }
 
 int fermata_team_attach(const char* name, double seconds, fermata_team** out) {
   if (name == nullptr || out == nullptr) return null_handle();
-  return guarded([&] { return attach(name, to_ns(seconds), wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), out); });
+  return guarded(
+      [&] { return attach(name, to_ns(seconds), wait_kind(FERMATA_WAIT_AUTO), stall_ns(0), out); });
 }
 
 int fermata_team_join(fermata_team* team, int rank, fermata_member** out) {
@@ -349,7 +366,8 @@ int fermata_team_report(const fermata_team* team, char* buffer, size_t* length) 
 
 int fermata_pin(int cpu) {
   const Status status = os::pin_thread(cpu);
-  return status == Status::kOk ? FERMATA_OK : fail(status, "CPU %d is not among those that this process may use", cpu);
+  return status == Status::kOk ? FERMATA_OK
+                               : fail(status, "CPU %d is not among those that this process may use", cpu);
 }
 
 }  // extern "C"

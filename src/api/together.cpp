@@ -20,7 +20,8 @@ using exec::Taken;
 std::uint32_t bytes_together(const Member& m, const Plain& plain) {
   if (static_cast<unsigned>(plain.type) >= kTypeCount || plain.count > kLinePayload) return 0;
   const std::size_t block = plain.count * size_of(static_cast<Type>(plain.type));
-  return static_cast<std::uint32_t>(fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
+  return static_cast<std::uint32_t>(
+      fermata::bytes_together(static_cast<Kind>(plain.collective), m.team().members(), block));
 }
 
 constexpr std::uint32_t kMostSwapped = 8;
@@ -30,9 +31,12 @@ struct Line {
 };
 
 // Buffers that overlap get the full check: some overlaps are errors, for blocks of any size.
-int check_overlap(const fermata_member* member, const Plain& plain, std::size_t in_bytes, std::size_t out_bytes) {
-  const auto in = reinterpret_cast<std::uintptr_t>(plain.in), out = reinterpret_cast<std::uintptr_t>(plain.out);
-  if (in + in_bytes <= out || out + out_bytes <= in || plain.in == FERMATA_IN_PLACE || plain.out == FERMATA_IN_PLACE) [[likely]]
+int check_overlap(const fermata_member* member, const Plain& plain, std::size_t in_bytes,
+                  std::size_t out_bytes) {
+  const auto in = reinterpret_cast<std::uintptr_t>(plain.in),
+             out = reinterpret_cast<std::uintptr_t>(plain.out);
+  if (in + in_bytes <= out || out + out_bytes <= in || plain.in == FERMATA_IN_PLACE ||
+      plain.out == FERMATA_IN_PLACE) [[likely]]
     return FERMATA_OK;
   Checked checked;
   return check(member, operation_of(plain), &checked);
@@ -49,7 +53,8 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
       const std::byte* const mine = in_place ? in + own : in;
       return {.sent = mine, .kept = mine, .kept_to = out + own, .out = out + other};
     }
-    case FERMATA_DO_REDUCE_SCATTER: return {.sent = in + other, .kept = in + own, .kept_to = nullptr, .out = out};
+    case FERMATA_DO_REDUCE_SCATTER:
+      return {.sent = in + other, .kept = in + own, .kept_to = nullptr, .out = out};
     default: return {.sent = in + other, .kept = in + own, .kept_to = out + own, .out = out + other};
   }
 }
@@ -58,12 +63,13 @@ inline exec::Swap blocks_of_two(const Plain& plain, std::uint32_t rank, std::uin
 [[gnu::always_inline]] inline bool swaps_again(const fermata_member* member, const Plain& plain) {
   if (member == nullptr) return false;
   const exec::Openings& openings = member->openings;
-  const auto in = reinterpret_cast<std::uintptr_t>(plain.in), out = reinterpret_cast<std::uintptr_t>(plain.out);
+  const auto in = reinterpret_cast<std::uintptr_t>(plain.in),
+             out = reinterpret_cast<std::uintptr_t>(plain.out);
   const std::uintptr_t most = 2 * kMostSwapped;
   const bool apart = in - out + most > 2 * most;
   return apart && in + 1 > 1 && out + 1 > 1 &&  // neither null nor in place
-         member->member->repeats_swap(openings, static_cast<Kind>(plain.collective), plain.count, static_cast<unsigned>(plain.type),
-                                      static_cast<unsigned>(plain.op));
+         member->member->repeats_swap(openings, static_cast<Kind>(plain.collective), plain.count,
+                                      static_cast<unsigned>(plain.type), static_cast<unsigned>(plain.op));
 }
 
 [[gnu::always_inline]] inline int swap_again(fermata_member* member, const Plain& plain) {
@@ -90,10 +96,14 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
   const std::uint32_t in_bytes = plain.collective == FERMATA_DO_ALLGATHER ? block : members * block;
   const std::uint32_t out_bytes = plain.collective == FERMATA_DO_REDUCE_SCATTER ? block : members * block;
   if ((*status = check_overlap(member, plain, in_bytes, out_bytes)) != FERMATA_OK) return true;
-  Call call{.kind = static_cast<Kind>(plain.collective), .type = static_cast<std::uint8_t>(plain.type), .bytes = block};
+  Call call{.kind = static_cast<Kind>(plain.collective),
+            .type = static_cast<std::uint8_t>(plain.type),
+            .bytes = block};
   FoldFn fold = fold_of(Op::kOr, Type::kUint64);
   if (call.kind == Kind::kReduceScatter) {
-    if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) || size_of(type) > 8) return false;
+    if (static_cast<unsigned>(plain.op) >= kOpCount || !is_defined(static_cast<Op>(plain.op), type) ||
+        size_of(type) > 8)
+      return false;
     call.op = static_cast<std::uint8_t>(plain.op);
     fold = fold_of(static_cast<Op>(plain.op), type);
   }
@@ -111,7 +121,8 @@ bool call_together(fermata_member* member, const Plain& plain, int* status) {
       break;
     case FERMATA_DO_ALLTOALL:
       copy_bytes(line.at + rank * members * block, in_place ? out : in, members * block);
-      taken = {.out = out, .bytes = block, .blocks = members, .first = rank * block, .stride = members * block};
+      taken = {
+          .out = out, .bytes = block, .blocks = members, .first = rank * block, .stride = members * block};
       break;
     case FERMATA_DO_REDUCE_SCATTER:
       copy_bytes(line.at, in_place ? out : in, all);
@@ -128,7 +139,9 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const std::uint32_t all = bytes_together(m, plain);
   const bool is_root = plain.root == static_cast<int>(m.rank());
   if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
-  if (plain.out == nullptr || (is_root ? plain.in == nullptr || plain.in == FERMATA_IN_PLACE : plain.out == FERMATA_IN_PLACE)) return false;
+  if (plain.out == nullptr ||
+      (is_root ? plain.in == nullptr || plain.in == FERMATA_IN_PLACE : plain.out == FERMATA_IN_PLACE))
+    return false;
   const PlanSlot slot = all <= 8 ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
@@ -139,14 +152,16 @@ bool scatter_together(fermata_member* member, const Plain& plain, int* status) {
   const bool two = m.team().members() == 2;
   if (!is_root) {
     const std::uint32_t first = two ? 0 : m.rank() * block;
-    *status = answer(member, m.together(slot, call, all, nullptr, nullptr, {.out = plain.out, .bytes = block, .first = first}));
+    *status = answer(member, m.together(slot, call, all, nullptr, nullptr,
+                                        {.out = plain.out, .bytes = block, .first = first}));
     return true;
   }
   if ((*status = check_overlap(member, plain, m.team().members() * block, block)) != FERMATA_OK) return true;
   const auto* const in = static_cast<const std::byte*>(plain.in);
   *status = answer(member, m.together(slot, call, all, two ? in + (1 - m.rank()) * block : in, nullptr, {}));
   // The root copies its own block only now, after its signals are sent.
-  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE) copy_bytes(plain.out, in + m.rank() * block, block);
+  if (*status == FERMATA_OK && plain.out != FERMATA_IN_PLACE)
+    copy_bytes(plain.out, in + m.rank() * block, block);
   return true;
 }
 
@@ -155,13 +170,18 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
   const std::uint32_t all = bytes_together(m, plain);
   const bool is_root = plain.root == static_cast<int>(m.rank());
   if (all == 0 || static_cast<unsigned>(plain.root) >= m.team().members()) return false;
-  if (plain.in == nullptr || (is_root ? plain.out == nullptr || plain.out == FERMATA_IN_PLACE : plain.in == FERMATA_IN_PLACE)) return false;
+  if (plain.in == nullptr ||
+      (is_root ? plain.out == nullptr || plain.out == FERMATA_IN_PLACE : plain.in == FERMATA_IN_PLACE))
+    return false;
   const PlanSlot slot = all <= 8 ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
   if (!m.carries(slot)) return false;
   const auto block = static_cast<std::uint32_t>(plain.count * size_of(static_cast<Type>(plain.type)));
-  if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK) return true;
-  const Call call{
-      .kind = Kind::kGather, .type = static_cast<std::uint8_t>(plain.type), .root = static_cast<std::uint32_t>(plain.root), .bytes = block};
+  if (is_root && (*status = check_overlap(member, plain, block, m.team().members() * block)) != FERMATA_OK)
+    return true;
+  const Call call{.kind = Kind::kGather,
+                  .type = static_cast<std::uint8_t>(plain.type),
+                  .root = static_cast<std::uint32_t>(plain.root),
+                  .bytes = block};
   const std::uint32_t own = m.rank() * block;
   if (m.team().members() == 2) {
     auto* const out = static_cast<std::byte*>(plain.out);
@@ -171,11 +191,13 @@ bool gather_together(fermata_member* member, const Plain& plain, int* status) {
       return true;
     }
     if (plain.in != FERMATA_IN_PLACE) copy_bytes(out + own, plain.in, block);
-    *status = answer(member, m.together(slot, call, all, nullptr, fold, {.out = out + (1 - m.rank()) * block, .bytes = block}));
+    *status = answer(member, m.together(slot, call, all, nullptr, fold,
+                                        {.out = out + (1 - m.rank()) * block, .bytes = block}));
     return true;
   }
   Line line;
-  copy_bytes(line.at + own, plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
+  copy_bytes(line.at + own,
+             plain.in == FERMATA_IN_PLACE ? static_cast<const std::byte*>(plain.out) + own : plain.in, block);
   const Taken taken{.out = is_root ? plain.out : nullptr, .bytes = all};
   *status = answer(member, m.together(slot, call, all, line.at, fold_of(Op::kOr, Type::kUint64), taken));
   return true;
@@ -194,8 +216,10 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
     if (bytes > kLinePayload - all) return false;
     const void* const in = o.in == FERMATA_IN_PLACE ? o.out : o.in;
     const std::size_t at = (o.in_displacements != nullptr ? o.in_displacements[r] : place) * c.element;
-    if (bytes != 0) copy_bytes(line.at + all, static_cast<const std::byte*>(in) + at, static_cast<std::uint32_t>(bytes));
-    if (r == m.rank()) taken.first = static_cast<std::uint32_t>(all), taken.bytes = static_cast<std::uint32_t>(bytes);
+    if (bytes != 0)
+      copy_bytes(line.at + all, static_cast<const std::byte*>(in) + at, static_cast<std::uint32_t>(bytes));
+    if (r == m.rank())
+      taken.first = static_cast<std::uint32_t>(all), taken.bytes = static_cast<std::uint32_t>(bytes);
     all += bytes;
     place += o.in_counts[r];
   }
@@ -203,22 +227,31 @@ bool differing_together(fermata_member* member, const fermata_operation& o, int*
   if (all == 0 || c.element > 8 || !m.carries(slot)) return false;
   if (taken.bytes == 0) taken.out = nullptr;
   const auto type = static_cast<std::uint8_t>(o.type);
-  const Call call{.kind = c.kind, .type = type, .op = static_cast<std::uint8_t>(o.op), .bytes = c.sizes, .irregular = true};
+  const Call call{.kind = c.kind,
+                  .type = type,
+                  .op = static_cast<std::uint8_t>(o.op),
+                  .bytes = c.sizes,
+                  .irregular = true};
   const FoldFn fold = fold_of(static_cast<Op>(o.op), static_cast<Type>(o.type));
   *status = answer(member, m.together(slot, call, static_cast<std::uint32_t>(all), line.at, fold, taken));
   return true;
 }
 
 // on_line does the call if its blocks are small enough.
-int small_call(fermata_member* member, const Plain& plain, bool (*on_line)(fermata_member*, const Plain&, int*)) {
+int small_call(fermata_member* member, const Plain& plain,
+               bool (*on_line)(fermata_member*, const Plain&, int*)) {
   if (member == nullptr) return null_handle();
   int status = FERMATA_OK;
   if (!on_line(member, plain, &status)) status = call(member, plain);
-  return status == static_cast<int>(Status::kRetracted) ? call_with_their_length(member, operation_of(plain), false) : status;
+  return status == static_cast<int>(Status::kRetracted)
+             ? call_with_their_length(member, operation_of(plain), false)
+             : status;
 }
 
 // Not inlined, so that the shortest path needs no stack frame.
-[[gnu::noinline]] int other_call(fermata_member* member, const Plain& plain) { return small_call(member, plain, call_together); }
+[[gnu::noinline]] int other_call(fermata_member* member, const Plain& plain) {
+  return small_call(member, plain, call_together);
+}
 
 }  // namespace
 }  // namespace fermata::api
@@ -240,13 +273,14 @@ int fermata_allgather(fermata_member* member, const void* in, void* out, size_t 
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
 }
 
-int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type, int op) {
+int fermata_reduce_scatter(fermata_member* member, const void* in, void* out, size_t count, int type,
+                           int op) {
   const Plain plain{FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, count};
   return swaps_again(member, plain) ? swap_again(member, plain) : other_call(member, plain);
 }
 
-int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts, const size_t* displacements, void* out, int type,
-                            int op) {
+int fermata_reduce_scatterv(fermata_member* member, const void* in, const size_t* counts,
+                            const size_t* displacements, void* out, int type, int op) {
   if (member == nullptr) return null_handle();
   fermata_operation o = operation_of({FERMATA_DO_REDUCE_SCATTER, type, op, 0, in, out, 0});
   o.irregular = 1;

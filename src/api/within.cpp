@@ -13,15 +13,18 @@ namespace {
 std::uint64_t key_of(const TeamRequest& request) {
   std::vector<std::int32_t> words = {request.members, request.tagged ? 1 : 0, request.reproducible ? 1 : 0};
   words.insert(words.end(), request.cpus.begin(), request.cpus.end());
-  const std::uint64_t hash = hash_of({reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]});
+  const std::uint64_t hash =
+      hash_of({reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]});
   return hash != 0 ? hash : 1;
 }
 
-int create_within(exec::Team& neighbour, const fermata_team_config& config, std::uint64_t* place, fermata_team** out) {
+int create_within(exec::Team& neighbour, const fermata_team_config& config, std::uint64_t* place,
+                  fermata_team** out) {
   TeamRequest request;
   if (const int bad = request_of(config, request); bad != FERMATA_OK) return bad;
   if (request.engine != Engine::kProcesses || !neighbour.shared())
-    return fail(Status::kArgument, "a team of threads has no place for others, and needs none: use FERMATA_PROCESSES");
+    return fail(Status::kArgument,
+                "a team of threads has no place for others, and needs none: use FERMATA_PROCESSES");
   request.within = &neighbour;
   const int rc = make_team(request, out);
   if (rc == FERMATA_OK) *place = (*out)->team->place();
@@ -32,7 +35,8 @@ int attach_within(exec::Team& neighbour, std::uint64_t place, fermata_team** out
   if (!neighbour.shared()) return fail(Status::kArgument, "a team of threads has no place for others");
   auto handle = std::make_unique<fermata_team>();
   const char* detail = "";
-  const Status status = exec::Team::attach_within(neighbour, place, wait_kind(FERMATA_WAIT_AUTO), os::stall_ns(), &handle->team, &detail);
+  const Status status = exec::Team::attach_within(neighbour, place, wait_kind(FERMATA_WAIT_AUTO),
+                                                  os::stall_ns(), &handle->team, &detail);
   if (status != Status::kOk) return fail(status, "%s", detail);
   read_planned_cpus(*handle);
   *out = handle.release();
@@ -64,7 +68,8 @@ Result<TeamPlans> plans_within(const TeamRequest& request) {
 
 extern "C" {
 
-int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config, uint64_t* place, fermata_team** out) {
+int fermata_team_create_within(fermata_team* neighbour, const fermata_team_config* config, uint64_t* place,
+                               fermata_team** out) {
   if (config == nullptr || place == nullptr || out == nullptr) return null_handle();
   if (const int bad = fermata_team_size(neighbour); bad < 0) return bad;
   return guarded([&] { return create_within(*neighbour->team, *config, place, out); });

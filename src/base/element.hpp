@@ -44,9 +44,10 @@ struct WidePair {
 };
 
 // In the order of the enumerators of Type.
-using Elements = std::tuple<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t, std::uint8_t,
-                            std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>, EvenPair<std::int32_t>,
-                            WidePair<std::int64_t>, PairWithGap<std::int16_t, std::int16_t>>;
+using Elements =
+    std::tuple<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t,
+               std::uint8_t, std::int16_t, std::uint16_t, Half, Bfloat16, EvenPair<float>, WidePair<double>,
+               EvenPair<std::int32_t>, WidePair<std::int64_t>, PairWithGap<std::int16_t, std::int16_t>>;
 static_assert(std::tuple_size_v<Elements> == kTypeCount);
 
 template <Type T>
@@ -71,7 +72,8 @@ constexpr float widen(Half h) {
   if ((magnitude & kExponent) == kExponent) {
     bits += (128u - 16u) << 23;
   } else if ((magnitude & kExponent) == 0) {
-    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits + (1u << 23)) - std::bit_cast<float>(113u << 23));
+    bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits + (1u << 23)) -
+                                        std::bit_cast<float>(113u << 23));
   }
   return std::bit_cast<float>(bits | (h.bits & 0x8000u) << 16);
 }
@@ -91,7 +93,8 @@ constexpr T narrow(float f) {
     if (magnitude >= (127u + 16u) << 23) bits = 0x7c00;
     if (magnitude < 113u << 23) {  // subnormal: the addition aligns the bits and rounds them
       constexpr std::uint32_t kMagic = (127u - 15u + 23u - 10u + 1u) << 23;
-      bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic)) - kMagic;
+      bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic)) -
+             kMagic;
     }
     return {static_cast<std::uint16_t>(bits | (all >> 16 & 0x8000u))};
   }

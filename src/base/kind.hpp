@@ -26,14 +26,18 @@ inline constexpr int kKindCount = 11;
 inline constexpr int kLineKindCount = 4;
 
 constexpr bool rides_on_a_line(Kind k) { return static_cast<int>(k) < kLineKindCount; }
-constexpr bool has_root(Kind k) { return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter; }
+constexpr bool has_root(Kind k) {
+  return k == Kind::kBroadcast || k == Kind::kReduce || k == Kind::kGather || k == Kind::kScatter;
+}
 // True: the collective folds contributions. False: it only moves them.
 constexpr bool folds(Kind k) {
-  return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan || k == Kind::kExscan;
+  return k == Kind::kReduce || k == Kind::kAllreduce || k == Kind::kReduceScatter || k == Kind::kScan ||
+         k == Kind::kExscan;
 }
 // True: a member that has finished has heard from every member.
 constexpr bool synchronizes(Kind k) {
-  return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
+  return k == Kind::kBarrier || k == Kind::kAllreduce || k == Kind::kAllgather || k == Kind::kReduceScatter ||
+         k == Kind::kAlltoall;
 }
 
 enum class Type : std::uint8_t {
@@ -70,7 +74,9 @@ struct OpTraits {
   bool left_to_right = false;  // only ((0 op 1) op 2) op ... is allowed, as in a serial loop over the ranks
 };
 
-constexpr bool is_floating(Type t) { return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16; }
+constexpr bool is_floating(Type t) {
+  return t == Type::kFloat || t == Type::kDouble || t == Type::kHalf || t == Type::kBfloat16;
+}
 constexpr bool is_pair(Type t) { return t >= Type::kFloatInt; }
 
 // Bitwise operators are for integers. minloc and maxloc are for pairs, and pairs have no other operators.
@@ -94,24 +100,28 @@ inline constexpr std::uint64_t kLog2Sizes = [] {
   for (int t = 0; t < kTypeCount; ++t) bits |= std::uint64_t{kLog2[t]} << (3 * t);
   return bits;
 }();
-constexpr unsigned log2_size_of(Type t) { return static_cast<unsigned>(kLog2Sizes >> (3 * static_cast<unsigned>(t)) & 7u); }
+constexpr unsigned log2_size_of(Type t) {
+  return static_cast<unsigned>(kLog2Sizes >> (3 * static_cast<unsigned>(t)) & 7u);
+}
 constexpr std::size_t size_of(Type t) { return std::size_t{1} << log2_size_of(t); }
 
 constexpr const char* name_of(Type t) {
-  constexpr const char* kNames[kTypeCount] = {"int32",     "int64",      "uint32",    "uint64",    "float",    "double",
-                                              "int8",      "uint8",      "int16",     "uint16",    "half",     "bfloat16",
-                                              "float_int", "double_int", "int32_int", "int64_int", "int16_int"};
+  constexpr const char* kNames[kTypeCount] = {
+      "int32",  "int64", "uint32",   "uint64",    "float",      "double",    "int8",      "uint8",    "int16",
+      "uint16", "half",  "bfloat16", "float_int", "double_int", "int32_int", "int64_int", "int16_int"};
   return kNames[static_cast<int>(t)];
 }
 
 constexpr const char* name_of(Op op) {
-  constexpr const char* kNames[kOpCount] = {"sum", "prod", "min", "max", "and", "or", "xor", "land", "lor", "minloc", "maxloc"};
+  constexpr const char* kNames[kOpCount] = {"sum", "prod", "min", "max",    "and",   "or",
+                                            "xor", "land", "lor", "minloc", "maxloc"};
   return kNames[static_cast<int>(op)];
 }
 
 constexpr const char* name_of(Kind k) {
-  constexpr const char* kNames[kKindCount] = {"barrier",   "broadcast",      "reduce",   "allreduce", "gather", "scatter",
-                                              "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
+  constexpr const char* kNames[kKindCount] = {"barrier",  "broadcast", "reduce",    "allreduce",
+                                              "gather",   "scatter",   "allgather", "reduce_scatter",
+                                              "alltoall", "scan",      "exscan"};
   return kNames[static_cast<int>(k)];
 }
 
@@ -122,11 +132,12 @@ inline constexpr std::size_t kLinePayload = 56;
 // Returns the bytes of these blocks, or 0 if they do not fit. In a gather or scatter of two members only one
 // block travels, since the root's own stays.
 constexpr std::size_t bytes_together(Kind k, std::size_t members, std::size_t block) {
-  const bool rides =
-      k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kReduceScatter || k == Kind::kAlltoall;
+  const bool rides = k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather ||
+                     k == Kind::kReduceScatter || k == Kind::kAlltoall;
   if (!rides || block > kLinePayload) return 0;
   const bool rooted = k == Kind::kGather || k == Kind::kScatter;
-  const std::size_t all = block * (rooted && members == 2 ? 1 : members) * (k == Kind::kAlltoall ? members : 1);
+  const std::size_t all =
+      block * (rooted && members == 2 ? 1 : members) * (k == Kind::kAlltoall ? members : 1);
   return all <= kLinePayload ? all : 0;
 }
 

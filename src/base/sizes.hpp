@@ -13,7 +13,9 @@ struct Sizes {
   std::uint64_t bits = 0;
   // All sizes of 2^k bytes and more.
   static constexpr Sizes from(int k) { return {~std::uint64_t{0} << k}; }
-  constexpr bool has(std::size_t bytes) const { return bytes != 0 && (bits >> (std::bit_width(bytes) - 1) & 1) != 0; }
+  constexpr bool has(std::size_t bytes) const {
+    return bytes != 0 && (bits >> (std::bit_width(bytes) - 1) & 1) != 0;
+  }
   constexpr bool operator==(const Sizes&) const = default;
 };
 
@@ -22,7 +24,9 @@ struct Sizes {
 struct Direct {
   Sizes moved[2], folded[2];
   constexpr const Sizes (&of(bool folds) const)[2] { return folds ? folded : moved; }
-  static constexpr Direct from(int k) { return {{Sizes::from(k), Sizes::from(k)}, {Sizes::from(k), Sizes::from(k)}}; }
+  static constexpr Direct from(int k) {
+    return {{Sizes::from(k), Sizes::from(k)}, {Sizes::from(k), Sizes::from(k)}};
+  }
   constexpr bool operator==(const Direct&) const = default;
 };
 

@@ -42,7 +42,9 @@ inline void copy_words(void* to, const void* from, std::uint32_t words) {
 inline void copy_bytes(void* to, const void* from, std::uint32_t bytes) {
   copy_words(to, from, bytes / 8);
   const std::uint32_t done = bytes / 8 * 8;
-  if (done < bytes) std::memcpy(static_cast<unsigned char*>(to) + done, static_cast<const unsigned char*>(from) + done, bytes - done);
+  if (done < bytes)
+    std::memcpy(static_cast<unsigned char*>(to) + done, static_cast<const unsigned char*>(from) + done,
+                bytes - done);
 }
 
 }  // namespace fermata

@@ -20,8 +20,8 @@ constexpr std::int64_t kCloseNs = 1'000'000'000;
 
 Status Team::connect(const net::Port& port, const char** detail) {
   *detail = "a port needs all its functions, and fermata_port's size";
-  const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr && port.is_gone != nullptr &&
-                     port.flush != nullptr && port.close != nullptr;
+  const bool whole = port.open != nullptr && port.write != nullptr && port.progress != nullptr &&
+                     port.is_gone != nullptr && port.flush != nullptr && port.close != nullptr;
   if (port.size != sizeof port || !whole) return Status::kArgument;
   *detail = "this team is on one host";
   if (!is_over_hosts()) return Status::kArgument;
@@ -55,7 +55,8 @@ class BranchesTurn {
   Turn<RealAtomics>& turn_;
 };
 
-Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces, const char** detail) {
+Status Team::graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
+                   const char** detail) {
   *detail = "the team has a port already";
   if (port_.write != nullptr) return Status::kBusy;
   trunk_ranks_ = static_cast<std::uint32_t*>(malloc(members_ * sizeof *trunk_ranks_));
@@ -114,7 +115,8 @@ void Team::close_port() {
 
 void Team::land_here(void* self, const net::Line* line, const net::Block* block) {
   auto& team = *static_cast<Team*>(self);
-  if (line->sent_ns != 0 && team.arrivals_ != nullptr) team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
+  if (line->sent_ns != 0 && team.arrivals_ != nullptr)
+    team.arrivals_->note(line->from, os::now_ns() - line->sent_ns, line->offset == 0);
   if (line->branch == 0) return team.land(line->rank, *line, block);
   const BranchesTurn turn(team.branches_turn_);
   for (Team* branch = team.branches_; branch != nullptr; branch = branch->next_branch_)
@@ -128,7 +130,8 @@ void Team::land(std::uint32_t rank, const net::Line& line, const net::Block* blo
   const auto lies_there = [&](std::uint64_t at, std::uint64_t length) {
     return at >= layout_.window && length <= segment_.bytes && at <= segment_.bytes - length;
   };
-  if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes))) return;
+  if (!lies_there(line.offset, bytes) || (block != nullptr && !lies_there(block->offset, block->bytes)))
+    return;
   auto& slot = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment_.base + line.offset);
   auto* words = reinterpret_cast<std::uint64_t*>(segment_.base + line.offset + 8);
   const auto payload = [words](std::uint32_t i) -> std::uint64_t& { return words[i]; };
@@ -153,7 +156,8 @@ void Team::attend_port() {
   // order: relaxed: there is nothing to see but the word
   const std::uint64_t word = abroad().load(std::memory_order_relaxed);
   if (word == 0 || is_broken<RealAtomics>(header())) return;
-  break_once<RealAtomics>(header(), {static_cast<std::uint32_t>(word & 0xff), static_cast<std::uint32_t>(word >> 8)});
+  break_once<RealAtomics>(header(),
+                          {static_cast<std::uint32_t>(word & 0xff), static_cast<std::uint32_t>(word >> 8)});
   wake_everybody();
 }
 
@@ -172,7 +176,8 @@ void Team::tell_abroad() {
   if (!RealAtomics::compare_exchange_relaxed(told_, 0u, 1u)) return;
   const Breach now = breach();
   const Breach what = now.cause != 0 ? now : kAborted;  // a faulty member may have written 0
-  for (std::uint32_t r = 0; r < members_; ++r) tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
+  for (std::uint32_t r = 0; r < members_; ++r)
+    tell(r, layout_.window, std::uint64_t{what.culprit} << 8 | what.cause);
 }
 
 // A word holds the call's number in its upper bits, so that the greater word is the newer one. The lower bits
@@ -189,11 +194,13 @@ void Team::say_abroad(std::uint32_t rank, std::uint64_t number, std::uint64_t ca
   constexpr std::uint64_t kPart = (std::uint64_t{1} << kPartBits) - 1;
   for (std::uint32_t r = 0; r < members_; ++r)
     for (std::uint64_t i = 0; i < kSaidWords; ++i)
-      tell(r, said_offset(rank, r) + i * sizeof(std::uint64_t), number << kPartBits | (call >> i * kPartBits & kPart));
+      tell(r, said_offset(rank, r) + i * sizeof(std::uint64_t),
+           number << kPartBits | (call >> i * kPartBits & kPart));
 }
 
 bool Team::hear(std::uint32_t rank, std::uint32_t viewer, std::uint64_t* number, std::uint64_t* call) const {
-  const auto* const words = reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + said_offset(rank, viewer));
+  const auto* const words =
+      reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + said_offset(rank, viewer));
   *call = 0;
   for (std::uint64_t i = 0; i < kSaidWords; ++i) {
     // order: relaxed: there is nothing to see but the word

@@ -17,7 +17,8 @@ constexpr std::uint32_t kTestsOfLook = 64;     // between two reads of the clock
 
 // Does this member get a result, while no other member's result depends on its length?
 bool gets(const Call& call, std::uint32_t rank) {
-  return (call.kind == Kind::kBroadcast && call.root != rank) || (call.kind == Kind::kReduce && call.root == rank);
+  return (call.kind == Kind::kBroadcast && call.root != rank) ||
+         (call.kind == Kind::kReduce && call.root == rank);
 }
 
 PlanSlot slot_on_line(Kind kind, bool one_word) {
@@ -28,8 +29,8 @@ PlanSlot slot_on_line(Kind kind, bool one_word) {
 }  // namespace
 
 // What the members from which the data come have published as call `number`. kRetracted: theirs differs, and
-// only in its length. kPending: somebody has not published it yet. kNotFound: somebody's call is too old to be
-// known. kOk: none of these.
+// only in its length. kPending: somebody has not published it yet. kNotFound: somebody's call is too old to
+// be known. kOk: none of these.
 Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const {
   const bool inward = call.inward();
   const std::uint32_t first = inward ? 0 : call.root, end = inward ? team_->members() : call.root + 1;
@@ -41,7 +42,8 @@ Status Member::find_theirs(const Call& call, std::uint64_t number, std::uint64_t
     if (recalled == Recalled::kForgotten) return Status::kNotFound;
     unsaid = unsaid || recalled == Recalled::kYetToCome;
     if (recalled == Recalled::kYetToCome) continue;
-    if (!Call::only_lengths_differ(call.packed(), told) || Call::as_long(call.packed(), told)) return Status::kOk;
+    if (!Call::only_lengths_differ(call.packed(), told) || Call::as_long(call.packed(), told))
+      return Status::kOk;
     if (any && !Call::as_long(told, *theirs)) return Status::kOk;
     *theirs = told;
     any = true;
@@ -59,8 +61,8 @@ bool Member::adapts(BlockRequest* r) {
 }
 
 bool Member::adapts_to(BlockRequest* r, std::uint64_t bytes) {
-  const bool adapted =
-      bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() && r->adapt != nullptr && r->adapt(r, bytes);
+  const bool adapted = bounded_ && r->ordered && gets(r->call, rank_) && r->operation.untouched() &&
+                       r->adapt != nullptr && r->adapt(r, bytes);
   r->adapted = r->adapted || adapted;
   return adapted;
 }
@@ -72,18 +74,20 @@ Status Member::find_firsts(Call* call) {
   std::uint64_t theirs = 0;
   if (r == nullptr || !bounded_ || is_only_call() || !gets(r->call, rank_)) return Status::kOk;
   const Status found = over_hosts_ ? Status::kNotFound : find_theirs(r->call, r->number, &theirs);
-  if (found == Status::kNotFound) return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
+  if (found == Status::kNotFound)
+    return find_come(r->call, r, call) == rank_ ? Status::kOk : Status::kRetracted;
   if (found == Status::kRetracted) *call = Call::unpack(theirs);
   return found;
 }
 
-// The first request, begun, has met a piece of another call: a later one's, if its own is on a line. kRetracted: it goes on there.
-// kPending: somebody has not said which call it is in.
+// The first request, begun, has met a piece of another call: a later one's, if its own is on a line.
+// kRetracted: it goes on there. kPending: somebody has not said which call it is in.
 Status Member::settle_begun(BlockRequest* r) {
   if (may_settle(r) || r->operation.status() != Status::kMismatch) return Status::kOk;
   Call call;
   const Status found = find_firsts(&call);
-  if (found == Status::kOk && r->operation.untouched() && may_come_later(r->call, r->number, differing_.first_overtaken))
+  if (found == Status::kOk && r->operation.untouched() &&
+      may_come_later(r->call, r->number, differing_.first_overtaken))
     return Status::kPending;
   if (found != Status::kRetracted) return found;
   const bool on_line = call.order == Call::kLineOrder;
@@ -110,17 +114,19 @@ Status Member::adapt_first() {
 Status Member::meets_first() {
   Call call;
   const Status found = outstanding() && differing_.ride == nullptr ? find_firsts(&call) : Status::kOk;
-  if (found != Status::kRetracted || call.order != Call::kLineOrder) return found == Status::kPending ? found : Status::kOk;
+  if (found != Status::kRetracted || call.order != Call::kLineOrder)
+    return found == Status::kPending ? found : Status::kOk;
   const bool one = call.bytes <= 8;
   TeamMemory line;
   const Step* const steps = on_line(slot_on_line(call.kind, one), call.root, &line);
-  const bool met = steps != nullptr && line.region == memory_.region && ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
+  const bool met = steps != nullptr && line.region == memory_.region &&
+                   ordered_.first->episodes[one ? 0 : 1] + 1 == cursor_.episode();
   return met ? Status::kRetracted : Status::kOk;
 }
 
 // Over several hosts the others' status lines cannot be read, and a status line keeps only the latest calls.
-// But a piece or a slot of theirs may have come here. Returns the rank whose data have another length; its own
-// rank if there is none. request: whose call; null: this member's last call.
+// But a piece or a slot of theirs may have come here. Returns the rank whose data have another length; its
+// own rank if there is none. request: whose call; null: this member's last call.
 std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Call* theirs) {
   *theirs = own;
   theirs->order = Call::kAnyOrder;
@@ -145,13 +151,15 @@ std::uint32_t Member::find_come(const Call& own, const BlockRequest* request, Ca
     const Step* step = on_line(slot, own.root, &line);
     // the present call's own episode
     const bool here = request == nullptr && outstanding() && line.region == memory_.region;
-    const std::uint64_t done =
-        request != nullptr ? request->episodes[one ? 0 : 1] : bound_[static_cast<std::uint32_t>(slot)].episodes[own.root];
+    const std::uint64_t done = request != nullptr
+                                   ? request->episodes[one ? 0 : 1]
+                                   : bound_[static_cast<std::uint32_t>(slot)].episodes[own.root];
     const std::uint64_t episode = done + (here ? 0 : 1);
     for (; step != nullptr && step->code != Code::kEnd; ++step) {
       const std::uint64_t come = TeamCursor::come_at(line, *step, episode);
       for (theirs->bytes = 0; theirs->bytes <= kLinePayload; ++theirs->bytes)
-        if (theirs->bytes != own.bytes && come == Header::of(episode, before.tag(History::own_tag(theirs->packed()))).bits)
+        if (theirs->bytes != own.bytes &&
+            come == Header::of(episode, before.tag(History::own_tag(theirs->packed()))).bits)
           return line.swapped(step->peer);
     }
   }
@@ -190,7 +198,8 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   TeamMemory line;
   const Step* const steps = on_line(slot, call.root, &line);
   // Only if nothing else has run there since: later calls take this one's data.
-  if (steps == nullptr || plan.episodes[call.root] != r->episodes[one ? 0 : 1] || !r->operation.untouched()) return false;
+  if (steps == nullptr || plan.episodes[call.root] != r->episodes[one ? 0 : 1] || !r->operation.untouched())
+    return false;
   void* const memory = aligned_alloc(alignof(Ride), sizeof(Ride));
   if (memory == nullptr) return false;
   Ride& to = *new (memory) Ride;
@@ -199,7 +208,8 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   const std::uint32_t words = words_of(call.bytes);
   to.bytes = call.bytes;
   to.load = one ? Load::kOneWord : Load::kWords;
-  to.carried = {.words = one ? 1 : words, .fold = folds ? fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type)) : nullptr};
+  to.carried = {.words = one ? 1 : words,
+                .fold = folds ? fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type)) : nullptr};
   if (folds && !one && log2_size_of(static_cast<Type>(call.type)) > 3) carry_wide(to.carried, call);
   const std::uint64_t mine = r->call.bytes;
   if (folds) copy_bytes(to.regs[0], own.input.base, static_cast<std::uint32_t>(std::min(mine, to.bytes)));
@@ -210,7 +220,8 @@ bool Member::ride(BlockRequest* r, const Call& call) {
   if (one) to.cursor.start<Load::kOneWord>(to.memory, steps, ++plan.episodes[call.root], tag, 1, word);
   else to.cursor.start<Load::kWords>(to.memory, steps, ++plan.episodes[call.root], tag, words, word);
   for (BlockRequest* later = r->next; later != nullptr; later = later->next)
-    if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root) ++later->episodes[one ? 0 : 1];
+    if (gets(later->call, rank_) && later->call.kind == call.kind && later->call.root == call.root)
+      ++later->episodes[one ? 0 : 1];
   r->operation.forget_mismatch();
   differing_.ride = &to;
   return true;
@@ -220,12 +231,14 @@ bool Member::ride(BlockRequest* r, const Call& call) {
 bool Member::advance_ride() {
   BlockRequest* const r = ordered_.first;
   Ride& ride = *differing_.ride;
-  const bool over = ride.load == Load::kOneWord ? ride.cursor.advance<Load::kOneWord>(ride.memory, ride.carried, ride.regs, 0)
-                                                : ride.cursor.advance<Load::kWords>(ride.memory, ride.carried, ride.regs, 0);
+  const bool over = ride.load == Load::kOneWord
+                        ? ride.cursor.advance<Load::kOneWord>(ride.memory, ride.carried, ride.regs, 0)
+                        : ride.cursor.advance<Load::kWords>(ride.memory, ride.carried, ride.regs, 0);
   if (!over) return false;
   const std::uint64_t mine = r->call.bytes;
   if (ride.cursor.status() == Status::kOk) {
-    copy_bytes(r->operation.call().output.base, ride.regs[0], static_cast<std::uint32_t>(std::min(mine, ride.bytes)));
+    copy_bytes(r->operation.call().output.base, ride.regs[0],
+               static_cast<std::uint32_t>(std::min(mine, ride.bytes)));
     r->operation.end(ride.bytes > mine);
   } else {
     r->operation.fail(ride.memory.swapped(ride.cursor.at().peer));
@@ -250,7 +263,8 @@ Status Member::look_at_line() {
   differing_.since_ns = now;
   const Hold hold(*this);
   const Status settled = settle_length(retractable);
-  if (settled != Status::kOk && settled != Status::kPending) return settled == Status::kRetracted ? retract_line() : settled;
+  if (settled != Status::kOk && settled != Status::kPending)
+    return settled == Status::kRetracted ? retract_line() : settled;
   const Status seen = look_at_others(kLongNs, settled == Status::kPending);
   return seen == Status::kOk ? Status::kPending : seen;
 }
@@ -272,7 +286,8 @@ Status Member::make_again() {
 Status Member::end_again() {
   differing_.again = false;
   const std::uint64_t both = std::min(differing_.split.call.bytes, differing_.bytes);
-  if (differing_.split.out != nullptr) copy_bytes(differing_.split.out, differing_.result, static_cast<std::uint32_t>(both));
+  if (differing_.split.out != nullptr)
+    copy_bytes(differing_.split.out, differing_.result, static_cast<std::uint32_t>(both));
   return differing_.bytes > differing_.split.call.bytes ? Status::kTruncated : Status::kOk;
 }
 

@@ -57,7 +57,8 @@ class Reading {
 
 // Clears the lines. The buffer counts only through a line's header.
 void Channel::clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings) {
-  for (std::size_t r = 0; r < rings; ++r) memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
+  for (std::size_t r = 0; r < rings; ++r)
+    memset(base + r * ring_bytes(lines, in_quarter), 0, kMaxLine + lines * kRingLine);
 }
 
 std::size_t BlockOperation::piece_elements(const Work& w) const {
@@ -159,7 +160,8 @@ bool BlockOperation::has_room(const Work& w, bool direct, std::uint64_t& credit_
   const std::uint64_t quarter = channel_->in_quarter;
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
   for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q)
-    if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters])) return false;
+    if (q * quarter >= end.place && !Pieces::was_read(credit, credit_seen, end.last_in[q % kRingQuarters]))
+      return false;
   return true;
 }
 
@@ -178,7 +180,8 @@ std::byte* BlockOperation::room_for(const Work& w, std::size_t bytes) const {
   const Channel::Extent extent = channel_->extent_of(end.place, bytes);
   end.place = extent.end;
   const std::uint64_t quarter = channel_->in_quarter;
-  for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q) end.last_in[q % kRingQuarters] = end.next;
+  for (std::uint64_t q = extent.start / quarter; q <= (extent.end - 1) / quarter; ++q)
+    end.last_in[q % kRingQuarters] = end.next;
   return channel_->at(w.ring, extent.start);
 }
 
@@ -239,7 +242,8 @@ std::uint64_t BlockOperation::length_in(std::uint64_t tag, std::uint64_t of_call
   return theirs <= kMostPlausible ? theirs : 0;
 }
 
-std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdge& edge, std::uint64_t of_call) {
+std::uint64_t BlockOperation::length_come(const Channel& channel, const BlockEdge& edge,
+                                          std::uint64_t of_call) {
   const Channel::End& end = *channel.end(edge, 0, true);
   const std::byte* const line = channel.line(channel.ring(edge, 0), end.next);
   if (!Pieces::has_come(header_of(line), end.next)) return 0;
@@ -296,7 +300,8 @@ BlockOperation::Moved BlockOperation::receive_direct(const BlockTransfer& x, Wor
 }
 
 // False: the bytes after w.done could not be read.
-bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements) {
+bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender& lender,
+                               const std::byte* from, std::size_t elements) {
   if (call_.bounce == nullptr) return false;
   if (x.code == BlockCode::kReceive) {
     const std::size_t at = w.done * call_.element;
@@ -308,7 +313,8 @@ bool BlockOperation::take_lent(const BlockTransfer& x, Work& w, const os::Lender
   const std::size_t most = kBounce / call_.element;
   while (w.done < end) {
     const std::size_t part = end - w.done < most ? end - w.done : most;
-    if (!os::read_lent(lender, from + w.done * call_.element, call_.bounce, part * call_.element)) return false;
+    if (!os::read_lent(lender, from + w.done * call_.element, call_.bounce, part * call_.element))
+      return false;
     take(x, w, call_.bounce, part);
   }
   return true;
@@ -356,7 +362,9 @@ bool BlockOperation::any_open(Predicate&& holds) const {
 }
 
 bool BlockOperation::ready() const {
-  return over() || any_open([&](const BlockTransfer&, std::uint32_t t) { return could_move(program_->stages[stage_], t); });
+  return over() || any_open([&](const BlockTransfer&, std::uint32_t t) {
+           return could_move(program_->stages[stage_], t);
+         });
 }
 
 bool BlockOperation::works_with(std::uint32_t rank) const {
@@ -365,7 +373,8 @@ bool BlockOperation::works_with(std::uint32_t rank) const {
 
 bool BlockOperation::untouched() const {
   for (std::uint32_t t = 0; t < program_->transfer_count; ++t)
-    if (!is_local(program_->transfers[t].code) && (work_[t].announced != 0 || work_[t].done != 0)) return false;
+    if (!is_local(program_->transfers[t].code) && (work_[t].announced != 0 || work_[t].done != 0))
+      return false;
   return true;
 }
 
@@ -374,8 +383,9 @@ bool BlockOperation::lends() const {
 }
 
 bool BlockOperation::lacks(std::uint32_t rank) const {
-  return any_open(
-      [&](const BlockTransfer& x, std::uint32_t t) { return !is_local(x.code) && x.peer == rank && is_next(t) && !peer_has_acted(t); });
+  return any_open([&](const BlockTransfer& x, std::uint32_t t) {
+    return !is_local(x.code) && x.peer == rank && is_next(t) && !peer_has_acted(t);
+  });
 }
 
 std::size_t BlockOperation::open_bytes() const {

@@ -72,11 +72,16 @@ struct Channel {
   // Resets the rings at `base`, where other rings may have been.
   static void clear(std::byte* base, std::uint64_t lines, std::size_t in_quarter, std::size_t rings);
   // Bytes of the longest piece.
-  std::size_t most() const { return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine; }
-  std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
-    return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) * ring_bytes(lines, in_quarter);
+  std::size_t most() const {
+    return in_quarter > kMostPiece ? kMostPiece : in_quarter > kOnLine ? in_quarter : kOnLine;
   }
-  std::byte* line(std::byte* ring, std::uint64_t piece) const { return ring + kMaxLine + (piece & (lines - 1)) * kRingLine; }
+  std::byte* ring(const BlockEdge& edge, std::uint32_t number) const {
+    return base + (members != 0 ? std::size_t{edge.from} * members + edge.to : number) *
+                      ring_bytes(lines, in_quarter);
+  }
+  std::byte* line(std::byte* ring, std::uint64_t piece) const {
+    return ring + kMaxLine + (piece & (lines - 1)) * kRingLine;
+  }
   // Where the next piece lies in the buffer, in one part, counted as `place` is. Both ends compute the same.
   struct Extent {
     std::uint64_t start = 0, end = 0;
@@ -156,8 +161,8 @@ class BlockOperation {
   };
 
   // space: program.space_blocks blocks of space_elements elements each.
-  void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
-               std::size_t space_elements);
+  void prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work,
+               std::byte* space, std::size_t space_elements);
   void restart();
   // True if a stage writes what it still has to send. That can happen if output and input share memory. Then
   // the input must be a copy.
@@ -209,7 +214,9 @@ class BlockOperation {
  private:
   std::byte* line(const Work& w) const { return channel_->line(w.ring, w.end->next); }
   // The two ends of an edge compute the same tag if the call and the size of the block are the same.
-  std::uint64_t tag_of(const Work& w) const { return (call_.tag + (call_.bytes != 0 ? call_.bytes : w.elements)) << 1 >> 1; }
+  std::uint64_t tag_of(const Work& w) const {
+    return (call_.tag + (call_.bytes != 0 ? call_.bytes : w.elements)) << 1 >> 1;
+  }
   bool has_room(const Work& w, bool direct, std::uint64_t& credit_seen) const;
   void look_ahead(Work& w, bool both_ways) const;
   void fetch_ahead(const Work& w) const;
@@ -244,7 +251,8 @@ class BlockOperation {
   std::byte* room_for(const Work& w, std::size_t bytes) const;
   Moved receive(const BlockStage& stage, std::uint32_t transfer);
   Moved receive_direct(const BlockTransfer& transfer, Work& w, std::size_t limit);
-  bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from, std::size_t elements);
+  bool take_lent(const BlockTransfer& transfer, Work& w, const os::Lender& lender, const std::byte* from,
+                 std::size_t elements);
   static std::uint64_t length_in(std::uint64_t tag, std::uint64_t of_call);
   bool takes_length_of(Work& w, std::uint64_t tag) const;
   std::size_t kept(const Work& w, std::size_t elements);

@@ -71,7 +71,9 @@ class Maker {
 
   // ---- 1. The signals
 
-  void signal(std::uint32_t from, std::uint32_t to, Fold fold) { signals_[count_++] = {from, to, 0, 0, fold}; }
+  void signal(std::uint32_t from, std::uint32_t to, Fold fold) {
+    signals_[count_++] = {from, to, 0, 0, fold};
+  }
   void end_stage() { ends_[stages_++] = count_; }
   std::uint32_t begin_of(std::uint32_t stage) const { return stage == 0 ? 0 : ends_[stage - 1]; }
 
@@ -114,7 +116,8 @@ class Maker {
     for (std::uint32_t i = begin_of(stage); i < ends_[stage]; ++i) ++next[signals_[i].to + 1];
     for (std::uint32_t m = 0; m < members_; ++m) next[m + 1] += next[m];
     for (std::uint32_t i = begin_of(stage); i < ends_[stage]; ++i) {
-      signals_[i].offset = static_cast<std::uint32_t>(at_ + std::uint64_t{next[signals_[i].to]++} * plan_.slots * plan_.line);
+      signals_[i].offset =
+          static_cast<std::uint32_t>(at_ + std::uint64_t{next[signals_[i].to]++} * plan_.slots * plan_.line);
       signals_[i].stride = plan_.line;
     }
     at_ += std::uint64_t{ends_[stage] - begin_of(stage)} * plan_.slots * plan_.line;
@@ -154,7 +157,8 @@ class Maker {
     header.region_bytes = static_cast<std::uint32_t>(round_up(at_ + kMaxLine, kMaxLine));
     header.steps = 2 * count_ + members_ + (has_word() ? 2 * members_ : 0);
     header.programs_offset = static_cast<std::uint32_t>(round_up(sizeof header, 32));
-    header.steps_offset = static_cast<std::uint32_t>(round_up(header.programs_offset + members_ * sizeof(MemberProgram), 64));
+    header.steps_offset =
+        static_cast<std::uint32_t>(round_up(header.programs_offset + members_ * sizeof(MemberProgram), 64));
     header.bytes = header.steps_offset + header.steps * static_cast<std::uint32_t>(sizeof(Step));
     name(header);
     auto* blob = static_cast<std::byte*>(calloc(1, header.bytes));

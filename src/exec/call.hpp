@@ -34,8 +34,9 @@ struct Call {
   enum Order : std::uint8_t { kAnyOrder, kRankOrder, kLeftToRight, kLineOrder } order = kAnyOrder;
 
   constexpr std::uint64_t packed() const {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 | std::uint64_t{op} << 10 | std::uint64_t{root} << 14 |
-           std::uint64_t{irregular} << 26 | std::uint64_t{prepares} << 27 | std::uint64_t{order} << 28 |
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{type} << 4 |
+           std::uint64_t{op} << 10 | std::uint64_t{root} << 14 | std::uint64_t{irregular} << 26 |
+           std::uint64_t{prepares} << 27 | std::uint64_t{order} << 28 |
            (bytes < kMostBytes ? bytes : kMostBytes) << kBytesAt;
   }
   static Call unpack(std::uint64_t v) {
@@ -48,13 +49,17 @@ struct Call {
             (v >> 27 & 1) != 0,
             static_cast<Order>(v >> 28 & 3)};
   }
-  bool inward() const { return kind == Kind::kGather || kind == Kind::kReduce; }  // the root gets the data of all
+  bool inward() const {
+    return kind == Kind::kGather || kind == Kind::kReduce;
+  }  // the root gets the data of all
   // false: no correct member publishes this
   bool fits() const { return order != kLineOrder || bytes <= kLinePayload; }
   // A hash of the sizes in bytes of `blocks` blocks, for `bytes`.
-  static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks, std::size_t element) {
+  static constexpr std::uint64_t hash_of(const std::size_t* counts, std::uint32_t blocks,
+                                         std::size_t element) {
     std::uint64_t hash = 0;
-    for (std::uint32_t b = 0; b < blocks; ++b) hash = (hash ^ counts[b] * element ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
+    for (std::uint32_t b = 0; b < blocks; ++b)
+      hash = (hash ^ counts[b] * element ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
     return hash >> (kBytesAt + 1);
   }
   // The descriptor without its length and the fields that depend on the length. Members compare this where
@@ -70,7 +75,8 @@ struct Call {
   // Do two packed descriptors of a collective with a root differ in their lengths alone?
   static bool only_lengths_differ(std::uint64_t a, std::uint64_t b) {
     const Call call = unpack(a);
-    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) && call.fits() && unpack(b).fits();
+    return has_root(call.kind) && !call.irregular && a != b && without_length(a) == without_length(b) &&
+           call.fits() && unpack(b).fits();
   }
   // Do two such descriptors have the same length, and are both line calls or both block calls? A type that a
   // broadcast does not publish is no difference.
@@ -78,7 +84,8 @@ struct Call {
     return a >> kBytesAt == b >> kBytesAt && ((a >> 28 & 3) == kLineOrder) == ((b >> 28 & 3) == kLineOrder);
   }
 };
-static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp && kMaxMembers <= 4096);
+static_assert(kKindCount <= 16 && kTypeCount < Call::kOwnType && kOpCount < Call::kOwnOp &&
+              kMaxMembers <= 4096);
 
 // Which part of a line call's payload a member takes as its result, and where it goes. The payload may carry
 // several blocks.
@@ -103,7 +110,9 @@ class History {
   void remove(std::uint64_t call) { digest_ = (digest_ << 35 | digest_ >> 29) * kInverse ^ call; }
   // The tag of the next call. `own`: own_tag() of its descriptor; a barrier's is 0.
   std::uint64_t tag(std::uint64_t own) const { return (digest_ >> (64 - Header::kTagBits)) ^ own; }
-  static constexpr std::uint64_t own_tag(std::uint64_t call) { return call * kOdd >> (64 - Header::kTagBits); }
+  static constexpr std::uint64_t own_tag(std::uint64_t call) {
+    return call * kOdd >> (64 - Header::kTagBits);
+  }
   std::uint64_t digest() const { return digest_; }
   void restore(std::uint64_t digest) { digest_ = digest; }
 

@@ -55,7 +55,9 @@ Member* Crew::take_next(const Member* after, const Member* except, const void* t
   lock();
   // order: relaxed: under the lock
   Member* m = after != nullptr ? after->place_.next : first_.load(std::memory_order_relaxed);
-  while (m != nullptr && (m == except || (thread != nullptr && m->place_.thread != thread) || !m->turn_.take())) m = m->place_.next;
+  while (m != nullptr &&
+         (m == except || (thread != nullptr && m->place_.thread != thread) || !m->turn_.take()))
+    m = m->place_.next;
   unlock();
   return m;
 }

@@ -35,10 +35,14 @@ struct Header {
 
   static constexpr Header of(std::uint64_t episode, std::uint64_t tag) { return {episode << kTagBits | tag}; }
   // Is it of this episode or a later one, of whatever call?
-  constexpr bool has_come(std::uint64_t seen) const { return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0; }
+  constexpr bool has_come(std::uint64_t seen) const {
+    return static_cast<std::int64_t>(seen - (bits >> kTagBits << kTagBits)) >= 0;
+  }
   // Is it of this episode but of another call? One comparison, because a branch on the episode costs a fifth
   // of a barrier's time: it is random whether a peer is an episode ahead.
-  constexpr bool is_foreign(std::uint64_t seen) const { return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1; }
+  constexpr bool is_foreign(std::uint64_t seen) const {
+    return (seen ^ bits) - 1 < (std::uint64_t{1} << kTagBits) - 1;
+  }
 };
 
 // left op right, element by element of a word. By value: passing through memory would take as long as the
@@ -71,7 +75,8 @@ inline bool goes_in_rounds(const Step* step) {
   for (; step->code == Code::kSend; step += 2) {
     const Step& await = step[1];
     const bool folds = await.fold == Fold::kCombineLeft || await.fold == Fold::kCombineRight;
-    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || folds != (L == Load::kOneWord)) return false;
+    if (step->reg != 0 || await.code != Code::kAwait || await.reg != 0 || folds != (L == Load::kOneWord))
+      return false;
     if (step[2].code == Code::kEnd) return true;
   }
   return false;
@@ -85,8 +90,8 @@ class Cursor {
   // meanwhile. (Two cores of Sapphire Rapids: 50 cycles there cost nothing and 60 cost 20 ns; 100 cycles
   // after the signal cost nothing.) word(i) is this member's contribution.
   template <Load L, class Word>
-  [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag, std::uint32_t words,
-                                    Word&& word) {
+  [[gnu::always_inline]] void start(M& memory, const Step* program, std::uint64_t episode, std::uint64_t tag,
+                                    std::uint32_t words, Word&& word) {
     step_ = program;
     const Header header = Header::of(episode, tag);
     if (program->code == Code::kSend) [[likely]] {
@@ -102,7 +107,8 @@ class Cursor {
   // True: the episode is over for this member, or status() is an error. It gives up an await after `spins`
   // pauses; 0: after one read.
   template <Load L>
-  [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords], std::uint32_t spins) {
+  [[gnu::always_inline]] bool advance(M& memory, const Carried& carried, std::uint64_t (*regs)[kPayloadWords],
+                                      std::uint32_t spins) {
     // Local copies: stores to shared memory cannot alias them.
     const Step* const program = program_;
     const std::uint64_t episode = episode_;
@@ -110,7 +116,8 @@ class Cursor {
     for (const Step* step = step_;;) {
       switch (step->code) {
         case Code::kSend: {
-          send<L>(memory, *step, episode, header, carried.words, [&](std::uint32_t i) { return regs[step->reg][i]; });
+          send<L>(memory, *step, episode, header, carried.words,
+                  [&](std::uint32_t i) { return regs[step->reg][i]; });
           ++step;
           break;
         }
@@ -127,7 +134,8 @@ class Cursor {
         case Code::kAdd: {
           // order: acq_rel: releases what this member knew; whoever completes the word acquires what all
           // knew. Pairs with itself and with kWordPoll.
-          const std::uint64_t before = A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
+          const std::uint64_t before =
+              A::template add_acq_rel<Site::kWordAdd>(memory.word(step->offset), std::uint64_t{1});
           if (before + 1 == episode * step->threshold) {
             memory.ring(*step);
             step = program + step->target;
@@ -140,7 +148,8 @@ class Cursor {
           auto& word = memory.word(step->offset);
           // order: acquire: sees all that the members that added or flipped knew. Pairs with kWordAdd and
           // kWordFlip.
-          for (std::uint32_t n = 0; A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
+          for (std::uint32_t n = 0;
+               A::template load_acquire<Site::kWordPoll>(word) < episode * step->threshold;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
           }
@@ -157,7 +166,8 @@ class Cursor {
           auto& credit = memory.credit(step->offset);
           // order: acquire: the receiver has read the slot before this member overwrites it. Pairs with
           // kCreditGive.
-          for (std::uint32_t n = 0; A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
+          for (std::uint32_t n = 0;
+               A::template load_acquire<Site::kCreditAwait>(credit) + step->threshold < episode;) {
             if ((n += step->pauses) > spins) return pend(step);
             pause<A>(step->pauses);
           }
@@ -290,8 +300,8 @@ class Cursor {
   }
   std::uint32_t pauses_at(const Step& s) const { return pauses_ != 0 ? pauses_ : s.pauses; }
   // The header as last read: `wanted` may not have come within `spins` pauses.
-  [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted, std::uint32_t pauses,
-                                                    std::uint32_t spins) {
+  [[gnu::always_inline]] static std::uint64_t watch(const typename M::Counter& header, Header wanted,
+                                                    std::uint32_t pauses, std::uint32_t spins) {
     std::uint64_t seen;
     // order: acquire: the payload is read after it. Pairs with kSlotPublish.
     for (std::uint32_t n = 0; !wanted.has_come(seen = A::template load_acquire<Site::kSlotAwait>(header));) {
@@ -322,13 +332,14 @@ class Cursor {
   }
 
   template <Load L, class Word>
-  [[gnu::always_inline]] static void send(M& memory, const Step& s, std::uint64_t episode, Header header, std::uint32_t carried,
-                                          Word&& word) {
+  [[gnu::always_inline]] static void send(M& memory, const Step& s, std::uint64_t episode, Header header,
+                                          std::uint32_t carried, Word&& word) {
     send<L>(memory, slot_of(s, episode), header, carried, word);
     memory.ring(s);
   }
   template <Load L, class Word>
-  [[gnu::always_inline]] static void send(M& memory, std::uint32_t slot, Header header, std::uint32_t carried, Word&& word) {
+  [[gnu::always_inline]] static void send(M& memory, std::uint32_t slot, Header header, std::uint32_t carried,
+                                          Word&& word) {
     if constexpr (L != Load::kNothing) {
       for (std::uint32_t i = 0; i < words<L>(carried); ++i) A::plain_store(memory.payload(slot, i), word(i));
     }
@@ -341,17 +352,21 @@ class Cursor {
   }
 
   // A function of its own, so that calls within one host do not pay for it.
-  [[gnu::noinline, gnu::cold]] static void leave_host(M& memory, const Step& s, std::uint64_t episode, Header header, std::uint32_t carried,
+  [[gnu::noinline, gnu::cold]] static void leave_host(M& memory, const Step& s, std::uint64_t episode,
+                                                      Header header, std::uint32_t carried,
                                                       std::uint64_t (*regs)[kPayloadWords]) {
-    if (s.code == Code::kSendAway) return memory.carry(s, slot_of(s, episode), header.bits, carried, regs[s.reg]);
+    if (s.code == Code::kSendAway)
+      return memory.carry(s, slot_of(s, episode), header.bits, carried, regs[s.reg]);
     if ((episode & (s.threshold - 1)) == 0) memory.carry(s, s.offset, episode, 0, regs[0]);
   }
 
   template <Load L>
-  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t (*regs)[kPayloadWords]) {
+  void take(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
+            std::uint64_t (*regs)[kPayloadWords]) {
     if (s.fold == Fold::kNone) return;
     if (s.fold == Fold::kCopy) {
-      for (std::uint32_t i = 0; i < words<L>(carried.words); ++i) regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
+      for (std::uint32_t i = 0; i < words<L>(carried.words); ++i)
+        regs[s.reg][i] = A::plain_load(memory.payload(slot, i));
       return;
     }
     if constexpr (L == Load::kWords) {
@@ -364,7 +379,8 @@ class Cursor {
     }
   }
 
-  static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot, std::uint64_t* mine) {
+  static void fold_whole(M& memory, const Carried& carried, const Step& s, std::uint32_t slot,
+                         std::uint64_t* mine) {
     alignas(16) std::uint64_t theirs[kPayloadWords];  // nobody reads beyond carried.words
     for (std::uint32_t i = 0; i < carried.words; ++i) theirs[i] = A::plain_load(memory.payload(slot, i));
     if (s.fold == Fold::kCombineRight) return carried.whole(mine, theirs, carried.context);

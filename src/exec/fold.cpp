@@ -65,9 +65,11 @@ FoldFn fold_of(Op op, Type type) {
 WholeFold whole_fold_of(Op op, Type type) {
   const bool least = op == Op::kMinloc;
   if (type == Type::kDoubleInt)
-    return least ? fold_wide<Op::kMinloc, Element<Type::kDoubleInt>> : fold_wide<Op::kMaxloc, Element<Type::kDoubleInt>>;
+    return least ? fold_wide<Op::kMinloc, Element<Type::kDoubleInt>>
+                 : fold_wide<Op::kMaxloc, Element<Type::kDoubleInt>>;
   if (type == Type::kInt64Int)
-    return least ? fold_wide<Op::kMinloc, Element<Type::kInt64Int>> : fold_wide<Op::kMaxloc, Element<Type::kInt64Int>>;
+    return least ? fold_wide<Op::kMinloc, Element<Type::kInt64Int>>
+                 : fold_wide<Op::kMaxloc, Element<Type::kInt64Int>>;
   return nullptr;
 }
 

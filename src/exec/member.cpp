@@ -26,16 +26,20 @@ void publish_affinity(TeamHeader& header) {
 bool is_exchange(const Team& team) {
   for (const std::uint32_t rank : {0u, 1u}) {
     Step steps[3];
-    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps)) return false;
+    if (team.copy_steps(PlanSlot::kAllreduce8, rank, steps, 3) != 3 || !goes_in_rounds<Load::kOneWord>(steps))
+      return false;
   }
   return true;
 }
 
 // Rounds up to whole cache lines, so that each program begins on a line and a short one lies on one.
-std::uint32_t on_lines(std::uint32_t steps) { return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step))); }
+std::uint32_t on_lines(std::uint32_t steps) {
+  return round_up(steps, static_cast<std::uint32_t>(kMaxLine / sizeof(Step)));
+}
 
 // Counts the steps of the programs that a member runs without a root or for root 0. False: one is not sound.
-bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots], std::size_t* all) {
+bool count_steps(const Team& team, std::uint32_t rank, std::uint32_t (&counts)[kPlanSlots],
+                 std::size_t* all) {
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
     counts[i] = 0;
@@ -73,7 +77,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
     return Status::kArgument;
   }
   if (team->is_away(rank) || (team->is_over_hosts() && team->port() == nullptr)) {
-    *detail = team->is_away(rank) ? "it belongs to another host" : "over several hosts a process connects its port first";
+    *detail = team->is_away(rank) ? "it belongs to another host"
+                                  : "over several hosts a process connects its port first";
     return Status::kArgument;
   }
   TeamHeader& header = team->header();
@@ -81,7 +86,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   std::uint64_t hash = layout.members;
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const auto slot = static_cast<PlanSlot>(i);
-    if (team->program(slot) != nullptr) hash = with_plan(hash, program_hash(team->blob(slot), team->program(slot)->bytes));
+    if (team->program(slot) != nullptr)
+      hash = with_plan(hash, program_hash(team->blob(slot), team->program(slot)->bytes));
   }
   std::uint32_t counts[kPlanSlots];
   std::size_t all_steps = 0;
@@ -114,7 +120,8 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   }
   const std::size_t ends = layout.rings != 0 ? Channel::ends_of(layout.members) * sizeof(Channel::End) : 0;
   const std::size_t steps_at = round_up(sizeof(Member), kMaxLine);
-  const std::size_t bytes = round_up(steps_at + all_steps * sizeof(Step) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
+  const std::size_t bytes =
+      round_up(steps_at + all_steps * sizeof(Step) + episodes * sizeof(std::uint64_t) + ends, kMaxLine);
   void* memory = aligned_alloc(kMaxLine, bytes);
   if (memory == nullptr) {
     if (team->shared()) team->disclaim(rank);
@@ -172,9 +179,10 @@ Status Member::reserve(Team* team, std::uint32_t rank, Member** out, const char*
   m->rounds_ = word.steps != nullptr && goes_in_rounds<Load::kOneWord>(word.steps);
   m->swaps_ = m->rounds_ && layout.members == 2 && is_exchange(*team);
   const Bound& barrier = m->bound_[static_cast<std::uint32_t>(PlanSlot::kBarrier)];
-  m->barrier_rounds_ = barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
-  m->barrier_has_words_ =
-      barrier.steps != nullptr && word.steps != nullptr && has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
+  m->barrier_rounds_ =
+      barrier.steps != nullptr && !m->tagged_ && goes_in_rounds<Load::kNothing>(barrier.steps);
+  m->barrier_has_words_ = barrier.steps != nullptr && word.steps != nullptr &&
+                          has_words(team->blob(PlanSlot::kBarrier), *team->program(PlanSlot::kBarrier));
   *out = m;
   return Status::kOk;
 }
@@ -193,7 +201,8 @@ void Member::leave() {
     broken_ = Status::kBroken;  // callbacks can start nothing any more
     fail_requests(broken_);
   }
-  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i) free(of_roots_[i]);
+  for (std::size_t i = 0; of_roots_ != nullptr && i < std::size_t{kPlanSlots} * team->members(); ++i)
+    free(of_roots_[i]);
   free(of_roots_);
   free(differing_.ride);
   this->~Member();
@@ -208,13 +217,15 @@ const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
   const std::uint32_t index = own ? root * members + rank_ : memory_.swapped(rank_);
   if (own) memory_.root = 0;
   if (index == rank_) return bound_[static_cast<std::uint32_t>(slot)].steps;
-  if (of_roots_ == nullptr) of_roots_ = static_cast<Step**>(calloc(std::size_t{kPlanSlots} * members, sizeof *of_roots_));
+  if (of_roots_ == nullptr)
+    of_roots_ = static_cast<Step**>(calloc(std::size_t{kPlanSlots} * members, sizeof *of_roots_));
   if (of_roots_ == nullptr) return nullptr;
   Step*& kept = of_roots_[static_cast<std::size_t>(slot) * members + root];
   if (kept != nullptr) [[likely]]
     return kept;
   const std::uint32_t count = team_->copy_steps(slot, index, nullptr, 0);
-  auto* const steps = count != 0 ? static_cast<Step*>(aligned_alloc(sizeof(Step), count * sizeof(Step))) : nullptr;
+  auto* const steps =
+      count != 0 ? static_cast<Step*>(aligned_alloc(sizeof(Step), count * sizeof(Step))) : nullptr;
   if (steps == nullptr) return nullptr;
   if (team_->copy_steps(slot, index, steps, count) == count) return kept = steps;
   free(steps);
@@ -222,7 +233,8 @@ const Step* Member::steps_of_root(PlanSlot slot, std::uint32_t root) {
 }
 
 Status Member::refuse_root() {
-  snprintf(detail_, sizeof detail_, "there is no memory for this root's plan, or another member has written over it");
+  snprintf(detail_, sizeof detail_,
+           "there is no memory for this root's plan, or another member has written over it");
   return give_up(break_team(Status::kBroken, rank_));
 }
 
@@ -254,8 +266,8 @@ Status Member::finish() {
   if (!tag_check_) return Status::kOk;
   tag_check_ = false;
   if (tags_agree(regs_[0][0])) return Status::kOk;
-  snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u", static_cast<std::uint32_t>(regs_[0][0]),
-           ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
+  snprintf(detail_, sizeof detail_, "tags differ: the largest is %u, the smallest %u",
+           static_cast<std::uint32_t>(regs_[0][0]), ~static_cast<std::uint32_t>(regs_[0][0] >> 32));
   return Status::kMismatch;
 }
 
@@ -306,7 +318,8 @@ Status Member::barrier_tagged(std::uint32_t tag) {
 std::uint64_t Member::uses(PlanSlot slot) const {
   const ProgramHeader* const program = team_->program(slot);
   std::uint64_t all = 0;
-  for (std::uint32_t r = 0; program != nullptr && r < program->regions; ++r) all += bound_[static_cast<std::uint32_t>(slot)].episodes[r];
+  for (std::uint32_t r = 0; program != nullptr && r < program->regions; ++r)
+    all += bound_[static_cast<std::uint32_t>(slot)].episodes[r];
   return all;
 }
 
@@ -331,7 +344,8 @@ void Member::keep_openings_in(Openings* place) {
 
 Status Member::arrive() {
   const bool carries = barrier_carries_;
-  const Status ready = carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
+  const Status ready =
+      carries ? start_barrier_with(0) : start<Load::kNothing>(PlanSlot::kBarrier, Call{}, 0, kNoWord);
   if (ready != Status::kOk) return ready;
   if (!carries) load_ = Load::kNothing;
   advance(0);
@@ -344,7 +358,8 @@ Status Member::arrive_with(const Call& call, const void* in, void* out) {
   if (call.kind == Kind::kBroadcast) slot = one ? PlanSlot::kBroadcast8 : PlanSlot::kBroadcast56;
   if (call.kind == Kind::kReduce) slot = one ? PlanSlot::kReduce8 : PlanSlot::kReduce56;
   Carried carried;
-  const Status ready = one ? start_with<Load::kOneWord>(slot, call, in, carried) : start_with<Load::kWords>(slot, call, in, carried);
+  const Status ready = one ? start_with<Load::kOneWord>(slot, call, in, carried)
+                           : start_with<Load::kWords>(slot, call, in, carried);
   if (ready != Status::kOk) return ready;
   load_ = one ? Load::kOneWord : Load::kWords;
   taken_ = {out, static_cast<std::uint32_t>(call.bytes)};
@@ -359,12 +374,14 @@ Status Member::test() {
   if (now != Status::kOk) return now;
   const bool waits = outstanding();
   if (waits && team_->port() != nullptr) team_->attend_port();
-  if (waits && interrupted_ != nullptr) return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
+  if (waits && interrupted_ != nullptr)
+    return test_for(interrupted_) == Status::kPending ? Status::kPending : Status::kOk;
   const bool over = waits && advance(0);
   if (over && (!differing_.splits || cursor_.status() == Status::kOk)) return Status::kOk;
   const Status seen = waits ? look_at_line() : Status::kOk;
   if (seen == Status::kOk && over) return seen;
-  if (seen != Status::kOk && seen != Status::kPending) return seen == Status::kRetracted ? make_again() : give_up(seen);
+  if (seen != Status::kOk && seen != Status::kPending)
+    return seen == Status::kRetracted ? make_again() : give_up(seen);
   // A member that only tests would not notice otherwise that the team is broken.
   const Status broken = broken_status();
   if (broken == Status::kOk) return waits ? Status::kPending : Status::kOk;
@@ -395,17 +412,21 @@ Status Member::resume() {
   return status;
 }
 
-Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken) {
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
+                        const Taken& taken) {
   return together(slot, call, bytes, in, Carried{.words = words_of(bytes), .fold = fold}, taken);
 }
 
-Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken) {
-  if (carried.words == 1 && carried.whole == nullptr) return together<Load::kOneWord>(slot, call, bytes, in, carried, taken);
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
+                        const Carried& carried, const Taken& taken) {
+  if (carried.words == 1 && carried.whole == nullptr)
+    return together<Load::kOneWord>(slot, call, bytes, in, carried, taken);
   return together<Load::kWords>(slot, call, bytes, in, carried, taken);
 }
 
 template <Load L>
-Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken) {
+Status Member::together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
+                        const Carried& carried, const Taken& taken) {
   const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, bytes); };
   const Status ready = start<L>(slot, call, carried.words, word);
   if (ready != Status::kOk) return ready;

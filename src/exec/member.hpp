@@ -51,19 +51,22 @@ class Member {
   Status test();
   [[gnu::always_inline]] Status allreduce(const void* in, void* out, std::uint32_t count, Type type, Op op) {
     const std::uint32_t bytes = count << log2_size_of(type);
-    const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0, bytes};
+    const Call call{Kind::kAllreduce, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(op), 0,
+                    bytes};
     if (bytes == 8 && rounds_ && gate_ == os::fork_generation()) {
       const bool sums_doubles = op == Op::kSum && type == Type::kDouble;
-      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type, op);
+      repeat({fold_of(op, type), call.packed(), History::own_tag(call.packed()), sums_doubles}, count, type,
+             op);
       return allreduce_again(*openings_, in, out);
     }
     if (bytes <= 8) return move<Load::kOneWord>(PlanSlot::kAllreduce8, call, in, out);
     return move<Load::kWords>(PlanSlot::kAllreduce56, call, in, out);
   }
   // Is this the call of openings.word again? Then its arguments are valid and its first signal is prepared.
-  [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type, std::uint32_t op) const {
-    return count == openings.count && type == openings.type && op == openings.op && openings.word.is_known() &&
-           gate_ == os::fork_generation();
+  [[gnu::always_inline]] bool repeats(const Openings& openings, std::size_t count, std::uint32_t type,
+                                      std::uint32_t op) const {
+    return count == openings.count && type == openings.type && op == openings.op &&
+           openings.word.is_known() && gate_ == os::fork_generation();
   }
   [[gnu::always_inline]] Status allreduce_again(const Openings& openings, const void* in, void* out) {
     const std::uint64_t value = word_at(in, 0, 8);
@@ -71,7 +74,8 @@ class Member {
     return rest_of_allreduce(value, out);
   }
   // Folds `data` (1..56 bytes) of all members with `fold`, in rank order if the plan folds in that order.
-  [[gnu::always_inline]] Status allreduce_whole(const Openings& openings, void* data, std::uint32_t bytes, WholeFold fold, void* context) {
+  [[gnu::always_inline]] Status allreduce_whole(const Openings& openings, void* data, std::uint32_t bytes,
+                                                WholeFold fold, void* context) {
     if (bytes != 8 || !openings.whole.is_known() || gate_ != os::fork_generation()) [[unlikely]]
       return other_allreduce_whole(data, bytes, fold, context);
     const std::uint64_t value = word_at(data, 0, 8);
@@ -80,10 +84,10 @@ class Member {
   }
   // Two members whose one-word allreduce is one exchange: each sends the other a block of at most 8 bytes.
   bool swaps() const { return swaps_; }
-  [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count, std::uint32_t type,
-                                           std::uint32_t op) const {
-    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op && kind == openings.swapped_kind &&
-           openings.swap.is_known() && gate_ == os::fork_generation();
+  [[gnu::always_inline]] bool repeats_swap(const Openings& openings, Kind kind, std::size_t count,
+                                           std::uint32_t type, std::uint32_t op) const {
+    return count == openings.swapped_count && type == openings.swapped_type && op == openings.swapped_op &&
+           kind == openings.swapped_kind && openings.swap.is_known() && gate_ == os::fork_generation();
   }
   [[gnu::always_inline]] Status swap_again(const Openings& openings, const Swap& swap) {
     const std::uint64_t value = word_at(swap.sent, 0, openings.swapped_bytes);
@@ -95,7 +99,8 @@ class Member {
   bool carries(PlanSlot slot) const { return bound_[static_cast<std::uint32_t>(slot)].steps != nullptr; }
   // A line call that carries several blocks: `bytes` (1..56) of payload, this member's part in `in` (null:
   // none). `taken`: which part is its result.
-  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold, const Taken& taken);
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, FoldFn fold,
+                  const Taken& taken);
   Status reduce(const void* in, void* out, std::uint32_t count, Type type, Op op, std::uint32_t root);
   Status broadcast(void* data, std::uint32_t bytes, std::uint32_t root);
   Status resume();
@@ -225,13 +230,16 @@ class Member {
 
   // Starts a line call with data. in: this member's contribution, null if it has none.
   template <Load L>
-  [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in, Carried& carried) {
+  [[gnu::always_inline]] Status start_with(PlanSlot slot, const Call& call, const void* in,
+                                           Carried& carried) {
     const auto word = [&](std::uint32_t i) { return in == nullptr ? 0 : word_at(in, i, call.bytes); };
     const std::uint32_t words = L == Load::kOneWord ? 1 : words_of(call.bytes);
     const Status ready = start<L>(slot, call, words, word);
     if (ready != Status::kOk) [[unlikely]]
       return ready;
-    const FoldFn fold = call.kind == Kind::kBroadcast ? nullptr : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
+    const FoldFn fold = call.kind == Kind::kBroadcast
+                            ? nullptr
+                            : fold_of(static_cast<Op>(call.op), static_cast<Type>(call.type));
     carried = {words, fold};
     if constexpr (L == Load::kWords)
       if (log2_size_of(static_cast<Type>(call.type)) > 3) [[unlikely]]
@@ -272,9 +280,13 @@ class Member {
   [[gnu::noinline]] Status rest_of_barrier();
   [[gnu::noinline]] Status rest_of_allreduce(std::uint64_t value, void* out);
   [[gnu::noinline]] Status rest_of_swap(std::uint64_t sent, const Swap& swap);
-  [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold, void* context);
-  [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold, void* context);
-  static Call whole_call(std::uint32_t bytes) { return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes}; }
+  [[gnu::noinline]] Status rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFold fold,
+                                                   void* context);
+  [[gnu::noinline]] Status other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold fold,
+                                                 void* context);
+  static Call whole_call(std::uint32_t bytes) {
+    return {Kind::kAllreduce, Call::kOwnType, Call::kOwnOp, 0, bytes};
+  }
   bool follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag);
   template <Load L, class Folds>
   Status go(bool attend, std::uint64_t value, void* out, Folds fold);
@@ -286,9 +298,11 @@ class Member {
   Status ring_and_go_round(std::uint64_t value, void* out, Folds fold);
   template <Load L, class Folds>
   Status late(std::uint64_t value, void* out, const Folds& fold);
-  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
+                  const Carried& carried, const Taken& taken);
   template <Load L>
-  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in, const Carried& carried, const Taken& taken);
+  Status together(PlanSlot slot, const Call& call, std::uint32_t bytes, const void* in,
+                  const Carried& carried, const Taken& taken);
   [[gnu::noinline]] Status other_barrier();
   void prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t own_tag);
   // Ends a call that left the fast path: results, tags and errors.
@@ -314,21 +328,29 @@ class Member {
     team_->tell_abroad();
     return broken_ = status;
   }
-  Status lost(std::uint32_t rank), look_for_givers(const BlockRequest& r), look_for_requests(std::int64_t waited_ns), look_now_and_then();
-  Status look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled), look_for_ride(std::int64_t waited_ns);
-  bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank), differs_now(std::uint32_t rank),
+  Status lost(std::uint32_t rank), look_for_givers(const BlockRequest& r),
+      look_for_requests(std::int64_t waited_ns), look_now_and_then();
+  Status look_for(const BlockRequest& request, std::int64_t waited_ns, bool unsettled),
+      look_for_ride(std::int64_t waited_ns);
+  bool own_call(std::uint64_t number, std::uint64_t* packed) const, differs_from(std::uint32_t rank),
+      differs_now(std::uint32_t rank),
       is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t theirs);
-  void name_lost(std::uint32_t rank), name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
-  bool is_only_call() const, may_settle(const BlockRequest* request) const, is_unsettled(const BlockRequest& request) const;
-  Status settle_length(bool retractable), settle_come(const Call& call, bool retractable), settle_met_length(bool retractable);
+  void name_lost(std::uint32_t rank),
+      name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs);
+  bool is_only_call() const, may_settle(const BlockRequest* request) const,
+      is_unsettled(const BlockRequest& request) const;
+  Status settle_length(bool retractable), settle_come(const Call& call, bool retractable),
+      settle_met_length(bool retractable);
   bool adapts(BlockRequest* request), adapts_to(BlockRequest* request, std::uint64_t bytes), advance_ride();
-  Status find_firsts(Call* call), meets_first(), find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
+  Status find_firsts(Call* call), meets_first(),
+      find_theirs(const Call& call, std::uint64_t number, std::uint64_t* theirs) const;
   bool may_retract() const, ride(BlockRequest* r, const Call& c), takes(BlockRequest* r, const Call& theirs),
       may_come_later(const Call& c, std::uint64_t number, Overtaken& seen) const;
   std::uint32_t find_come(const Call& call, const BlockRequest* request, Call* theirs);
   const Step* on_line(PlanSlot slot, std::uint32_t root, TeamMemory* memory);
   void count_episodes(BlockRequest* request) const;
-  Status adapt_first(), look_at_line(), make_again(), end_again(), retract_line(), retract(), settle_begun(BlockRequest* request);
+  Status adapt_first(), look_at_line(), make_again(), end_again(), retract_line(), retract(),
+      settle_begun(BlockRequest* request);
   Status met_another_call(std::uint32_t rank), compare_abroad(std::uint64_t number, std::uint64_t call);
   // In its scope only this thread works on this member's requests. Callbacks run in such a scope already.
   class Hold {
@@ -370,7 +392,9 @@ class Member {
   void advance_line();
   void fail_requests(Status status);
   void take_back();
-  void ring(std::uint32_t rank) { fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls); }
+  void ring(std::uint32_t rank) {
+    fermata::ring<RealAtomics>(team_->door(rank), memory_.full_fence(), memory_.calls);
+  }
   Status broken_status(), status_of_broken();
   bool report_stall(std::int64_t waited_ns);
   Status barrier_with_tag(std::uint64_t folded);

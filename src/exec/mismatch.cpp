@@ -27,13 +27,14 @@ bool Member::own_call(std::uint64_t number, std::uint64_t* packed) const {
          (number != sequence_ || !has_root(Call::unpack(*packed).kind));
 }
 
-void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank, std::uint64_t theirs) {
+void Member::name_difference(std::uint64_t number, std::uint64_t mine, std::uint32_t rank,
+                             std::uint64_t theirs) {
   char my_text[96];
   char their_text[96];
   describe(Call::unpack(mine), my_text, sizeof my_text);
   describe(Call::unpack(theirs), their_text, sizeof their_text);
-  snprintf(detail_, sizeof detail_, "call %llu: rank %u called %s, rank %u %s", static_cast<unsigned long long>(number), rank_, my_text,
-           rank, their_text);
+  snprintf(detail_, sizeof detail_, "call %llu: rank %u called %s, rank %u %s",
+           static_cast<unsigned long long>(number), rank_, my_text, rank, their_text);
 }
 
 // Compares the length of the present call with that of the members from which its data come: the root, or all
@@ -106,29 +107,35 @@ Status Member::settle_met_length(bool retractable) {
   if (settled == Status::kPending && !retractable) return Status::kOk;
   if (settled != Status::kOk || first != Status::kOk) return settled == Status::kOk ? first : settled;
   std::uint64_t mine = 0;
-  const bool may_come = retractable && own_call(sequence_, &mine) && may_come_later(Call::unpack(mine), sequence_, differing_.overtaken);
+  const bool may_come = retractable && own_call(sequence_, &mine) &&
+                        may_come_later(Call::unpack(mine), sequence_, differing_.overtaken);
   return may_come ? Status::kPending : Status::kOk;
 }
 
-// Over several hosts the data of a later call may overtake those of call `number`, which then come elsewhere. So
-// a tag of another call is no error for some time.
+// Over several hosts the data of a later call may overtake those of call `number`, which then come elsewhere.
+// So a tag of another call is no error for some time.
 bool Member::may_come_later(const Call& call, std::uint64_t number, Overtaken& seen) const {
   constexpr std::int64_t kMostLateNs = 5'000'000'000;  // then it is: the calls differ
-  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular || call.inward() != (call.root == rank_)) return false;
+  if (!bounded_ || !over_hosts_ || !has_root(call.kind) || call.irregular ||
+      call.inward() != (call.root == rank_))
+    return false;
   const std::int64_t now = os::now_ns();
   if (seen.number != number) seen = {number, now};
   return now - seen.since_ns < kMostLateNs;
 }
 
 // Nothing was sent or taken in the present line call, and its caller can repeat it.
-bool Member::may_retract() const { return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again; }
+bool Member::may_retract() const {
+  return cursor_.is_at_start() && differing_.departs == differing_.splits && !differing_.again;
+}
 
 Status Member::retract_line() {
   const Hold hold(*this);
   // memory_.root differs if each root has programs of its own
   const std::uint32_t root = Call::unpack(differing_.own.call).root;
   for (const Bound& plan : bound_)
-    if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region) --plan.episodes[root];
+    if (plan.steps != nullptr && plan.region + root * plan.region_bytes == memory_.region)
+      --plan.episodes[root];
   differing_.split.out = taken_.out;
   memcpy(differing_.split.in, regs_[0], sizeof differing_.split.in);
   taken_ = {};
@@ -161,8 +168,9 @@ bool Member::is_another(std::uint64_t number, std::uint32_t rank, std::uint64_t 
   const Call call = Call::unpack(mine);
   const bool outward = call.kind == Kind::kBroadcast || call.kind == Kind::kScatter;
   // The member that gets the data settles the length (settle_length()). To the others it makes no difference.
-  const bool settles =
-      number == differing_.adapted ? outward && call.root != rank : !over_hosts_ || outward || call.root == rank_ || call.root == rank;
+  const bool settles = number == differing_.adapted
+                           ? outward && call.root != rank
+                           : !over_hosts_ || outward || call.root == rank_ || call.root == rank;
   if (bounded_ && settles && Call::only_lengths_differ(mine, theirs)) return false;
   name_difference(number, mine, rank, theirs);
   return true;
@@ -176,8 +184,11 @@ bool Member::differs_from(std::uint32_t rank) {
   const StatusLine& line = team_->status(rank);
   const std::uint64_t newest = newest_call<RealAtomics>(line) / 2;
   const std::uint64_t last = newest < sequence_ ? newest : sequence_;
-  for (std::uint64_t n = last < kCallsKept<StatusLine> ? 1 : last - kCallsKept<StatusLine> + 1; n <= last; ++n)
-    if (std::uint64_t theirs = 0; recall<RealAtomics>(line, n, theirs) == Recalled::kKnown && is_another(n, rank, theirs)) return true;
+  for (std::uint64_t n = last < kCallsKept<StatusLine> ? 1 : last - kCallsKept<StatusLine> + 1; n <= last;
+       ++n)
+    if (std::uint64_t theirs = 0;
+        recall<RealAtomics>(line, n, theirs) == Recalled::kKnown && is_another(n, rank, theirs))
+      return true;
   return false;
 }
 
@@ -185,7 +196,8 @@ bool Member::differs_from(std::uint32_t rank) {
 bool Member::differs_now(std::uint32_t rank) {
   std::uint64_t mine = 0, theirs = 0;
   if (team_->is_away(rank) || !own_call(sequence_, &mine)) return false;
-  if (recall<RealAtomics>(team_->status(rank), sequence_, theirs) != Recalled::kKnown || mine == theirs) return false;
+  if (recall<RealAtomics>(team_->status(rank), sequence_, theirs) != Recalled::kKnown || mine == theirs)
+    return false;
   name_difference(sequence_, mine, rank, theirs);
   return true;
 }
@@ -208,9 +220,11 @@ Status Member::met_another_call(std::uint32_t rank) {
   bool named = names_it();
   for (; !named && !team_->is_away(rank) && os::now_ns() < end; named = names_it()) os::yield();
   if (!named && team_->is_away(rank))
-    snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank, team_->host_of(rank));
+    snprintf(detail_, sizeof detail_, "rank %u made another call than rank %u on host %u", rank_, rank,
+             team_->host_of(rank));
   else if (!named)
-    snprintf(detail_, sizeof detail_, "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);
+    snprintf(detail_, sizeof detail_,
+             "ranks %u and %u differ in the size of a block between them, or in calls long ago", rank_, rank);
   return give_up(break_team(Status::kMismatch, rank));
 }
 

@@ -20,7 +20,8 @@ Status Places::extend(std::uint64_t bytes, std::uint64_t* offset) {
 // in it stays.
 bool Places::lies_there(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t length = os::length_of(fd_);
-  return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length && bytes <= length - offset;
+  return bytes != 0 && offset >= own_bytes_ && offset % 4096 == 0 && offset <= length &&
+         bytes <= length - offset;
 }
 
 // Returns a place whose lock is held. It prefers a place of this size, then one that was never taken, then
@@ -100,7 +101,8 @@ void Places::keep(std::uint64_t key, const void* bytes, std::size_t length) {
   for (Kept& kept : table_.kept) {
     if (!kept.turn.take()) continue;
     std::uint64_t offset = 0;
-    if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length)) return;
+    if (extend(round_up(length, 4096), &offset) != Status::kOk || !os::write_at(fd_, offset, bytes, length))
+      return;
     kept.offset = offset;
     kept.bytes = length;
     // order: release, as kMove: whoever sees the key sees the bytes. Pairs with look_up().

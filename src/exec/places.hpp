@@ -47,7 +47,8 @@ struct PlaceTable {
 class Places {
  public:
   // `own_bytes`: size of the team's own segment.
-  Places(PlaceTable& table, std::int32_t fd, std::uint64_t own_bytes) : table_(table), fd_(fd), own_bytes_(own_bytes) {}
+  Places(PlaceTable& table, std::int32_t fd, std::uint64_t own_bytes)
+      : table_(table), fd_(fd), own_bytes_(own_bytes) {}
 
   // Takes a place, zeroed, with one user. The memory of its first `front` bytes is allocated at once, so that
   // a lack of memory is an error of this call.

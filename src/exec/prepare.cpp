@@ -21,17 +21,20 @@ BlockOperation::Range BlockOperation::locate(const BlockTransfer& transfer, cons
   } else {
     const BlockBuffer& buffer = at.place == BlockPlace::kInput ? call_.input : call_.output;
     count = buffer.counts != nullptr ? buffer.counts[at.index] : buffer.count;
-    const std::size_t first = buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
+    const std::size_t first =
+        buffer.displacements != nullptr ? buffer.displacements[at.index] : at.index * buffer.count;
     base = buffer.base + first * call_.element;
   }
   // count x piece / pieces, without the product, which may overflow.
-  const auto bound = [&](std::size_t piece) { return count / transfer.pieces * piece + count % transfer.pieces * piece / transfer.pieces; };
+  const auto bound = [&](std::size_t piece) {
+    return count / transfer.pieces * piece + count % transfer.pieces * piece / transfer.pieces;
+  };
   const std::size_t begin = bound(transfer.piece);
   return {base + begin * call_.element, bound(transfer.piece + 1) - begin};
 }
 
-void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work, std::byte* space,
-                             std::size_t space_elements) {
+void BlockOperation::prepare(const BlockProgram& program, const BlockCall& call, Channel* channel, Work* work,
+                             std::byte* space, std::size_t space_elements) {
   program_ = &program;
   call_ = call;
   channel_ = channel;
@@ -85,7 +88,9 @@ void BlockOperation::relate(const BlockStage& stage) {
     const std::size_t bytes = w.elements * call_.element;
     for (std::uint32_t u = stage.first; u < end; ++u) {
       Work& sent = work_[u];
-      if (program_->transfers[u].code != BlockCode::kSend || !overlap(sent.from, sent.elements * call_.element, w.to, bytes)) continue;
+      if (program_->transfers[u].code != BlockCode::kSend ||
+          !overlap(sent.from, sent.elements * call_.element, w.to, bytes))
+        continue;
       sent.overwritten = true;
       const bool alike = sent.from == w.to && sent.elements == w.elements;
       (alike ? w.follows : w.shifted) = true;

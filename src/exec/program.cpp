@@ -40,7 +40,8 @@ bool header_is_sound(const ProgramHeader& p, std::size_t available) {
   if (p.line != kMinLine && p.line != kMaxLine) return false;
   if (p.region_bytes % kMaxLine != 0 || p.steps_offset % sizeof(Step) != 0) return false;
   if (p.programs_offset % alignof(MemberProgram) != 0) return false;
-  if (std::uint64_t{p.programs_offset} + std::uint64_t{p.members} * p.roots * sizeof(MemberProgram) > p.bytes) return false;
+  if (std::uint64_t{p.programs_offset} + std::uint64_t{p.members} * p.roots * sizeof(MemberProgram) > p.bytes)
+    return false;
   return std::uint64_t{p.steps_offset} + std::uint64_t{p.steps} * sizeof(Step) <= p.bytes;
 }
 
@@ -60,17 +61,21 @@ bool step_is_sound(const Step& s, std::uint32_t index, std::uint32_t count, cons
   const bool has_word = s.code == Code::kAdd || s.code == Code::kPoll || s.code == Code::kFlip;
   if (!has_word && s.code != Code::kEnd && s.code != Code::kJump && s.peer >= p.members) return false;
   if (s.code == Code::kEnd || s.code == Code::kJump) return true;
-  if (s.mask >= kMostSlots || (s.mask & (s.mask + 1)) != 0 || s.offset % 8 != 0 || s.stride % 8 != 0) return false;
+  if (s.mask >= kMostSlots || (s.mask & (s.mask + 1)) != 0 || s.offset % 8 != 0 || s.stride % 8 != 0)
+    return false;
   const std::uint64_t slot_bytes = 8 + round_up(p.payload, 8);
   return s.offset + std::uint64_t{s.mask} * s.stride + slot_bytes <= p.region_bytes;
 }
 
 }  // namespace
 
-std::uint32_t copy_steps(const void* blob, const ProgramHeader& p, std::uint32_t index, Step* to, std::uint32_t room) {
+std::uint32_t copy_steps(const void* blob, const ProgramHeader& p, std::uint32_t index, Step* to,
+                         std::uint32_t room) {
   const auto* base = static_cast<const unsigned char*>(blob);
-  const auto m = read_once<MemberProgram>(base + p.programs_offset + std::size_t{index} * sizeof(MemberProgram));
-  if (m.count < 1 || std::uint64_t{m.first} + m.count > p.steps || (to != nullptr && m.count > room)) return 0;
+  const auto m =
+      read_once<MemberProgram>(base + p.programs_offset + std::size_t{index} * sizeof(MemberProgram));
+  if (m.count < 1 || std::uint64_t{m.first} + m.count > p.steps || (to != nullptr && m.count > room))
+    return 0;
   const unsigned char* const steps = base + p.steps_offset + std::size_t{m.first} * sizeof(Step);
   Code last = Code::kEnd;
   for (std::uint32_t i = 0; i < m.count; ++i) {
@@ -95,7 +100,8 @@ bool program_is_sound(const void* data, std::size_t available, ProgramHeader* he
 namespace {
 
 bool has_any(const void* blob, const ProgramHeader& header, Code one, Code other) {
-  const auto* steps = reinterpret_cast<const Step*>(static_cast<const unsigned char*>(blob) + header.steps_offset);
+  const auto* steps =
+      reinterpret_cast<const Step*>(static_cast<const unsigned char*>(blob) + header.steps_offset);
   for (std::uint32_t i = 0; i < header.steps; ++i)
     if (steps[i].code == one || steps[i].code == other) return true;
   return false;
@@ -103,7 +109,11 @@ bool has_any(const void* blob, const ProgramHeader& header, Code one, Code other
 
 }  // namespace
 
-bool has_words(const void* blob, const ProgramHeader& header) { return has_any(blob, header, Code::kAdd, Code::kFlip); }
-bool leaves_host(const void* blob, const ProgramHeader& header) { return has_any(blob, header, Code::kSendAway, Code::kCreditGiveAway); }
+bool has_words(const void* blob, const ProgramHeader& header) {
+  return has_any(blob, header, Code::kAdd, Code::kFlip);
+}
+bool leaves_host(const void* blob, const ProgramHeader& header) {
+  return has_any(blob, header, Code::kSendAway, Code::kCreditGiveAway);
+}
 
 }  // namespace fermata

@@ -88,7 +88,8 @@ struct ProgramHeader {
   char algorithm[64] = {};            // for reports
   char layout[32] = {};
 };
-static_assert(std::is_trivially_copyable_v<ProgramHeader> && std::has_unique_object_representations_v<ProgramHeader>);
+static_assert(std::is_trivially_copyable_v<ProgramHeader> &&
+              std::has_unique_object_representations_v<ProgramHeader>);
 
 inline constexpr std::uint32_t kMaxRegisters = 8;
 inline constexpr std::uint32_t kMaxMembers = 4096;
@@ -103,7 +104,8 @@ bool program_is_sound(const void* blob, std::size_t available_bytes, ProgramHead
 // Copies the steps of one member's program out of a blob with this header, and checks them again. What others
 // write to the blob afterwards does not change the copy. `index`: which of the blob's programs. Returns the
 // number of steps, 0 if they are not sound. `to` may be null; else it has room for `room` steps.
-std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to, std::uint32_t room);
+std::uint32_t copy_steps(const void* blob, const ProgramHeader& header, std::uint32_t index, Step* to,
+                         std::uint32_t room);
 // For a sound blob: does any signal add to a word or flip one? Such signals carry no data.
 bool has_words(const void* blob, const ProgramHeader& header);
 // For a sound blob: does any signal go to another host?

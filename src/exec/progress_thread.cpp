@@ -59,7 +59,8 @@ void* run(void*) {
   std::uint32_t in_vain = 0;
   while (!stopped()) {
     if (!anything_outstanding()) {
-      park<RealAtomics>(door.door, true, calls, kAsleepNs, [] { return anything_outstanding() || stopped(); });
+      park<RealAtomics>(door.door, true, calls, kAsleepNs,
+                        [] { return anything_outstanding() || stopped(); });
       in_vain = 0;
     } else if (go_round()) {
       in_vain = 0;
@@ -110,7 +111,8 @@ Status ProgressThread::set(int on) {
     runs_in.store(0, std::memory_order_relaxed);  // order: relaxed: see runs_here()
   }
   // order: relaxed: a hint whether to wake it; it also looks by itself
-  if (status == Status::kOk) mode_.store(on > 0 ? kOn : on == 0 ? kOff : kAsEnvironmentSays, std::memory_order_relaxed);
+  if (status == Status::kOk)
+    mode_.store(on > 0 ? kOn : on == 0 ? kOff : kAsEnvironmentSays, std::memory_order_relaxed);
   pthread_mutex_unlock(&switching);
   return status;
 }

@@ -21,9 +21,12 @@ void describe(const Call& call, char* text, std::size_t capacity) {
   constexpr const char* kOrders[] = {"", " in rank order", " left to right", ""};
   // A broadcast that publishes no type (0 or int8) is described in bytes.
   const auto type = static_cast<Type>(call.type);
-  const bool of_bytes = call.kind == Kind::kBarrier || (call.kind == Kind::kBroadcast && (type == Type{} || type == Type::kInt8));
+  const bool of_bytes = call.kind == Kind::kBarrier ||
+                        (call.kind == Kind::kBroadcast && (type == Type{} || type == Type::kInt8));
   if (!of_bytes) add("%s, ", call.type < kTypeCount ? name_of(type) : "own type");
-  if (folds(call.kind)) add("%s%s, ", call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator", kOrders[call.order]);
+  if (folds(call.kind))
+    add("%s%s, ", call.op < kOpCount ? name_of(static_cast<Op>(call.op)) : "own operator",
+        kOrders[call.order]);
   if (call.irregular) add("%s", "blocks of different sizes");
   else if (call.bytes == Call::kMostBytes) add("%s", "16 GiB or more");
   else add("%llu bytes", static_cast<unsigned long long>(call.bytes));
@@ -41,7 +44,8 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   const std::uint64_t sequence = newest_call<RealAtomics>(s);
   char call[96] = "no longer known";
   std::uint64_t packed;
-  if (recall<RealAtomics>(s, sequence / 2, packed) == Recalled::kKnown) describe(Call::unpack(packed), call, sizeof call);
+  if (recall<RealAtomics>(s, sequence / 2, packed) == Recalled::kKnown)
+    describe(Call::unpack(packed), call, sizeof call);
   // order: relaxed: text
   const auto state = static_cast<MemberState>(s.state.load(std::memory_order_relaxed));
   const bool inside = (sequence & 1) == 0;
@@ -49,17 +53,18 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
   const char* where = state == MemberState::kAbsent || state == MemberState::kJoining ? "has not joined"
                       : state == MemberState::kLeft                                   ? "has left"
                       : dead && sequence == 0                                         ? "has died"
-                      : sequence == 0                                                 ? "has called nothing yet"
-                      : dead                                                          ? (inside ? "has died in" : "has died outside, after")
-                      : inside                                                        ? "is in"
-                                                                                      : "is outside, after";
+                      : sequence == 0 ? "has called nothing yet"
+                      : dead          ? (inside ? "has died in" : "has died outside, after")
+                      : inside        ? "is in"
+                                      : "is outside, after";
   const bool named = state == MemberState::kJoined && sequence != 0;
   // order: relaxed: text
   const unsigned process = s.process.load(std::memory_order_relaxed);
   const unsigned thread = s.thread.load(std::memory_order_relaxed);  // order: relaxed: text
-  const int n = named ? snprintf(text, capacity, "rank %u (process %u, thread %u) %s call %llu, %s\n", rank, process, thread, where,
-                                 static_cast<unsigned long long>(sequence / 2), call)
-                      : snprintf(text, capacity, "rank %u (process %u, thread %u) %s\n", rank, process, thread, where);
+  const int n =
+      named ? snprintf(text, capacity, "rank %u (process %u, thread %u) %s call %llu, %s\n", rank, process,
+                       thread, where, static_cast<unsigned long long>(sequence / 2), call)
+            : snprintf(text, capacity, "rank %u (process %u, thread %u) %s\n", rank, process, thread, where);
   return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
@@ -68,7 +73,8 @@ std::size_t describe_member(const Team& team, std::uint32_t rank, char* text, st
 std::size_t report(const Team& team, char* text, std::size_t capacity) {
   std::size_t at = 0;
   for (std::uint32_t r = 0; r < team.members(); ++r)
-    at += at < capacity ? describe_member(team, r, text + at, capacity - at) : describe_member(team, r, nullptr, 0);
+    at += at < capacity ? describe_member(team, r, text + at, capacity - at)
+                        : describe_member(team, r, nullptr, 0);
   return at + 1;
 }
 
@@ -76,8 +82,9 @@ bool Member::report_stall(std::int64_t waited_ns) {
   constexpr std::size_t kLine = 256;
   char text[4096];
   const auto tenths = static_cast<unsigned long long>(waited_ns / 100'000'000);
-  auto at = static_cast<std::size_t>(snprintf(text, sizeof text, "fermata: rank %u has waited %llu.%llu s in call %llu for:\n", rank_,
-                                              tenths / 10, tenths % 10, static_cast<unsigned long long>(sequence_)));
+  auto at = static_cast<std::size_t>(
+      snprintf(text, sizeof text, "fermata: rank %u has waited %llu.%llu s in call %llu for:\n", rank_,
+               tenths / 10, tenths % 10, static_cast<unsigned long long>(sequence_)));
   std::uint32_t missing = 0;
   std::uint32_t left_out = 0;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
@@ -92,7 +99,8 @@ bool Member::report_stall(std::int64_t waited_ns) {
     at += describe_member(*team_, r, text + at, kLine);
   }
   const std::size_t room = sizeof text - at;
-  if (missing == 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  nobody: all members are in this call\n"));
+  if (missing == 0)
+    at += static_cast<std::size_t>(snprintf(text + at, room, "  nobody: all members are in this call\n"));
   if (left_out != 0) at += static_cast<std::size_t>(snprintf(text + at, room, "  and %u more\n", left_out));
   return os::write_stderr(text, at);
 }

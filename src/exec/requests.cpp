@@ -67,16 +67,21 @@ bool Member::begin_now(BlockRequest* r) {
     return false;  // the first in its queue may be settled
   progressing_ = true;
   const Status status = outcome(*r);
-  if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
+  if (r->ordered && broken_ == Status::kOk && status != Status::kRetracted)
+    say_over<RealAtomics>(*status_, sequence_);
   end_request(r, status);
   progressing_ = false;
   return true;
 }
 
-bool Member::is_only_call() const { return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_; }
+bool Member::is_only_call() const {
+  return call_ != nullptr && ordered_.first == call_ && call_->number == sequence_;
+}
 
 // Is it a call whose length may be settled, and which its caller can repeat?
-bool Member::may_settle(const BlockRequest* request) const { return request == call_ && (ordered_.first == nullptr || is_only_call()); }
+bool Member::may_settle(const BlockRequest* request) const {
+  return request == call_ && (ordered_.first == nullptr || is_only_call());
+}
 
 // Has it met a piece of another call, and may it wait until the others publish theirs, or their data come?
 bool Member::is_unsettled(const BlockRequest& request) const {
@@ -101,7 +106,8 @@ Status Member::outcome(const BlockRequest& r) {
     const Status settled = settle_met_length(r.operation.untouched());
     if (settled == Status::kRetracted) return retract();
   }
-  const Status status = own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = status_of_broken();
+  const Status status =
+      own == Status::kMismatch ? met_another_call(r.operation.foreigner()) : broken_ = status_of_broken();
   gate_ = 0;
   take_back();
   return status;
@@ -140,7 +146,8 @@ bool Member::progress(std::size_t most, std::int64_t until) {
     }
     ordered_.pop();
     const Status status = outcome(*r);
-    if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted) say_over<RealAtomics>(*status_, sequence_);
+    if (ordered_.first == nullptr && broken_ == Status::kOk && status != Status::kRetracted)
+      say_over<RealAtomics>(*status_, sequence_);
     end_request(r, status);
     moved = true;
   }

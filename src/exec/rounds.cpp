@@ -30,10 +30,13 @@ struct Member::SwappedWord {
     return s.left ? s.fold(s.kept, come) : s.fold(come, s.kept);
   }
   static void fold(void* acc, const void* other, void* context) {
-    const std::uint64_t word = result(*static_cast<const Swapped*>(context), word_at(acc, 0, 8), word_at(other, 0, 8));
+    const std::uint64_t word =
+        result(*static_cast<const Swapped*>(context), word_at(acc, 0, 8), word_at(other, 0, 8));
     std::memcpy(acc, &word, 8);
   }
-  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const { return result(*swapped, left, right); }
+  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const {
+    return result(*swapped, left, right);
+  }
   std::uint32_t bytes() const { return swapped->bytes; }
 };
 
@@ -47,7 +50,8 @@ void Member::prepare(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t 
 // Runs after the first signal. True: somebody is parked for that signal, or take_seldom_turn() is due. It
 // must take few steps and no stack frame: at best two far cores each send two signals per transfer of the
 // cache line, and all of a call lies between them.
-[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening, std::uint64_t call, std::uint64_t own_tag) {
+[[gnu::always_inline]] inline bool Member::follow(PlanSlot slot, TeamCursor::Opening& opening,
+                                                  std::uint64_t call, std::uint64_t own_tag) {
   const Bound& plan = bound_[static_cast<std::uint32_t>(slot)];
   const Step* const steps = plan.steps;
   const std::uint64_t episode = ++*plan.episodes;
@@ -149,7 +153,8 @@ Status Member::rest_of_allreduce(std::uint64_t value, void* out) {
   const bool attend = follow(PlanSlot::kAllreduce8, openings_->word, repeat_.call, repeat_.tag);
   if (!repeat_.sums_doubles) return go<Load::kOneWord>(attend, value, out, repeat_.fold);
   return go<Load::kOneWord>(attend, value, out, [](std::uint64_t left, std::uint64_t right) {
-    return std::bit_cast<std::uint64_t>(apply<Op::kSum>(std::bit_cast<double>(left), std::bit_cast<double>(right)));
+    return std::bit_cast<std::uint64_t>(
+        apply<Op::kSum>(std::bit_cast<double>(left), std::bit_cast<double>(right)));
   });
 }
 
@@ -157,7 +162,8 @@ Status Member::rest_of_allreduce_whole(std::uint64_t value, void* data, WholeFol
   openings_->word.forget();
   openings_->swap.forget();
   const Call call = whole_call(8);
-  const bool attend = follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
+  const bool attend =
+      follow(PlanSlot::kAllreduce8, openings_->whole, call.packed(), History::own_tag(call.packed()));
   return go<Load::kOneWord>(attend, value, data, WholeWord{fold, context});
 }
 
@@ -168,7 +174,8 @@ Status Member::other_allreduce_whole(void* data, std::uint32_t bytes, WholeFold 
     return allreduce_whole(*openings_, data, bytes, fold, context);
   }
   const Carried carried{.words = words_of(bytes), .fold = nullptr, .whole = fold, .context = context};
-  return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried, {data, bytes});
+  return together(bytes <= 8 ? PlanSlot::kAllreduce8 : PlanSlot::kAllreduce56, call, bytes, data, carried,
+                  {data, bytes});
 }
 
 Status Member::rest_of_swap(std::uint64_t sent, const Swap& swap) {
@@ -184,7 +191,11 @@ Status Member::rest_of_swap(std::uint64_t sent, const Swap& swap) {
 Status Member::swap(const Call& call, std::size_t count, FoldFn fold, const Swap& swap) {
   if (gate_ != os::fork_generation()) return refusal();
   const auto bytes = static_cast<std::uint32_t>(call.bytes);
-  swapped_ = {.fold = fold, .call = call.packed(), .tag = History::own_tag(call.packed()), .bytes = bytes, .left = rank_ == 0};
+  swapped_ = {.fold = fold,
+              .call = call.packed(),
+              .tag = History::own_tag(call.packed()),
+              .bytes = bytes,
+              .left = rank_ == 0};
   Openings& o = *openings_;
   o.swapped_kind = call.kind;
   o.swapped_count = count;

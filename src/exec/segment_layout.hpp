@@ -15,8 +15,12 @@ inline constexpr std::uint32_t kTeamMagic = 0x464d544d;  // "FMTM"
 inline constexpr std::uint32_t kTeamVersion = 8;
 
 inline std::size_t statuses_offset() { return round_up(sizeof(TeamHeader), kMaxLine); }
-inline std::size_t doors_offset(std::uint32_t members) { return statuses_offset() + members * sizeof(StatusLine); }
-inline std::size_t plans_offset(std::uint32_t members) { return doors_offset(members) + members * sizeof(DoorLine); }
+inline std::size_t doors_offset(std::uint32_t members) {
+  return statuses_offset() + members * sizeof(StatusLine);
+}
+inline std::size_t plans_offset(std::uint32_t members) {
+  return doors_offset(members) + members * sizeof(DoorLine);
+}
 
 // The window begins with what other hosts write here: a word for what broke the team; for each pair of
 // members, whether one has left; for each pair, the call that one has published.
@@ -25,7 +29,8 @@ inline std::uint64_t left_bytes(std::uint32_t members) {
   return round_up(std::uint64_t{members} * members * sizeof(std::uint64_t), kMaxLine);
 }
 inline std::uint64_t regions_in_window(std::uint32_t members) {
-  return kMaxLine + left_bytes(members) + round_up(std::uint64_t{members} * members * kSaidWords * sizeof(std::uint64_t), kMaxLine);
+  return kMaxLine + left_bytes(members) +
+         round_up(std::uint64_t{members} * members * kSaidWords * sizeof(std::uint64_t), kMaxLine);
 }
 
 // Ring buffers for all pairs of members, then the heap. This is address space: memory is allocated where it
@@ -39,7 +44,8 @@ inline std::size_t lay_out_blocks(std::size_t at, std::uint64_t most_lines, Team
   const std::uint64_t pairs = std::uint64_t{layout.members} * layout.members;
   const std::uint64_t fits = kRingSpace / pairs;
   layout.ring_lines = most_lines;
-  while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4) layout.ring_lines /= 2;
+  while (layout.ring_lines > kLeastRingLines && layout.ring_lines * kRingLine > fits / 4)
+    layout.ring_lines /= 2;
   const std::uint64_t lines = layout.ring_lines * kRingLine;
   const std::uint64_t in_quarter = fits > lines ? (fits - lines) / kRingQuarters / kRingLine * kRingLine : 0;
   layout.in_quarter = in_quarter < kMostInQuarter ? in_quarter : kMostInQuarter;

@@ -79,7 +79,9 @@ std::uint64_t most_ring_lines(double per_cpu) {
 
 Team* Team::listed_ = nullptr;
 
-StatusLine* Team::statuses() const { return reinterpret_cast<StatusLine*>(segment_.base + statuses_offset()); }
+StatusLine* Team::statuses() const {
+  return reinterpret_cast<StatusLine*>(segment_.base + statuses_offset());
+}
 DoorLine* Team::doors() const { return reinterpret_cast<DoorLine*>(segment_.base + doors_offset(members_)); }
 
 const ProgramHeader* Team::program(PlanSlot slot) const {
@@ -99,7 +101,8 @@ Where Team::where_is(std::uint32_t rank, const os::Lender& process) const {
   const auto state = static_cast<MemberState>(state_of<RealAtomics>(s));
   if (state != MemberState::kJoined && state != MemberState::kLeft) return Where::kUnknown;
   // order: relaxed: written before the state, which state_of() acquires
-  const bool here = s.process.load(std::memory_order_relaxed) == process.process && s.home.load(std::memory_order_relaxed) == process.word;
+  const bool here = s.process.load(std::memory_order_relaxed) == process.process &&
+                    s.home.load(std::memory_order_relaxed) == process.word;
   return here ? Where::kHere : Where::kElsewhere;
 }
 
@@ -109,7 +112,8 @@ bool Team::is_free(std::uint32_t rank) const {
 
 bool Team::is_gone(std::uint32_t rank, std::uint32_t viewer) const {
   if (is_away(rank)) {
-    const auto& left = *reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + left_offset(rank, viewer));
+    const auto& left =
+        *reinterpret_cast<const std::atomic<std::uint64_t>*>(base() + left_offset(rank, viewer));
     // order: acquire: the thread that landed this notice had landed all of the rank's signals. Pairs with
     // land()'s kSlotPublish.
     return RealAtomics::load_acquire<Site::kSlotAwait>(left) != 0 || port_says_gone(rank);
@@ -147,13 +151,15 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   for (std::uint32_t i = 0; i < kPlanSlots; ++i) {
     const void* const program = options.programs[i];
     if (program == nullptr) continue;
-    if (!program_is_sound(program, header_of(program).bytes) || header_of(program).members != options.members ||
+    if (!program_is_sound(program, header_of(program).bytes) ||
+        header_of(program).members != options.members ||
         !is_for(static_cast<PlanSlot>(i), header_of(program), options.tagged) ||
         (options.hosts == nullptr && leaves_host(program, header_of(program)))) {
       *detail = "a compiled plan is malformed, or for another number of members or of hosts";
       return Status::kArgument;
     }
-    if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk) return proved;
+    if (const Status proved = prove(header_of(program), options.hosts, detail); proved != Status::kOk)
+      return proved;
   }
   TeamLayout laid;
   laid.magic = kTeamMagic;
@@ -181,10 +187,12 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
                         : options.shared          ? os::create_shared("fermata", bytes, &segment)
                                                   : os::create_private(bytes, &segment);
   if (status != Status::kOk) {
-    *detail = options.within != nullptr                     ? "the team that it is to lie within has no place left, or there is no memory"
-              : options.shared && status == Status::kMemory ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
-              : options.shared                              ? "memfd_create or ftruncate failed"
-                                                            : "mmap failed";
+    *detail = options.within != nullptr
+                  ? "the team that it is to lie within has no place left, or there is no memory"
+              : options.shared && status == Status::kMemory
+                  ? "there is no memory, or the limit of a file's size (ulimit -f) is too low"
+              : options.shared ? "memfd_create or ftruncate failed"
+                               : "mmap failed";
     return status;
   }
   auto* header = reinterpret_cast<TeamHeader*>(segment.base);
@@ -195,7 +203,8 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   if (options.cpus != nullptr) {
     auto* statuses = reinterpret_cast<StatusLine*>(segment.base + statuses_offset());
-    for (std::uint32_t r = 0; r < options.members; ++r) statuses[r].planned_cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
+    for (std::uint32_t r = 0; r < options.members; ++r)
+      statuses[r].planned_cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);
@@ -211,7 +220,9 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   }
   header->layout = laid;
   Team* team = adopt(segment, options.wait, options.stall_ns);
-  auto* hosts = options.hosts != nullptr ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t))) : nullptr;
+  auto* hosts = options.hosts != nullptr
+                    ? static_cast<std::uint32_t*>(malloc((options.members + 1) * sizeof(std::uint32_t)))
+                    : nullptr;
   if (team == nullptr || (options.hosts != nullptr && hosts == nullptr)) {
     free(hosts);
     free(team);
@@ -257,7 +268,9 @@ Status Team::attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team*
     return status;
   }
   // The file may also hold places, after the team's own segment.
-  std::uint64_t own = segment.bytes < sizeof(TeamHeader) ? 0 : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
+  std::uint64_t own = segment.bytes < sizeof(TeamHeader)
+                          ? 0
+                          : reinterpret_cast<const TeamHeader*>(segment.base)->layout.bytes;
   asm volatile("" : "+r"(own));  // others can write there: do not read it again
   if (own >= sizeof(TeamHeader) && own < segment.bytes) os::shorten(&segment, own);
   Team* team = adopt(segment, wait, stall_ns);

@@ -34,7 +34,9 @@ namespace fermata::exec {
 struct OsCalls {
   bool shared = false;
   void wake_all(std::atomic<std::uint32_t>& bell) const { os::futex_wake_all(bell, shared); }
-  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const { os::futex_sleep(bell, seen, ns, shared); }
+  void sleep(std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::int64_t ns) const {
+    os::futex_sleep(bell, seen, ns, shared);
+  }
   template <Site S>
   void heavy_fence(bool full) const {
     if (full) {
@@ -47,14 +49,23 @@ struct OsCalls {
 };
 
 // Which compiled plan a call uses: by its collective and, with data, whether 8 bytes hold the payload.
-enum class PlanSlot : std::uint8_t { kBarrier = 0, kBroadcast8, kBroadcast56, kReduce8, kReduce56, kAllreduce8, kAllreduce56 };
+enum class PlanSlot : std::uint8_t {
+  kBarrier = 0,
+  kBroadcast8,
+  kBroadcast56,
+  kReduce8,
+  kReduce56,
+  kAllreduce8,
+  kAllreduce56
+};
 inline constexpr std::uint32_t kPlanSlots = 7;
 struct SlotUse {
   Kind kind;
   std::int32_t payload;  // bytes; a tagged team's barrier has 8
 };
-inline constexpr SlotUse kSlotUses[kPlanSlots] = {{Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
-                                                  {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56}};
+inline constexpr SlotUse kSlotUses[kPlanSlots] = {
+    {Kind::kBarrier, 0}, {Kind::kBroadcast, 8}, {Kind::kBroadcast, 56}, {Kind::kReduce, 8},
+    {Kind::kReduce, 56}, {Kind::kAllreduce, 8}, {Kind::kAllreduce, 56}};
 // Can calls of that slot use this program?
 bool is_for(PlanSlot slot, const ProgramHeader& program, bool tagged);
 
@@ -165,7 +176,9 @@ struct TeamOptions {
 };
 
 // A team's hash: the number of members, then each plan's hash in the order of PlanSlot.
-inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) { return (hash ^ plan) * 1099511628211u; }
+inline std::uint64_t with_plan(std::uint64_t hash, std::uint64_t plan) {
+  return (hash ^ plan) * 1099511628211u;
+}
 
 class Team {
  public:
@@ -174,11 +187,13 @@ class Team {
   // Takes over the descriptor of a segment that another process laid out. If this process has that team
   // already, it returns the same Team with one more reference, and ignores `wait` and `stall_ns`. A process
   // needs one Team per file: if it closed another descriptor of the file, it would lose its record locks.
-  static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
+  static Status attach(std::int32_t fd, WaitKind wait, std::int64_t stall_ns, Team** out,
+                       const char** detail);
 
   // Attaches, by the number of its place, to a team that was created within `neighbour` or within the team in
   // whose file `neighbour` lies. kArgument: nobody has that team any more.
-  static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail);
+  static Status attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+                              Team** out, const char** detail);
   // the team in whose file this one lies: itself or another
   Team& ground() { return ground_ != nullptr ? *ground_ : *this; }
   bool is_within() const { return ground_ != nullptr; }
@@ -213,9 +228,12 @@ class Team {
   // connect(), before the first member joins. trunk_ranks[r]: rank r's rank in the trunk. branch: a number
   // that no other team split from the trunk has. Keeps a reference to the trunk. `replaces`: all members of
   // the trunk move on to this team, so a broken trunk also breaks this team.
-  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces, const char** detail);
+  Status graft(Team& trunk, const std::uint32_t* trunk_ranks, std::uint32_t branch, bool replaces,
+               const char** detail);
   Team& trunk() { return trunk_ != nullptr ? *trunk_ : *this; }
-  std::uint32_t rank_in_trunk(std::uint32_t rank) const { return trunk_ != nullptr ? trunk_ranks_[rank] : rank; }
+  std::uint32_t rank_in_trunk(std::uint32_t rank) const {
+    return trunk_ != nullptr ? trunk_ranks_[rank] : rank;
+  }
   // The next free number for a branch: one more than all that this process has seen. see_branch() records a
   // number that the members agreed on.
   // order: relaxed: a number
@@ -247,7 +265,9 @@ class Team {
   // This process's copy of the header; null if this team has no such plan.
   const ProgramHeader* program(PlanSlot slot) const;
   // The whole blob in the segment. Read it only within the bounds of program().
-  const std::byte* blob(PlanSlot slot) const { return segment_.base + layout_.plans[static_cast<int>(slot)].program; }
+  const std::byte* blob(PlanSlot slot) const {
+    return segment_.base + layout_.plans[static_cast<int>(slot)].program;
+  }
   // As fermata::copy_steps(). index: rank, or root * members + rank over several hosts.
   std::uint32_t copy_steps(PlanSlot slot, std::uint32_t index, Step* to, std::uint32_t room) const;
   std::byte* region(PlanSlot slot, std::uint32_t root) const;
@@ -272,9 +292,14 @@ class Team {
   std::uint32_t usable_cpus() const;
 
   // The statuses that break a team.
-  static bool breaks(Status status) { return status == Status::kMemberLost || status == Status::kMismatch || status == Status::kBroken; }
-  static Status cause_of(Breach breach) { return static_cast<Status>(-static_cast<std::int32_t>(breach.cause)); }
-  static constexpr Breach kAborted{static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)), 0};
+  static bool breaks(Status status) {
+    return status == Status::kMemberLost || status == Status::kMismatch || status == Status::kBroken;
+  }
+  static Status cause_of(Breach breach) {
+    return static_cast<Status>(-static_cast<std::int32_t>(breach.cause));
+  }
+  static constexpr Breach kAborted{static_cast<std::uint32_t>(-static_cast<std::int32_t>(Status::kBroken)),
+                                   0};
   // A value that no correct member writes counts as an abort.
   Breach breach() const {
     const Breach what = breach_of<RealAtomics>(header());
@@ -291,7 +316,9 @@ class Team {
   StatusLine* statuses() const;
   // The host of each member; the last entry is this host.
   const std::uint32_t* hosts() const { return hosts_; }
-  std::atomic<std::uint64_t>& abroad() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + layout_.window); }
+  std::atomic<std::uint64_t>& abroad() const {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(base() + layout_.window);
+  }
   // For each rank on another host and each member here: 1 once that rank has left.
   std::uint64_t left_offset(std::uint32_t rank, std::uint32_t viewer) const {
     return layout_.window + kMaxLine + (std::uint64_t{viewer} * members_ + rank) * sizeof(std::uint64_t);
@@ -300,7 +327,9 @@ class Team {
   void tell(std::uint32_t rank, std::uint64_t offset, std::uint64_t word) const;
   void land(std::uint32_t rank, const net::Line& line, const net::Block* block);
   void leave_trunk();
-  bool port_says_gone(std::uint32_t rank) const { return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0; }
+  bool port_says_gone(std::uint32_t rank) const {
+    return port_.is_gone(port_.self, rank_in_trunk(rank)) != 0;
+  }
   static void land_here(void* self, const net::Line* line, const net::Block* block);
   void close_port();
   void list();

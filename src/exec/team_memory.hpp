@@ -28,7 +28,9 @@ struct TeamMemory {
   Counter& header(std::uint32_t offset) const { return *reinterpret_cast<Counter*>(region + offset); }
   Counter& word(std::uint32_t offset) const { return header(offset); }
   Counter& credit(std::uint32_t offset) const { return header(offset); }
-  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const { return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i]; }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) const {
+    return reinterpret_cast<std::uint64_t*>(region + slot + 8)[i];
+  }
   // On one host rooted programs are made for root 0. For another root, ranks 0 and root are exchanged; all
   // other members keep their neighbours.
   std::uint32_t swapped(std::uint32_t rank) const { return rank == 0 ? root : (rank == root ? 0 : rank); }
@@ -48,7 +50,8 @@ struct TeamMemory {
     if (must_wake(step)) [[unlikely]]
       wake(step);
   }
-  void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words, const std::uint64_t* payload) const {
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t header, std::uint32_t words,
+             const std::uint64_t* payload) const {
     net::Line line{.offset = static_cast<std::uint64_t>(region - team->base()) + offset,
                    .header = header,
                    .to = step.peer,

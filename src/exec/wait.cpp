@@ -83,7 +83,8 @@ Status Member::look_at_others(std::int64_t waited_ns, bool unsettled) {
     // All that it signalled before it left has arrived. An awaited signal that is not here will not come,
     // unless the member gave its data elsewhere.
     const bool elsewhere = ahead && unsettled;
-    if (gone && ((!ahead && !away) || (!elsewhere && awaited_member() == r && !cursor_.ready(memory_)))) return lost(r);
+    if (gone && ((!ahead && !away) || (!elsewhere && awaited_member() == r && !cursor_.ready(memory_))))
+      return lost(r);
     if (waited_ns >= 2 * kLookNs && !away && differs_from(r)) return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
@@ -98,7 +99,8 @@ Status Member::look_for(const BlockRequest& request, std::int64_t waited_ns, boo
     // is_gone() is read before lacks(): what is missing then will not come.
     const bool elsewhere = unsettled && newest_call<RealAtomics>(team_->status(r)) / 2 >= request.number;
     if (gone && !elsewhere && request.operation.lacks(r)) return lost(r);
-    if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r)) return break_team(Status::kMismatch, r);
+    if (waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r))
+      return break_team(Status::kMismatch, r);
   }
   return Status::kOk;
 }
@@ -108,7 +110,8 @@ Status Member::look_for_givers(const BlockRequest& request) {
   const Call& call = request.call;
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
     if (r == rank_ || team_->is_away(r) || (!call.inward() && r != call.root)) continue;
-    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) / 2 < request.number) return lost(r);
+    if (team_->is_gone(r, rank_) && newest_call<RealAtomics>(team_->status(r)) / 2 < request.number)
+      return lost(r);
   }
   return Status::kOk;
 }
@@ -121,7 +124,8 @@ Status Member::look_for_ride(std::int64_t waited_ns) {
   const std::uint32_t r = ride.memory.swapped(step.peer);
   const bool gone = team_->is_gone(r, rank_);
   if (gone && !ride.cursor.ready(ride.memory)) return lost(r);
-  return waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r) ? break_team(Status::kMismatch, r) : Status::kOk;
+  return waited_ns >= 2 * kLookNs && !team_->is_away(r) && differs_from(r) ? break_team(Status::kMismatch, r)
+                                                                           : Status::kOk;
 }
 
 // Checks all requests, because they share the channel and each may hold up the awaited one.
@@ -135,13 +139,17 @@ Status Member::look_for_requests(std::int64_t waited_ns) {
     unsettled = settled == Status::kPending;
   }
   unsettled = adapt_first() == Status::kPending || unsettled;
-  if (const BlockRequest* const first = ordered_.first; first != nullptr && (unsettled || first->operation.status() == Status::kMismatch))
+  if (const BlockRequest* const first = ordered_.first;
+      first != nullptr && (unsettled || first->operation.status() == Status::kMismatch))
     if (const Status seen = look_for_givers(*first); seen != Status::kOk) return seen;
-  if (const BlockRequest* const first = ordered_.first; over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
-    if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk) return seen;
+  if (const BlockRequest* const first = ordered_.first;
+      over_hosts_ && waited_ns >= kSayAbroadNs && first != nullptr)
+    if (const Status seen = compare_abroad(first->number, first->call.packed()); seen != Status::kOk)
+      return seen;
   for (const RequestQueue* queue : {&ordered_, &unordered_})
     for (const BlockRequest* r = queue->first; r != nullptr; r = r->next) {
-      if (bounded_ && r->ordered && r != ordered_.first) continue;  // its length is settled when it is the first
+      // its length is settled when it is the first
+      if (bounded_ && r->ordered && r != ordered_.first) continue;
       const Status seen = look_for(*r, waited_ns, unsettled && r == ordered_.first);
       if (seen != Status::kOk) return seen;
     }
@@ -184,21 +192,25 @@ Status Member::lost(std::uint32_t rank) {
 void Member::name_lost(std::uint32_t rank) {
   const StatusLine& s = team_->status(rank);
   if (team_->is_over_hosts() && (team_->is_away(rank) || !team_->is_gone(rank, rank_))) {
-    const char* how = team_->is_away(rank) ? "does not answer any more, or has left" : "is out of another host's reach";
+    const char* how =
+        team_->is_away(rank) ? "does not answer any more, or has left" : "is out of another host's reach";
     snprintf(detail_, sizeof detail_, "rank %u on host %u %s", rank, team_->host_of(rank), how);
     return;
   }
   // order: relaxed: text, written before the state that showed the member gone
-  const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr, s.process.load(std::memory_order_relaxed)};
+  const os::Lender process{s.home.load(std::memory_order_relaxed), nullptr,
+                           s.process.load(std::memory_order_relaxed)};
   if (static_cast<MemberState>(state_of<RealAtomics>(s)) == MemberState::kLeft) {
     snprintf(detail_, sizeof detail_, "rank %u (process %u, thread %u) has left", rank, process.process,
              s.thread.load(std::memory_order_relaxed));  // order: relaxed: text
     return;
   }
-  auto at = static_cast<std::size_t>(snprintf(detail_, sizeof detail_, "process %u has died, and with it", process.process));
+  auto at = static_cast<std::size_t>(
+      snprintf(detail_, sizeof detail_, "process %u has died, and with it", process.process));
   const char* before = " rank";
   for (std::uint32_t r = 0; r < team_->members(); ++r) {
-    const bool joined = static_cast<MemberState>(state_of<RealAtomics>(team_->status(r))) == MemberState::kJoined;
+    const bool joined =
+        static_cast<MemberState>(state_of<RealAtomics>(team_->status(r))) == MemberState::kJoined;
     if (!joined || team_->where_is(r, process) != Where::kHere || !team_->is_gone(r, rank_)) continue;
     if (at > sizeof detail_ - 24) {
       snprintf(detail_ + at, sizeof detail_ - at, ", ...");
@@ -213,15 +225,18 @@ struct Member::LineWait {
   Member& m;
   bool advance(std::uint32_t spins) const {
     if (m.has_requests()) m.progress(kFairShare);
-    return m.advance(spins) && (m.cursor_.status() == Status::kOk || m.settle_met_length(m.may_retract()) != Status::kPending);
+    return m.advance(spins) &&
+           (m.cursor_.status() == Status::kOk || m.settle_met_length(m.may_retract()) != Status::kPending);
   }
   void park(std::int64_t limit_ns) const {
     // The requests may ring another doorbell than this one, so the park is short.
     if (m.has_requests() && limit_ns > kWithRequestsNs) limit_ns = kWithRequestsNs;
     const bool unsettled = m.cursor_.status() != Status::kOk;
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
-    fermata::park<RealAtomics>(m.memory_.door(m.cursor_.at()), m.memory_.full_fence(), m.memory_.calls, limit_ns,
-                               [&] { return (!unsettled && m.cursor_.ready(m.memory_)) || is_broken<RealAtomics>(m.team_->header()); });
+    fermata::park<RealAtomics>(
+        m.memory_.door(m.cursor_.at()), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
+          return (!unsettled && m.cursor_.ready(m.memory_)) || is_broken<RealAtomics>(m.team_->header());
+        });
   }
   Status finish() const { return m.finish(); }
   Status look(std::int64_t waited_ns) const { return m.look_around(waited_ns); }
@@ -259,15 +274,18 @@ struct Member::BlockWait {
   void park(std::int64_t limit_ns) const {
     const bool unsettled = has_unsettled();
     if (unsettled && limit_ns > kUnsaidNs) limit_ns = kUnsaidNs;
-    fermata::park<RealAtomics>(m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
-      const Hold hold(m);
-      Ride* const ride = m.differing_.ride;
-      if (ride != nullptr && ride->cursor.ready(ride->memory)) return true;
-      for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
-        for (const BlockRequest* r = queue->first; r != nullptr; r = queue == &m.ordered_ ? nullptr : r->next)
-          if (r->operation.ready() && !((unsettled || ride != nullptr) && r == m.ordered_.first)) return true;
-      return is_broken<RealAtomics>(m.team_->header());
-    });
+    fermata::park<RealAtomics>(
+        m.team_->door(m.rank_), m.memory_.full_fence(), m.memory_.calls, limit_ns, [&] {
+          const Hold hold(m);
+          Ride* const ride = m.differing_.ride;
+          if (ride != nullptr && ride->cursor.ready(ride->memory)) return true;
+          for (const RequestQueue* queue : {&m.ordered_, &m.unordered_})
+            for (const BlockRequest* r = queue->first; r != nullptr;
+                 r = queue == &m.ordered_ ? nullptr : r->next)
+              if (r->operation.ready() && !((unsettled || ride != nullptr) && r == m.ordered_.first))
+                return true;
+          return is_broken<RealAtomics>(m.team_->header());
+        });
   }
   Status finish() const { return Status::kOk; }
   Status look(std::int64_t waited_ns) const { return m.look_for_requests(waited_ns); }
@@ -304,7 +322,9 @@ Status Member::wait_with(Policy& policy, What what) {
   const std::int64_t deadline = timeout_ns_ > 0 ? start + timeout_ns_ : INT64_MAX;
   std::int64_t stall = team_->stall_ns() > 0 ? start + team_->stall_ns() : INT64_MAX;
   const bool port = team_->port() != nullptr;
-  const std::int64_t sleep_ns = port && (hook_ == nullptr || idle_sleep_ns_ <= 0) ? kWithPortNs : hook_ != nullptr ? idle_sleep_ns_ : 0;
+  const std::int64_t sleep_ns = port && (hook_ == nullptr || idle_sleep_ns_ <= 0) ? kWithPortNs
+                                : hook_ != nullptr                                ? idle_sleep_ns_
+                                                                                  : 0;
   std::int64_t next_look = start + kLookNs;
   std::int64_t next_port = start;
   std::int64_t now = start;
@@ -324,7 +344,8 @@ Status Member::wait_with(Policy& policy, What what) {
       if (what.advance(0)) return end();
     }
     if (const Status broken = broken_status(); broken != Status::kOk) {
-      // Others may have broken the team in a later call: if all that this call waits for is here, it ends well.
+      // Others may have broken the team in a later call: if all that this call waits for is here, it ends
+      // well.
       if (port) team_->attend_port();
       return what.advance(0) ? end() : give_up(broken);
     }
@@ -338,10 +359,12 @@ Status Member::wait_with(Policy& policy, What what) {
     if (now >= deadline) {
       const std::uint32_t peer = what.peer();
       const auto ms = static_cast<unsigned long long>(view.waited_ns / 1'000'000);
-      const int at = snprintf(detail_, sizeof detail_, "rank %u has waited %llu.%03llu s at stage step for rank or word %u", rank_,
+      const int at = snprintf(detail_, sizeof detail_,
+                              "rank %u has waited %llu.%03llu s at stage step for rank or word %u", rank_,
                               ms / 1000, ms % 1000, peer);
       if (peer < team_->members() && team_->is_away(peer))
-        snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u", team_->host_of(peer));
+        snprintf(detail_ + at, sizeof detail_ - static_cast<std::size_t>(at), ", which is on host %u",
+                 team_->host_of(peer));
       return Status::kTimeout;
     }
     const bool others = progress_others();
@@ -358,7 +381,8 @@ Status Member::wait_with(Policy& policy, What what) {
         // The hook and the port are served often at first, later at intervals of an eighth of the time
         // waited.
         if (sleep_ns > 0) {
-          const std::int64_t soon = view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
+          const std::int64_t soon =
+              view.waited_ns / 8 > kWithRequestsNs ? view.waited_ns / 8 : kWithRequestsNs;
           const std::int64_t most = soon < sleep_ns ? soon : sleep_ns;
           if (limit > most) limit = most;
         }
@@ -404,7 +428,8 @@ Status Member::wait(What what) {
     return wait_with(policy, what);
   }
   // At least 1: a faulty member can write over the count.
-  const std::uint32_t joined = std::clamp(joined_so_far<RealAtomics>(team_->header().joined), 1U, team_->members());
+  const std::uint32_t joined =
+      std::clamp(joined_so_far<RealAtomics>(team_->header().joined), 1U, team_->members());
   if (joined != joined_seen_) {
     joined_seen_ = joined;
     const std::uint32_t cpus = team_->usable_cpus();

@@ -5,7 +5,9 @@
 
 namespace fermata::exec {
 
-Places Team::places() const { return {*reinterpret_cast<PlaceTable*>(base() + layout_.places), fd(), layout_.bytes}; }
+Places Team::places() const {
+  return {*reinterpret_cast<PlaceTable*>(base() + layout_.places), fd(), layout_.bytes};
+}
 
 Status Team::take_lot(Team& ground, std::size_t bytes, std::size_t front, Lot* lot) {
   Status status = ground.places().take(bytes, front, &lot->place, &lot->offset);
@@ -22,7 +24,8 @@ void Team::settle_in(Team& ground, const Lot& lot) {
   offset_ = lot.offset;
 }
 
-Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns, Team** out, const char** detail) {
+Status Team::attach_within(Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+                           Team** out, const char** detail) {
   Team& ground = neighbour.ground();
   Lot lot;
   lot.place = place;
@@ -57,7 +60,8 @@ Status Team::hand_off(std::uint32_t rank, Team* made) {
   Team* before = made;
   {
     const os::ProcessLock lock;
-    if (handoffs_ == nullptr && made != nullptr) handoffs_ = static_cast<Team**>(calloc(members_, sizeof *handoffs_));
+    if (handoffs_ == nullptr && made != nullptr)
+      handoffs_ = static_cast<Team**>(calloc(members_, sizeof *handoffs_));
     if (handoffs_ != nullptr) {
       before = handoffs_[rank];
       handoffs_[rank] = made;

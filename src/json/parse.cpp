@@ -58,8 +58,12 @@ class Builder {
 
   bool null() { return add(JsonNode::Type::kNull) != nullptr; }
   bool boolean(bool value) { return numeric(JsonNode::Type::kBool, value ? 1 : 0, false); }
-  bool number_integer(number_integer_t v) { return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true); }
-  bool number_unsigned(number_unsigned_t v) { return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true); }
+  bool number_integer(number_integer_t v) {
+    return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true);
+  }
+  bool number_unsigned(number_unsigned_t v) {
+    return numeric(JsonNode::Type::kNumber, static_cast<double>(v), true);
+  }
   bool number_float(number_float_t v, const string_t&) { return numeric(JsonNode::Type::kNumber, v, false); }
   bool string(string_t& value) {
     JsonNode* node = add(JsonNode::Type::kString);
@@ -79,7 +83,8 @@ class Builder {
     // The text is, for example, "[json.exception.parse_error.101] parse error at line 1, column 2: reason".
     const std::string what = e.what();
     const auto colon = what.find(": ");
-    complaint = "line " + std::to_string(count_.before) + ": " + (colon == std::string::npos ? what : what.substr(colon + 2, 160));
+    complaint = "line " + std::to_string(count_.before) + ": " +
+                (colon == std::string::npos ? what : what.substr(colon + 2, 160));
     return false;
   }
 
@@ -133,7 +138,8 @@ Result<JsonNode> read_json(std::string_view text) {
   } catch (const std::exception& e) {
     builder.complaint = "line " + std::to_string(count.before) + ": " + e.what();
   }
-  if (!parsed) return Error{Status::kParse, builder.complaint.empty() ? "line 1: not JSON" : builder.complaint};
+  if (!parsed)
+    return Error{Status::kParse, builder.complaint.empty() ? "line 1: not JSON" : builder.complaint};
   return std::move(builder.root);
 }
 

@@ -20,7 +20,8 @@ const JsonNode* JsonNode::get(std::string_view key) const {
   return it == keys.end() ? nullptr : &items[static_cast<std::size_t>(it - keys.begin())];
 }
 
-ObjectReader::ObjectReader(const JsonNode& object, std::string what) : object_(object), what_(std::move(what)) {
+ObjectReader::ObjectReader(const JsonNode& object, std::string what)
+    : object_(object), what_(std::move(what)) {
   if (object.type != JsonNode::Type::kObject) complain(object, "an object is expected");
 }
 
@@ -39,7 +40,8 @@ void ObjectReader::take_over(const ObjectReader& inner) {
 void ObjectReader::only(std::initializer_list<std::string_view> known) {
   for (std::size_t i = 0; i < object_.keys.size() && ok(); ++i) {
     const std::string& key = object_.keys[i];
-    if (std::find(known.begin(), known.end(), key) == known.end()) complain(object_.items[i], "unknown key '" + key.substr(0, 40) + "'");
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      complain(object_.items[i], "unknown key '" + key.substr(0, 40) + "'");
     else if (std::find(object_.keys.begin(), object_.keys.begin() + static_cast<std::ptrdiff_t>(i), key) !=
              object_.keys.begin() + static_cast<std::ptrdiff_t>(i))
       complain(object_.items[i], "'" + key + "' comes twice");
@@ -71,7 +73,8 @@ double ObjectReader::number(std::string_view key, double low, double high) {
 double ObjectReader::number(std::string_view key, double low, double high, double otherwise) {
   const JsonNode* node = member(key, false);
   if (node == nullptr) return otherwise;
-  if (node->type == JsonNode::Type::kNumber && node->number >= low && node->number <= high) return node->number;
+  if (node->type == JsonNode::Type::kNumber && node->number >= low && node->number <= high)
+    return node->number;
   complain_of(*node, key, "must be a number" + between(low, high));
   return low;
 }
@@ -80,13 +83,15 @@ std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::
   return member(key, true) == nullptr ? low : integer(key, low, high, low);
 }
 
-std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t otherwise) {
+std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::int64_t high,
+                                   std::int64_t otherwise) {
   const JsonNode* node = member(key, false);
   if (node == nullptr) return otherwise;
   if (node->type == JsonNode::Type::kNumber && node->integer && node->number >= static_cast<double>(low) &&
       node->number <= static_cast<double>(high))
     return static_cast<std::int64_t>(node->number);
-  complain_of(*node, key, "must be a whole number" + between(static_cast<double>(low), static_cast<double>(high)));
+  complain_of(*node, key,
+              "must be a whole number" + between(static_cast<double>(low), static_cast<double>(high)));
   return low;
 }
 

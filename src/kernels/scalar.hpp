@@ -14,7 +14,8 @@ namespace fermata::kernels {
 using Fold = void (*)(void* out, const void* const* inputs, std::size_t k, std::size_t count);
 
 template <Op O, class T>
-inline void fold_elements(void* out, const void* const* inputs, std::size_t k, std::size_t first, std::size_t count) {
+inline void fold_elements(void* out, const void* const* inputs, std::size_t k, std::size_t first,
+                          std::size_t count) {
   const auto load = [&](std::size_t j, std::size_t i) {
     T value;
     std::memcpy(&value, static_cast<const unsigned char*>(inputs[j]) + i * sizeof(T), sizeof(T));
@@ -39,7 +40,8 @@ struct Portable {
   template <Op O, class T>
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
     if constexpr (kMayBeNaN<O, T>) {
-      for (std::size_t i = 0; i < count; i += kChunk) fold_chunk<O, T>(out, inputs, k, i, count - i < kChunk ? count : i + kChunk);
+      for (std::size_t i = 0; i < count; i += kChunk)
+        fold_chunk<O, T>(out, inputs, k, i, count - i < kChunk ? count : i + kChunk);
     } else {
       fold_elements<O, T>(out, inputs, k, 0, count);
     }
@@ -47,7 +49,8 @@ struct Portable {
   // Folds at most kChunk elements. Vector code has no branches, so a chunk with a NaN is folded again, one by
   // one.
   template <Op O, class T>
-  static void fold_chunk(void* out, const void* const* inputs, std::size_t k, std::size_t first, std::size_t end) {
+  static void fold_chunk(void* out, const void* const* inputs, std::size_t k, std::size_t first,
+                         std::size_t end) {
     T sums[kChunk];
     const std::size_t n = end - first;
     const auto load = [=](std::size_t j, std::size_t i) {

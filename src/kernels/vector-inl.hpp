@@ -152,9 +152,11 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<DF>> narrowed(DF df, VF f) {
     return hn::IfThenElse(nan, hn::Set(di, 0x7fc0), hn::And(rounded, hn::Set(di, 0xffff)));
   } else {
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), one);
-    const auto normal = hn::ShiftRight<13>(hn::Add(magnitude, hn::Add(odd, hn::Set(di, 0xfff - (112 << 23)))));
+    const auto normal =
+        hn::ShiftRight<13>(hn::Add(magnitude, hn::Add(odd, hn::Set(di, 0xfff - (112 << 23)))));
     const auto magic = hn::Set(di, (127 - 15 + 23 - 10 + 1) << 23);
-    const auto small = hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(df, magnitude), hn::BitCast(df, magic))), magic);
+    const auto small =
+        hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(df, magnitude), hn::BitCast(df, magic))), magic);
     auto bits = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 113 << 23)), small, normal);
     bits = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, (143 << 23) - 1)), hn::Set(di, 0x7c00), bits);
     bits = hn::Or(bits, hn::And(hn::ShiftRight<16>(all), hn::Set(di, 0x8000)));
@@ -176,7 +178,8 @@ struct SixteenBitFloats {
     std::size_t i = 0;
     for (; i + n <= count; i += n) {  // (2)
       auto a = load(0, i);
-      auto bits = hn::BitCast(di, hn::PromoteTo(du, hn::LoadU(narrow_tag, element<std::uint16_t>(inputs[0], i))));
+      auto bits =
+          hn::BitCast(di, hn::PromoteTo(du, hn::LoadU(narrow_tag, element<std::uint16_t>(inputs[0], i))));
       for (std::size_t j = 1; j < k; ++j) {
         bits = narrowed<T>(df, combine<O>(df, a, load(j, i)));
         a = widened<T>(df, hn::BitCast(du, bits));
@@ -193,7 +196,8 @@ template <Op O, Type Y>
 struct Pairs {
   using P = Element<Y>;
   using Lane = std::conditional_t<sizeof(P) == 16, std::int64_t, std::int32_t>;
-  using Value = std::conditional_t<Y == Type::kFloatInt, float, std::conditional_t<Y == Type::kDoubleInt, double, Lane>>;
+  using Value = std::conditional_t<Y == Type::kFloatInt, float,
+                                   std::conditional_t<Y == Type::kDoubleInt, double, Lane>>;
 
   template <class DV, class V>
   static HWY_INLINE hn::Vec<DV> value(DV dv, V v) {
@@ -220,7 +224,8 @@ struct Pairs {
       equal = hn::Or(equal, hn::And(nan_x, nan_y));
     }
     auto lower = hn::Lt(index(bi), index(ai));
-    if constexpr (hwy::IsFloat<Value>()) lower = hn::Or(lower, hn::And(hn::Eq(index(bi), index(ai)), hn::Lt(b, a)));
+    if constexpr (hwy::IsFloat<Value>())
+      lower = hn::Or(lower, hn::And(hn::Eq(index(bi), index(ai)), hn::Lt(b, a)));
     return hn::Or(hn::RebindMask(d, before), hn::And(hn::RebindMask(d, equal), lower));
   }
   static void fold(void* out, const void* const* inputs, std::size_t k, std::size_t count) {
@@ -246,7 +251,8 @@ struct Vectors {
   // sum, prod, land and lor do the same to signed and unsigned integers, so both share one fold.
   template <Op O, class T>
   static constexpr Fold number() {
-    if constexpr (O == Op::kAnd || O == Op::kOr || O == Op::kXor || O == Op::kMin || O == Op::kMax || !std::is_integral_v<T>) {
+    if constexpr (O == Op::kAnd || O == Op::kOr || O == Op::kXor || O == Op::kMin || O == Op::kMax ||
+                  !std::is_integral_v<T>) {
       return Numbers<O, T>::fold;
     } else {
       return Numbers<O, std::make_unsigned_t<T>>::fold;

@@ -23,7 +23,13 @@ Loop::Loop(std::vector<std::uint32_t> process_of_rank, const LoopOptions& option
     End& end = *ends_.back();
     end.loop = this;
     end.process = p;
-    end.port = {.self = &end, .open = open, .write = write, .progress = progress, .is_gone = is_gone, .flush = flush, .close = close};
+    end.port = {.self = &end,
+                .open = open,
+                .write = write,
+                .progress = progress,
+                .is_gone = is_gone,
+                .flush = flush,
+                .close = close};
   }
 }
 
@@ -49,7 +55,9 @@ void Loop::set_delay(std::uint32_t a, std::uint32_t b, std::int64_t ns) {
 void Loop::cut(std::uint32_t a, std::uint32_t b) {
   const std::lock_guard lock(guard_);
   cuts_.insert(std::minmax(a, b));
-  std::erase_if(under_way_, [&](const auto& entry) { return std::minmax(entry.second.from, entry.second.to) == std::minmax(a, b); });
+  std::erase_if(under_way_, [&](const auto& entry) {
+    return std::minmax(entry.second.from, entry.second.to) == std::minmax(a, b);
+  });
 }
 
 Loop::Counts Loop::counts() const {
@@ -96,7 +104,8 @@ void Loop::send(const Packet& packet, std::int64_t now) {
   }
   const auto other = delays_.find(std::minmax(packet.from, packet.to));
   std::int64_t ns = other != delays_.end() ? other->second : options_.delay_ns;
-  if (options_.jitter_ns > 0) ns += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(options_.jitter_ns));
+  if (options_.jitter_ns > 0)
+    ns += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(options_.jitter_ns));
   if (happens(options_.held)) ns *= kHeldTimes;
   under_way_.emplace(now + ns, packet);
 }

@@ -13,7 +13,8 @@ namespace fermata::os {
 
 inline bool may_be_as_long(std::uint64_t bytes) {
   rlimit longest{};
-  return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY || bytes <= longest.rlim_cur;
+  return getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur == RLIM_INFINITY ||
+         bytes <= longest.rlim_cur;
 }
 
 // Returns true if fd is a regular file that cannot take `more` bytes at its end, or at its position if that

@@ -12,7 +12,9 @@ struct Pair {
   double o = 0, l = 0;
 };
 
-std::int32_t host_of_row(const Profile& job, std::int32_t row) { return job.topology.cpus[static_cast<std::size_t>(row)].host; }
+std::int32_t host_of_row(const Profile& job, std::int32_t row) {
+  return job.topology.cpus[static_cast<std::size_t>(row)].host;
+}
 
 // The rows of each host that no rank has taken yet, in order.
 class Rows {
@@ -56,7 +58,8 @@ std::vector<std::int32_t> numbers_in(const Profile& job, const std::vector<std::
   return numbers;
 }
 
-std::vector<std::int32_t> rows_of(const Allocation& team, const std::vector<std::int32_t>& number, const Profile& job) {
+std::vector<std::int32_t> rows_of(const Allocation& team, const std::vector<std::int32_t>& number,
+                                  const Profile& job) {
   const std::size_t n = team.hosts.size();
   std::vector<std::int32_t> row(n, -1);
   Rows rows(job);
@@ -102,7 +105,9 @@ Result<Profile> profile_of(const Allocation& team, const Topology& topology, con
   std::map<std::int32_t, Pair> neighbours;
   for (std::int32_t i = 0; i < n; ++i)
     for (std::int32_t j = 0; j < n; ++j) {
-      const auto rank = [&](std::int32_t k) { return static_cast<std::size_t>(topology.cpus[static_cast<std::size_t>(k)].os_index); };
+      const auto rank = [&](std::int32_t k) {
+        return static_cast<std::size_t>(topology.cpus[static_cast<std::size_t>(k)].os_index);
+      };
       const std::int32_t a = row[rank(i)], b = row[rank(j)];
       if (a == b && i != j) {
         const std::int32_t host = host_of_row(job, a);

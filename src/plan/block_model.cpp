@@ -26,13 +26,18 @@ struct Header {
   double awaited = 0, reader = 0, switch_ns = 0, members_per_cpu = 1;
   ByteCosts bytes;
 };
-static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Costs> && std::is_trivially_copyable_v<KnownChoice>);
+static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Costs> &&
+              std::is_trivially_copyable_v<KnownChoice>);
 
-Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) { return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)}; }
+Costs costs_of(const CostModel& m, std::int32_t i, std::int32_t j) {
+  return {m.o_at(i, j), m.l_at(i, j), m.g_at(i, j), m.direct_at(i, j)};
+}
 
 using Step = std::array<int, 4>;  // of a signal, a copied byte, a directly read byte; 1 if i == j
 
-int step(double ns, double ratio) { return ns > 0 ? static_cast<int>(std::lround(std::log(ns) / std::log(ratio))) : -10000; }
+int step(double ns, double ratio) {
+  return ns > 0 ? static_cast<int>(std::lround(std::log(ns) / std::log(ratio))) : -10000;
+}
 
 struct Classes {
   std::vector<Costs> mean;
@@ -57,7 +62,8 @@ bool classify(const CostModel& m, double ratio, Classes& out) {
       if (last == nullptr || c != seen || own != (i == j)) {
         own = i == j;
         seen = c;
-        const auto [at, fresh] = sums.try_emplace(Step{step(c.o + c.l, ratio), step(c.g, ratio), step(c.direct, ratio), own ? 1 : 0});
+        const auto [at, fresh] = sums.try_emplace(
+            Step{step(c.o + c.l, ratio), step(c.g, ratio), step(c.direct, ratio), own ? 1 : 0});
         if (fresh && sums.size() > kMostClasses) return false;
         last = &at->second;
         if (fresh) *last = {c, {}, 0, static_cast<std::uint8_t>(sums.size() - 1)};
@@ -71,8 +77,8 @@ bool classify(const CostModel& m, double ratio, Classes& out) {
   }
   out.mean.resize(sums.size());
   for (const auto& [key, s] : sums)
-    out.mean[s.number] = {s.first.o + s.beyond.o / s.count, s.first.l + s.beyond.l / s.count, s.first.g + s.beyond.g / s.count,
-                          s.first.direct + s.beyond.direct / s.count};
+    out.mean[s.number] = {s.first.o + s.beyond.o / s.count, s.first.l + s.beyond.l / s.count,
+                          s.first.g + s.beyond.g / s.count, s.first.direct + s.beyond.direct / s.count};
   return true;
 }
 
@@ -83,7 +89,8 @@ std::byte* put(std::byte* to, const T* items, std::size_t count) {
 }
 
 std::size_t size_of(const Header& h) {
-  return sizeof(Header) + h.classes * sizeof(Costs) + h.choices * sizeof(KnownChoice) + std::size_t{h.members} * h.members;
+  return sizeof(Header) + h.classes * sizeof(Costs) + h.choices * sizeof(KnownChoice) +
+         std::size_t{h.members} * h.members;
 }
 
 }  // namespace
@@ -96,7 +103,8 @@ std::uint64_t hash_of(std::string_view name) {
 
 const KnownChoice* BlockKnowledge::find(Kind kind, std::size_t bytes) const {
   for (const KnownChoice& choice : choices)
-    if (choice.kind == static_cast<std::uint8_t>(kind) && std::size_t{1} << choice.log2_bytes == bytes) return &choice;
+    if (choice.kind == static_cast<std::uint8_t>(kind) && std::size_t{1} << choice.log2_bytes == bytes)
+      return &choice;
   return nullptr;
 }
 
@@ -125,8 +133,9 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
   Header h;
   if (packed.size() < sizeof h) return false;
   std::memcpy(&h, packed.data(), sizeof h);
-  if (h.magic != kMagic || h.members != static_cast<std::uint32_t>(members) || h.classes < 1 || h.classes > kMostClasses ||
-      h.choices > packed.size() / sizeof(KnownChoice) || packed.size() != size_of(h))
+  if (h.magic != kMagic || h.members != static_cast<std::uint32_t>(members) || h.classes < 1 ||
+      h.classes > kMostClasses || h.choices > packed.size() / sizeof(KnownChoice) ||
+      packed.size() != size_of(h))
     return false;
   std::vector<Costs> classes(h.classes);
   const std::byte* at = packed.data() + sizeof h;
@@ -138,8 +147,9 @@ bool unpack(std::span<const std::byte> packed, std::int32_t members, BlockKnowle
     for (const double value : {c.o, c.l, c.g, c.direct})
       if (!is_cost(value) || value < 0) return false;  // clustering needs distances
   const ByteCosts& b = h.bytes;
-  for (const double value : {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
-                             b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})
+  for (const double value :
+       {h.awaited, h.reader, h.switch_ns, h.members_per_cpu, b.slot, b.direct_once, b.fold, b.direct_fold,
+        b.fold_apart, b.chunk, b.cached, b.beyond, b.together, b.between})
     if (!is_cost(value)) return false;
   out->choices.resize(h.choices);
   if (h.choices != 0) std::memcpy(out->choices.data(), at, h.choices * sizeof(KnownChoice));

@@ -48,7 +48,8 @@ CostModel block_costs(const Profile& profile, const Topology& topology, const Pl
 
 // Measures one call with root 0: time in ns from the last arrival to the last departure. A collective that
 // folds works on doubles.
-using BlockMeasure = std::function<Result<double>(const Schedule& schedule, const PlanKey& key, std::size_t bytes, int repeat)>;
+using BlockMeasure = std::function<Result<double>(const Schedule& schedule, const PlanKey& key,
+                                                  std::size_t bytes, int repeat)>;
 
 struct BlockPlanOptions {
   PlanKey key;            // its payload is ignored
@@ -60,8 +61,8 @@ struct BlockPlanOptions {
 
 // Plans for sums of floating-point numbers, like the plans for payloads on a line. Errors: kArgument;
 // kUnsupported for a barrier, or for more members than collectives on blocks allow.
-Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile, const BlockPlanOptions& options,
-                                  const BlockMeasure& measure);
+Result<BlockPlan> make_block_plan(const Topology& topology, const Profile& profile,
+                                  const BlockPlanOptions& options, const BlockMeasure& measure);
 std::string explain(const BlockPlan& plan, const PlanKey& key);
 
 std::string to_json(const BlockPlans& plans);

@@ -75,8 +75,8 @@ std::vector<Way> ways_of(const Stage& stage) {
     const Transfer& t = list[i];
     const auto [at, fresh] = last.try_emplace({t.to, t.chunk, t.dst_reg}, i);
     const std::size_t before = std::exchange(at->second, i);
-    if (t.from == t.to && t.action == Action::kCombine && t.side == Side::kLeft && t.src_reg != t.dst_reg && t.dst_reg != 0 &&
-        touched[{t.to, t.chunk}] == 1)
+    if (t.from == t.to && t.action == Action::kCombine && t.side == Side::kLeft && t.src_reg != t.dst_reg &&
+        t.dst_reg != 0 && touched[{t.to, t.chunk}] == 1)
       ways[i] = Way::kLocalFold;
     // The place of another register may be written meanwhile. Only the old value of the same register is a
     // safe operand.
@@ -88,7 +88,9 @@ std::vector<Way> ways_of(const Stage& stage) {
   return ways;
 }
 
-bool crosses_an_edge(Way way) { return way != Way::kLocalCopy && way != Way::kLocalFold && way != Way::kAbsorbed; }
+bool crosses_an_edge(Way way) {
+  return way != Way::kLocalCopy && way != Way::kLocalFold && way != Way::kAbsorbed;
+}
 
 std::vector<BlockEdge> edges_of(const Schedule& s, const std::vector<std::vector<Way>>& ways) {
   std::vector<BlockEdge> edges;
@@ -99,7 +101,9 @@ std::vector<BlockEdge> edges_of(const Schedule& s, const std::vector<std::vector
       if (crosses_an_edge(ways[a][i]) && (edges.empty() || edges.back() != edge)) edges.push_back(edge);
     }
   }
-  const auto before = [](BlockEdge a, BlockEdge b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); };
+  const auto before = [](BlockEdge a, BlockEdge b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  };
   std::sort(edges.begin(), edges.end(), before);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
@@ -113,7 +117,8 @@ class Space {
 
   std::uint32_t take(std::int32_t block, std::uint32_t piece) {
     std::vector<std::uint32_t>& mine = of_block_[block];
-    const auto room = std::find_if(mine.begin(), mine.end(), [&](std::uint32_t i) { return !blocks_[i].taken[piece]; });
+    const auto room =
+        std::find_if(mine.begin(), mine.end(), [&](std::uint32_t i) { return !blocks_[i].taken[piece]; });
     std::uint32_t index = 0;
     if (room != mine.end()) {
       index = *room;
@@ -195,7 +200,9 @@ class BlockCompiler {
     std::uint32_t index;
   };
 
-  Register& at_register(std::int32_t chunk, std::uint8_t reg) { return registers_[static_cast<std::size_t>(chunk) * s_.registers + reg]; }
+  Register& at_register(std::int32_t chunk, std::uint8_t reg) {
+    return registers_[static_cast<std::size_t>(chunk) * s_.registers + reg];
+  }
   std::uint32_t piece_of(std::int32_t chunk) const { return unsigned_of(chunk) % pieces_; }
   BlockAt start_of(const Register& r) const { return r.written == stage_ ? r.start : r.at; }
 
@@ -208,7 +215,8 @@ class BlockCompiler {
     for (std::size_t a = 0; a < s_.stages.size(); ++a) {
       for (const Transfer& t : s_.stages[a].transfers) {
         if (t.from == me_) at_register(t.chunk, t.src_reg).last_read = static_cast<std::int32_t>(a);
-        if (t.to == me_ && t.action == Action::kCombine) at_register(t.chunk, t.dst_reg).last_read = static_cast<std::int32_t>(a);
+        if (t.to == me_ && t.action == Action::kCombine)
+          at_register(t.chunk, t.dst_reg).last_read = static_cast<std::int32_t>(a);
       }
     }
   }
@@ -222,13 +230,16 @@ class BlockCompiler {
     if (is_local(code)) return out;
     out.peer = unsigned_of(code == BlockCode::kSend ? t.to : t.from);
     const std::pair edge(unsigned_of(t.from), unsigned_of(t.to));
-    const auto at = std::lower_bound(edges_.begin(), edges_.end(), edge,
-                                     [](const BlockEdge& e, const auto& wanted) { return std::pair(e.from, e.to) < wanted; });
+    const auto at = std::lower_bound(
+        edges_.begin(), edges_.end(), edge,
+        [](const BlockEdge& e, const auto& wanted) { return std::pair(e.from, e.to) < wanted; });
     out.edge = unsigned_of(at - edges_.begin());
     return out;
   }
 
-  BlockAt fresh_space(std::int32_t chunk) { return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))}; }
+  BlockAt fresh_space(std::int32_t chunk) {
+    return {BlockPlace::kSpace, space_.take(block_of(s_, chunk), piece_of(chunk))};
+  }
 
   // A result goes to the output as soon as it is received. A place that this member sends to itself in this
   // stage is not overwritten. The receive of that value may come after this one, and the two would wait for
@@ -295,7 +306,8 @@ class BlockCompiler {
 
   void receive(const Transfer& t, Way way, std::vector<BlockTransfer>& receives) {
     BlockCode code = BlockCode::kReceive;
-    if (t.action == Action::kCombine) code = t.side == Side::kLeft ? BlockCode::kReceiveLeft : BlockCode::kReceiveRight;
+    if (t.action == Action::kCombine)
+      code = t.side == Side::kLeft ? BlockCode::kReceiveLeft : BlockCode::kReceiveRight;
     if (way == Way::kFoldLeft) code = BlockCode::kReceiveLeft;
     if (way == Way::kFoldRight) code = BlockCode::kReceiveRight;
     BlockTransfer out = transfer(t, code);
@@ -352,7 +364,12 @@ class BlockCompiler {
         if (at == *out) continue;
         std::vector<BlockTransfer>& list = at.place == BlockPlace::kInput ? first : last;
         const auto block = static_cast<std::uint32_t>(block_of(s_, k));
-        list.push_back({.code = BlockCode::kCopy, .from = at, .to = *out, .block = block, .piece = piece_of(k), .pieces = pieces_});
+        list.push_back({.code = BlockCode::kCopy,
+                        .from = at,
+                        .to = *out,
+                        .block = block,
+                        .piece = piece_of(k),
+                        .pieces = pieces_});
       }
       if (first.size() - before == pieces_) {
         first.resize(before + 1);
@@ -363,7 +380,8 @@ class BlockCompiler {
     if (!first.empty()) {
       if (stages.empty()) stages.emplace_back();
       std::vector<BlockTransfer>& stage = stages.front();
-      const auto receives = std::find_if(stage.begin(), stage.end(), [](const BlockTransfer& t) { return is_receive(t.code); });
+      const auto receives =
+          std::find_if(stage.begin(), stage.end(), [](const BlockTransfer& t) { return is_receive(t.code); });
       stage.insert(receives, first.begin(), first.end());
     }
     if (!last.empty()) stages.push_back(std::move(last));
@@ -418,7 +436,8 @@ std::string flaw_of(const Schedule& s) {
 
 Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t member, Verified) {
   if (member < 0 || member >= schedule.members)
-    return Error{Status::kArgument, "there is no member " + std::to_string(member) + " of " + std::to_string(schedule.members)};
+    return Error{Status::kArgument,
+                 "there is no member " + std::to_string(member) + " of " + std::to_string(schedule.members)};
   if (const std::string flaw = flaw_of(schedule); !flaw.empty())
     return Error{Status::kUnsupported, "no block program of " + schedule.algorithm + ": " + flaw};
   return BlockCompiler(schedule, member).run();

@@ -42,7 +42,9 @@ Result<CompiledBlocks> compile_blocks(const Schedule& schedule, std::int32_t mem
 
 // For blocks of different sizes: true if only the two ends of a block know its size. In other collectives all
 // members know all sizes.
-constexpr bool hidden_sizes(Kind kind) { return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall; }
+constexpr bool hidden_sizes(Kind kind) {
+  return kind == Kind::kGather || kind == Kind::kScatter || kind == Kind::kAlltoall;
+}
 
 // A collective on blocks for which a schedule is wanted.
 struct BlockCase {

@@ -8,8 +8,9 @@ namespace fermata {
 namespace {
 
 std::string canonical(const PlanKey& key) {
-  std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" + std::to_string(key.payload) +
-                     "|" + (key.engine == Engine::kThreads ? "threads" : "processes");
+  std::string text = key.fingerprint + "|" + name_of(key.kind) + "|" + std::to_string(key.members) + "|" +
+                     std::to_string(key.payload) + "|" +
+                     (key.engine == Engine::kThreads ? "threads" : "processes");
   for (const std::int32_t cpu : key.cpus) text += "|" + std::to_string(cpu);
   for (const std::int32_t host : key.hosts) text += "|h" + std::to_string(host);
   return text;
@@ -38,7 +39,8 @@ std::string plan_path(const PlanKey& key) {
   const std::string directory = cache_directory();
   if (directory.empty()) return {};
   char name[32];
-  std::snprintf(name, sizeof name, "plan-%016llx.json", static_cast<unsigned long long>(fnv1a(canonical(key))));
+  std::snprintf(name, sizeof name, "plan-%016llx.json",
+                static_cast<unsigned long long>(fnv1a(canonical(key))));
   return directory + "/" + name;
 }
 
@@ -55,7 +57,8 @@ Result<Plan> load_plan(const PlanKey& key) {
   if (path.empty()) return Error{Status::kNotFound, "no cache directory: set HOME or XDG_CACHE_HOME"};
   auto plan = load_plan_file(path);
   if (plan && plan->key != key)
-    return Error{Status::kParse, path + ": line 1: it is for another machine, placement or collective than its name says"};
+    return Error{Status::kParse,
+                 path + ": line 1: it is for another machine, placement or collective than its name says"};
   return plan;
 }
 
@@ -66,8 +69,10 @@ Result<std::string> save_plan(const Plan& plan) {
   if (!program) return program.error();
   // The compiled file is written first: a reader that finds the readable file then finds both.
   const std::string_view bytes(reinterpret_cast<const char*>(program->data()), program->size());
-  if (const auto written = write_file_atomically(compiled_path(path), bytes); !written) return written.error();
-  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : ""; !copy.empty()) {
+  if (const auto written = write_file_atomically(compiled_path(path), bytes); !written)
+    return written.error();
+  if (const std::string copy = is_for_the_runtime(plan.key) ? runtime_barrier_path(plan.key.members) : "";
+      !copy.empty()) {
     if (const auto written = write_file_atomically(copy, bytes); !written) return written.error();
     keep_cache_to_owner();
   }

@@ -34,12 +34,14 @@ std::vector<std::int32_t> degrees_to_try(std::int32_t members) {
   std::vector<std::int32_t> degrees;
   const std::int32_t all = members <= kAllDegreesUpTo ? members - 1 : kSmallDegrees;
   for (std::int32_t k = 2; k <= all; ++k) degrees.push_back(k);
-  for (std::int32_t k = all + all / 4; all >= kSmallDegrees && k < members - 1; k += std::max(1, k / 4)) degrees.push_back(k);
+  for (std::int32_t k = all + all / 4; all >= kSmallDegrees && k < members - 1; k += std::max(1, k / 4))
+    degrees.push_back(k);
   if (degrees.empty()) degrees.push_back(2);
   return degrees;
 }
 
-std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology, const PlanKey& key) {
+std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology,
+                                         const PlanKey& key) {
   const std::int32_t line = topology.line_bytes > 64 ? 128 : 64;
   std::vector<LayoutChoice> choices = {{Layout::kPrivate, 1, 1, line}};
   const auto* cheapest = std::min_element(std::begin(model.stride_factor) + 1, std::end(model.stride_factor));
@@ -50,12 +52,14 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
   return choices;
 }
 
-std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key, bool crowded) {
+std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
+                                            const PlanKey& key, bool crowded) {
   std::vector<Layouts> variants;
   std::int32_t stride = 1;
   for (const LayoutChoice& choice : layouts.listed()) stride = std::max(stride, choice.stride);
   std::vector<std::int32_t> counts = {1, 2, 4};
-  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast) counts = {4, streaming_slots(key.members, stride, crowded)};
+  if (key.kind == Kind::kReduce || key.kind == Kind::kBroadcast)
+    counts = {4, streaming_slots(key.members, stride, crowded)};
   if (counts.back() == counts.front()) counts.pop_back();
   for (const std::int32_t slots : counts) {
     variants.push_back(layouts.changed([&](LayoutChoice& choice) { choice.slots = slots; }));
@@ -100,7 +104,8 @@ bool publishes(const Schedule& schedule, StageRun run) {
 bool publishes_across(const Schedule& schedule, StageRun run, const std::vector<std::int32_t>& hosts) {
   const auto host = [&](std::int32_t rank) { return hosts[static_cast<std::size_t>(rank)]; };
   bool any = false;
-  published_edges(schedule, run, [&](std::int32_t from, std::int32_t to) { any = any || host(from) != host(to); });
+  published_edges(schedule, run,
+                  [&](std::int32_t from, std::int32_t to) { any = any || host(from) != host(to); });
   return any;
 }
 
@@ -109,7 +114,8 @@ std::vector<std::int32_t> hosts_of(const Topology& topology, const PlanKey& key)
   std::vector<std::int32_t> hosts(static_cast<std::size_t>(key.members), 0);
   if (topology.cpus.empty()) return hosts;
   const std::int32_t first = topology.cpus.front().host;
-  if (std::all_of(topology.cpus.begin(), topology.cpus.end(), [&](const Cpu& c) { return c.host == first; })) return hosts;
+  if (std::all_of(topology.cpus.begin(), topology.cpus.end(), [&](const Cpu& c) { return c.host == first; }))
+    return hosts;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const Cpu* cpu = r < key.cpus.size() ? topology.find(key.cpus[r]) : nullptr;
     hosts[r] = cpu != nullptr ? cpu->host : -1 - static_cast<std::int32_t>(r);

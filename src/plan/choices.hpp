@@ -16,7 +16,8 @@ std::vector<std::int32_t> degrees_to_try(std::int32_t members);
 // Layouts whose costs can differ for this payload: private with stride 1, private with the cheapest measured
 // stride, published, and packed if a line holds two slots. All have one slot and the machine's line;
 // slot_and_line_variants varies these two.
-std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology, const PlanKey& key);
+std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology& topology,
+                                         const PlanKey& key);
 
 // The same layout with other numbers of slots. If the machine's lines have 64 bytes, each also with 128-byte
 // lines, since many CPUs fetch lines in pairs.
@@ -24,7 +25,8 @@ std::vector<LayoutChoice> layouts_to_try(const CostModel& model, const Topology&
 // which moves several lines at a time. Between two cores of Sapphire Rapids, one-way, an episode takes 88 ns
 // with 8 slots, 16 ns with 32, and 8.5 ns from 128 on. The variant that needs the least memory comes first.
 // crowded: members share CPUs.
-std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology, const PlanKey& key, bool crowded);
+std::vector<Layouts> slot_and_line_variants(const Layouts& layouts, const Topology& topology,
+                                            const PlanKey& key, bool crowded);
 
 // A run of stages, which may have a layout of its own.
 struct StageRun {

@@ -62,7 +62,8 @@ std::size_t steps_of(const Schedule& schedule, const CostModel& model) {
   std::size_t steps = 0;
   for (const Stage& stage : schedule.stages) {
     std::size_t moves = 0;
-    for (const Transfer& t : stage.transfers) moves += t.from == t.to ? 0 : model.is_message(t.from, t.to) ? 2 : 1;
+    for (const Transfer& t : stage.transfers)
+      moves += t.from == t.to ? 0 : model.is_message(t.from, t.to) ? 2 : 1;
     steps += moves + (moves != 0 ? 1 : 0);
   }
   return steps;
@@ -103,7 +104,8 @@ BlockChooser::BlockChooser(const BlockCase& wanted, const CostModel* model)
   if (passes_on && model_.members_per_cpu > 1) std::stable_sort(ranked_.begin(), ranked_.end(), fewer_steps);
   if (!has_root(wanted_.kind) || ranked_.empty()) return;
   const double limit = ranked_.front().ns * (1 + kStreamNoise);
-  const auto end = std::find_if(ranked_.begin(), ranked_.end(), [&](const BlockCandidate& c) { return c.ns > limit; });
+  const auto end =
+      std::find_if(ranked_.begin(), ranked_.end(), [&](const BlockCandidate& c) { return c.ns > limit; });
   std::stable_sort(ranked_.begin(), end, fewer_steps);
 }
 
@@ -129,7 +131,8 @@ void BlockChooser::consider_table() {
     for (const std::int32_t degree : kDegrees) {
       const Request r = request(algorithm.has_degree ? degree : 2);
       if (algorithm.has_degree && degree > 1 && degree >= r.members) break;
-      if (algorithm.applicable(r)) consider(algorithm.build(r), {.name = {}, .algorithm = &algorithm, .degree = r.degree});
+      if (algorithm.applicable(r))
+        consider(algorithm.build(r), {.name = {}, .algorithm = &algorithm, .degree = r.degree});
       if (!algorithm.has_degree) break;
     }
   }
@@ -144,11 +147,13 @@ void BlockChooser::consider_compositions() {
     std::vector<std::string> families = {""};
     if (wanted_.members <= kMostByFamily)
       for (const Algorithm& algorithm : algorithms())
-        if (!algorithm.redundant && !algorithm.serial && algorithm.applicable({.kind = wanted_.kind, .members = 2}))
+        if (!algorithm.redundant && !algorithm.serial &&
+            algorithm.applicable({.kind = wanted_.kind, .members = 2}))
           families.emplace_back(algorithm.name);
     for (const std::string& family : families) {
       Schedule s = compose_blocks(wanted_.kind, wanted_.root, bytes, model_, tree, family);
-      const bool known = std::any_of(composed_.begin(), composed_.end(), [&](const Schedule& c) { return c.algorithm == s.algorithm; });
+      const bool known = std::any_of(composed_.begin(), composed_.end(),
+                                     [&](const Schedule& c) { return c.algorithm == s.algorithm; });
       if (s.stages.empty() || known) continue;
       composed_.push_back(std::move(s));
       consider(composed_.back(), {.name = {}, .composed = composed_.size() - 1});
@@ -161,7 +166,8 @@ void BlockChooser::consider(const Schedule& schedule, BlockCandidate candidate) 
   predict(schedule, candidate);
   cut(schedule, candidate);
   candidate.steps = steps_of(schedule, model_) * static_cast<std::size_t>(candidate.segments);
-  candidate.name = schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
+  candidate.name =
+      schedule.algorithm + (candidate.segments > 1 ? "*" + std::to_string(candidate.segments) : "");
   ranked_.push_back(std::move(candidate));
 }
 
@@ -171,7 +177,8 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
   int in_vain = 0;
   for (const std::int32_t segments : kSegments) {
     if (in_vain == kMostInVain) break;
-    if (static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments) < kLeastSegmentBytes) break;
+    if (static_cast<double>(wanted_.bytes) / static_cast<double>(pieces * segments) < kLeastSegmentBytes)
+      break;
     if (schedule.transfer_count() * static_cast<std::size_t>(segments) > kMostPipelined) break;
     if (std::int64_t{schedule.chunks} * segments > kMaxScheduleChunks) break;
     BlockCandidate piped = best;
@@ -189,7 +196,8 @@ void BlockChooser::cut(const Schedule& schedule, BlockCandidate& best) const {
 }
 
 Schedule BlockChooser::build(const BlockCandidate& c) const {
-  Schedule s = pipeline(c.algorithm != nullptr ? c.algorithm->build(request(c.degree)) : composed_[c.composed], c.segments);
+  Schedule s = pipeline(
+      c.algorithm != nullptr ? c.algorithm->build(request(c.degree)) : composed_[c.composed], c.segments);
   s.algorithm = c.name;
   return s;
 }
@@ -199,7 +207,8 @@ Schedule choose_blocks(const BlockCase& wanted, const CostModel* model, std::uin
   std::vector<const BlockCandidate*> order;
   for (const BlockCandidate& c : chooser.ranked()) order.push_back(&c);
   if (preferred != 0)
-    std::stable_partition(order.begin(), order.end(), [&](const BlockCandidate* c) { return hash_of(c->name) == preferred; });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](const BlockCandidate* c) { return hash_of(c->name) == preferred; });
   for (const BlockCandidate* c : order) {
     Schedule schedule = chooser.build(*c);
     if (verify(schedule, wanted.op)) return schedule;

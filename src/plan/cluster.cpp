@@ -21,7 +21,8 @@ std::vector<double> distances_of(const CostModel& model, const Ranks& ranks) {
 double diameter_of(const CostModel& model, const Ranks& ranks) {
   double widest = 0;
   for (std::size_t a = 0; a < ranks.size(); ++a)
-    for (std::size_t b = a + 1; b < ranks.size(); ++b) widest = std::max(widest, distance(model, ranks[a], ranks[b]));
+    for (std::size_t b = a + 1; b < ranks.size(); ++b)
+      widest = std::max(widest, distance(model, ranks[a], ranks[b]));
   return widest;
 }
 
@@ -30,7 +31,8 @@ double diameter_of(const CostModel& model, const Ranks& ranks) {
 std::vector<Ranks> split(const CostModel& model, const Ranks& ranks, double reach) {
   Ranks centres = {ranks.front()};
   for (const std::int32_t r : ranks) {
-    const bool far = std::all_of(centres.begin(), centres.end(), [&](std::int32_t c) { return distance(model, r, c) > reach; });
+    const bool far = std::all_of(centres.begin(), centres.end(),
+                                 [&](std::int32_t c) { return distance(model, r, c) > reach; });
     if (far) centres.push_back(r);
   }
   std::vector<Ranks> groups(centres.size());
@@ -74,9 +76,11 @@ std::int32_t domain_of(const Cpu& cpu, Level level) {
   }
 }
 
-constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3, Level::kL2, Level::kCore, Level::kSelf};
+constexpr Level kOutsideIn[] = {Level::kNetwork, Level::kPackage, Level::kNuma, Level::kL3,
+                                Level::kL2,      Level::kCore,    Level::kSelf};
 
-Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& model, Ranks ranks, std::size_t level) {
+Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& model, Ranks ranks,
+                      std::size_t level) {
   Cluster node;
   node.ranks = std::move(ranks);
   node.diameter_ns = diameter_of(model, node.ranks);
@@ -95,7 +99,8 @@ Cluster grow_declared(const std::vector<const Cpu*>& cpus, const CostModel& mode
     }
     if (groups.size() == node.ranks.size()) return node;
     if (groups.size() == 1) continue;
-    for (Ranks& group : groups) node.children.push_back(grow_declared(cpus, model, std::move(group), level + 1));
+    for (Ranks& group : groups)
+      node.children.push_back(grow_declared(cpus, model, std::move(group), level + 1));
     return node;
   }
   return node;
@@ -148,13 +153,14 @@ Cluster cluster_by_distance(const CostModel& model, double sparseness) {
   return grow(model, std::move(everyone), sparseness);
 }
 
-Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus, const CostModel& model) {
+Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
+                            const CostModel& model) {
   Ranks everyone(static_cast<std::size_t>(model.members));
   std::iota(everyone.begin(), everyone.end(), 0);
   std::vector<const Cpu*> places;
   for (const std::int32_t os_index : cpus) places.push_back(topology.find(os_index));
-  const bool known =
-      places.size() == everyone.size() && std::none_of(places.begin(), places.end(), [](const Cpu* c) { return c == nullptr; });
+  const bool known = places.size() == everyone.size() &&
+                     std::none_of(places.begin(), places.end(), [](const Cpu* c) { return c == nullptr; });
   if (!known) {
     Cluster leaf;
     leaf.ranks = everyone;
@@ -190,7 +196,8 @@ std::string shape_text(const Cluster& tree) {
   if (tree.children.empty()) return std::to_string(tree.ranks.size());
   std::vector<std::string> parts;
   for (const Cluster& child : tree.children) parts.push_back(shape_text(child));
-  const bool same = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
+  const bool same =
+      std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
   if (same) {
     const bool nested = !tree.children[0].children.empty();
     return std::to_string(parts.size()) + " x " + (nested ? "(" + parts[0] + ")" : parts[0]);

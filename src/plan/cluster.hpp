@@ -37,7 +37,8 @@ Cluster cluster_by_distance(const CostModel& model, double sparseness);
 // The tree of domains that the topology declares for these CPUs (one OS index per rank): hosts, packages,
 // NUMA nodes, L3, L2, cores, CPUs. A level that does not divide a node is skipped. The tree is one leaf if
 // `cpus` is empty, or if the topology lacks one of them.
-Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus, const CostModel& model);
+Cluster cluster_by_topology(const Topology& topology, const std::vector<std::int32_t>& cpus,
+                            const CostModel& model);
 
 // Keeps `depth` levels of children; the nodes of the last level become leaves. depth 0: one leaf.
 Cluster cut_below(const Cluster& tree, int depth);

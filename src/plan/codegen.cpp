@@ -43,7 +43,8 @@ inline void await(unsigned char* region, std::size_t offset, std::uint64_t value
   }
 }
 inline void post(unsigned char* region, std::size_t offset, std::uint64_t value) {
-  at(region, offset).store(value, std::memory_order_release);  // order: release, as kSlotPublish; pairs with await
+  // order: release, as kSlotPublish; pairs with await
+  at(region, offset).store(value, std::memory_order_release);
 }
 // True for whoever completes the word.
 inline bool add(unsigned char* region, std::size_t offset, std::uint64_t last) {
@@ -59,10 +60,12 @@ class Emitter {
 
   std::string run(const std::string& name) {
     out_ = "// " + std::string(name_of(plan_.key.kind)) + " of " + std::to_string(header_.members) +
-           " members: " + plan_.schedule.algorithm + " in " + to_string(plan_.layout) + ". Generated from a plan of machine " +
-           plan_.key.fingerprint + ".\n#pragma once\n" + kPreamble + "namespace " + name + " {\n";
+           " members: " + plan_.schedule.algorithm + " in " + to_string(plan_.layout) +
+           ". Generated from a plan of machine " + plan_.key.fingerprint + ".\n#pragma once\n" + kPreamble +
+           "namespace " + name + " {\n";
     out_ += "inline constexpr unsigned kMembers = " + std::to_string(header_.members) + ";\n";
-    out_ += "inline constexpr std::size_t kRegionBytes = " + std::to_string(header_.region_bytes) + ";  // zeroed, aligned to 128\n";
+    out_ += "inline constexpr std::size_t kRegionBytes = " + std::to_string(header_.region_bytes) +
+            ";  // zeroed, aligned to 128\n";
     out_ += kPrimitives;
     signature();
     out_ += "  switch (rank) {\n";
@@ -78,11 +81,15 @@ class Emitter {
   void signature() {
     out_ += "\n";
     if (carries()) out_ += "template <class T, class Fold>\n";
-    out_ += std::string("inline void ") + name_of(plan_.key.kind) + "(unsigned char* region, unsigned rank, std::uint64_t episode";
+    out_ += std::string("inline void ") + name_of(plan_.key.kind) +
+            "(unsigned char* region, unsigned rank, std::uint64_t episode";
     out_ += carries() ? ", T& value, [[maybe_unused]] Fold fold) {\n" : ") {\n";
     if (!carries()) return;
-    out_ += "  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= " + std::to_string(header_.payload) + ");\n";
-    out_ += "  T r[" + std::to_string(header_.registers) + "];\n  for (T& x : r) x = value;\n  [[maybe_unused]] T in = value;\n";
+    out_ +=
+        "  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= " + std::to_string(header_.payload) +
+        ");\n";
+    out_ += "  T r[" + std::to_string(header_.registers) +
+            "];\n  for (T& x : r) x = value;\n  [[maybe_unused]] T in = value;\n";
   }
 
   template <class T>
@@ -110,7 +117,9 @@ class Emitter {
     return read<Step>(header_.steps_offset + (program.first + i) * sizeof(Step));
   }
 
-  static std::string label(std::uint32_t rank, std::uint32_t i) { return "r" + std::to_string(rank) + "_" + std::to_string(i); }
+  static std::string label(std::uint32_t rank, std::uint32_t i) {
+    return "r" + std::to_string(rank) + "_" + std::to_string(i);
+  }
 
   static std::string slot(const Step& s) {
     const std::string base = std::to_string(s.offset);
@@ -118,7 +127,9 @@ class Emitter {
     return base + " + (episode & " + std::to_string(s.mask) + ") * " + std::to_string(s.stride);
   }
 
-  static std::string times(std::uint32_t threshold) { return threshold == 1 ? "episode" : "episode * " + std::to_string(threshold); }
+  static std::string times(std::uint32_t threshold) {
+    return threshold == 1 ? "episode" : "episode * " + std::to_string(threshold);
+  }
 
   static std::string await(const std::string& offset, const std::string& value, const Step& s) {
     return "await(region, " + offset + ", " + value + ", " + std::to_string(s.pauses) + ");\n";
@@ -139,16 +150,19 @@ class Emitter {
         break;
       case Code::kAdd: {
         const std::string call = "add(region, " + word + ", " + times(s.threshold) + ")";
-        out_ += pad + (s.target == index + 1 ? call : "if (" + call + ") goto " + label(rank, s.target)) + ";\n";
+        out_ +=
+            pad + (s.target == index + 1 ? call : "if (" + call + ") goto " + label(rank, s.target)) + ";\n";
         break;
       }
       case Code::kPoll: out_ += pad + await(word, times(s.threshold), s); break;
       case Code::kFlip: out_ += pad + "post(region, " + word + ", episode);\n"; break;
       case Code::kCreditAwait:
-        out_ += pad + "if (episode > " + std::to_string(s.threshold) + ") " + await(word, "episode - " + std::to_string(s.threshold), s);
+        out_ += pad + "if (episode > " + std::to_string(s.threshold) + ") " +
+                await(word, "episode - " + std::to_string(s.threshold), s);
         break;
       case Code::kCreditGive:
-        out_ += pad + "if (episode % " + std::to_string(s.threshold) + " == 0) post(region, " + word + ", episode);\n";
+        out_ += pad + "if (episode % " + std::to_string(s.threshold) + " == 0) post(region, " + word +
+                ", episode);\n";
         break;
       case Code::kJump: out_ += pad + "goto " + label(rank, s.target) + ";\n"; break;
       case Code::kSendAway:
@@ -158,7 +172,8 @@ class Emitter {
 
   void fold(const Step& s, const std::string& pad, const std::string& reg) {
     if (s.fold == Fold::kNone) return;
-    out_ += pad + "std::memcpy(&" + (s.fold == Fold::kCopy ? reg : "in") + ", region + " + slot(s) + " + 8, sizeof(T));\n";
+    out_ += pad + "std::memcpy(&" + (s.fold == Fold::kCopy ? reg : "in") + ", region + " + slot(s) +
+            " + 8, sizeof(T));\n";
     if (s.fold == Fold::kCombineLeft) out_ += pad + reg + " = fold(in, " + reg + ");\n";
     if (s.fold == Fold::kCombineRight) out_ += pad + reg + " = fold(" + reg + ", in);\n";
   }
@@ -173,7 +188,8 @@ class Emitter {
 
 Result<std::string> emit_code(const Plan& plan, const std::string& name) {
   if (!is_identifier(name)) return Error{Status::kArgument, "'" + name + "' is no name for a namespace"};
-  if (!plan.key.hosts.empty()) return Error{Status::kUnsupported, "hard-coded signals are stores, which reach no other host"};
+  if (!plan.key.hosts.empty())
+    return Error{Status::kUnsupported, "hard-coded signals are stores, which reach no other host"};
   const auto blob = compile(plan);
   if (!blob) return blob.error();
   return Emitter(plan, *blob).run(name);

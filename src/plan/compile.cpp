@@ -30,7 +30,8 @@ Error refused(const Plan& plan, Status status, const std::string& why) {
 }
 
 // Packs programs into one blob: one set of them, or one set for each root, one after the other.
-Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>& programs, std::uint32_t bytes) {
+Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>& programs,
+                                    std::uint32_t bytes) {
   const Schedule& s = plan.schedule;
   ProgramHeader header;
   header.members = static_cast<std::uint32_t>(s.members);
@@ -44,7 +45,8 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
   header.roots = static_cast<std::uint32_t>(programs.size()) / header.members;
   for (const Program& p : programs) header.steps += static_cast<std::uint32_t>(p.size());
   header.programs_offset = static_cast<std::uint32_t>(round_up(sizeof header, 32));
-  header.steps_offset = static_cast<std::uint32_t>(round_up(header.programs_offset + programs.size() * sizeof(MemberProgram), 64));
+  header.steps_offset = static_cast<std::uint32_t>(
+      round_up(header.programs_offset + programs.size() * sizeof(MemberProgram), 64));
   header.bytes = header.steps_offset + header.steps * static_cast<std::uint32_t>(sizeof(Step));
   s.algorithm.copy(header.algorithm, sizeof header.algorithm - 1);
   to_string(plan.layout).copy(header.layout, sizeof header.layout - 1);
@@ -54,13 +56,15 @@ Result<std::vector<std::byte>> blob(const Plan& plan, const std::vector<Program>
   for (std::size_t m = 0; m < programs.size(); ++m) {
     const MemberProgram entry{first, static_cast<std::uint32_t>(programs[m].size())};
     std::memcpy(out.data() + header.programs_offset + m * sizeof entry, &entry, sizeof entry);
-    std::memcpy(out.data() + header.steps_offset + first * sizeof(Step), programs[m].data(), programs[m].size() * sizeof(Step));
+    std::memcpy(out.data() + header.steps_offset + first * sizeof(Step), programs[m].data(),
+                programs[m].size() * sizeof(Step));
     first += entry.count;
   }
   std::memcpy(out.data(), &header, sizeof header);
   header.hash = program_hash(*reinterpret_cast<const ProgramHeader*>(out.data()));
   std::memcpy(out.data(), &header, sizeof header);
-  if (!program_is_sound(out.data(), out.size())) return refused(plan, Status::kVerify, "the compiler made an unsound program");
+  if (!program_is_sound(out.data(), out.size()))
+    return refused(plan, Status::kVerify, "the compiler made an unsound program");
   return out;
 }
 
@@ -88,15 +92,20 @@ Result<Verified> check(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (s.members < 1 || s.members > static_cast<std::int32_t>(kMaxMembers))
     return refused(plan, Status::kUnsupported, "members must be 1..4096");
-  if (s.registers > static_cast<std::int32_t>(kMaxRegisters)) return refused(plan, Status::kUnsupported, "too many registers");
-  if (!rides_on_a_line(s.kind)) return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not ride on a line");
+  if (s.registers > static_cast<std::int32_t>(kMaxRegisters))
+    return refused(plan, Status::kUnsupported, "too many registers");
+  if (!rides_on_a_line(s.kind))
+    return refused(plan, Status::kUnsupported, std::string(name_of(s.kind)) + " does not ride on a line");
   if (s.chunks > 1) return refused(plan, Status::kUnsupported, "more than one chunk does not ride on a line");
-  if (s.kind != Kind::kBarrier && plan.key.payload == 0) return refused(plan, Status::kArgument, "no payload given");
-  if (plan.key.payload > 0 && !s.words.empty()) return refused(plan, Status::kUnsupported, "words carry no data");
+  if (s.kind != Kind::kBarrier && plan.key.payload == 0)
+    return refused(plan, Status::kArgument, "no payload given");
+  if (plan.key.payload > 0 && !s.words.empty())
+    return refused(plan, Status::kUnsupported, "words carry no data");
   const std::vector<std::int32_t>& hosts = plan.key.hosts;
   if (!hosts.empty() && hosts.size() != static_cast<std::size_t>(s.members))
     return refused(plan, Status::kArgument, "not a host for each rank");
-  if (!hosts.empty() && words_join_hosts(s, hosts)) return refused(plan, Status::kUnsupported, "a word can't join hosts");
+  if (!hosts.empty() && words_join_hosts(s, hosts))
+    return refused(plan, Status::kUnsupported, "a word can't join hosts");
   if (s.root != 0) return refused(plan, Status::kArgument, "plans are made for root 0");
   return Verified{};
 }
@@ -136,7 +145,8 @@ Result<std::vector<std::byte>> compile(const Plan& plan) {
   if (!program) return program;
   const std::vector<std::uint32_t> hosts(plan.key.hosts.begin(), plan.key.hosts.end());
   const exec::ProofTerms terms{.hosts = hosts.empty() ? nullptr : hosts.data(), .most_bytes = kMostProof};
-  const exec::Proof proof = exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()), terms);
+  const exec::Proof proof =
+      exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()), terms);
   if (proof) return program;
   char why[exec::kProofText];
   exec::describe(proof, why);

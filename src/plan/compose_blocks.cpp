@@ -45,7 +45,9 @@ struct Node {
   }
 };
 
-bool holds(const Ranks& ascending, std::int32_t rank) { return std::binary_search(ascending.begin(), ascending.end(), rank); }
+bool holds(const Ranks& ascending, std::int32_t rank) {
+  return std::binary_search(ascending.begin(), ascending.end(), rank);
+}
 
 std::int32_t nearest_to_others(const Ranks& ranks, const Ranks& all, const CostModel& model, double bytes) {
   std::int32_t best = ranks.front();
@@ -70,10 +72,12 @@ Node arrange(const Cluster& cluster, std::int32_t leader, const CostModel& model
   for (const Cluster& child : cluster.children) {
     Ranks ranks = child.ranks;
     std::sort(ranks.begin(), ranks.end());
-    const std::int32_t led_by = holds(ranks, leader) ? leader : nearest_to_others(ranks, node.ranks, model, bytes);
+    const std::int32_t led_by =
+        holds(ranks, leader) ? leader : nearest_to_others(ranks, node.ranks, model, bytes);
     node.children.push_back(arrange(child, led_by, model, bytes));
   }
-  std::sort(node.children.begin(), node.children.end(), [](const Node& a, const Node& b) { return a.ranks.front() < b.ranks.front(); });
+  std::sort(node.children.begin(), node.children.end(),
+            [](const Node& a, const Node& b) { return a.ranks.front() < b.ranks.front(); });
   return node;
 }
 
@@ -134,7 +138,8 @@ class BlockComposer {
     if (part.schedule.stages.empty()) impossible_ = true;
     if (names_.size() <= depth) names_.resize(depth + 1);
     std::vector<std::string>& names = names_[depth];
-    if (std::find(names.begin(), names.end(), part.schedule.algorithm) == names.end()) names.push_back(part.schedule.algorithm);
+    if (std::find(names.begin(), names.end(), part.schedule.algorithm) == names.end())
+      names.push_back(part.schedule.algorithm);
     parts_.push_back(std::move(part));
     return start + parts_.back().schedule.stages.size();
   }
@@ -217,7 +222,9 @@ class BlockComposer {
   // The chunks of the composed schedule that chunk `c` of a part stands for, ascending.
   static Ranks chunks_of(const Part& part, std::int32_t c, std::int32_t all) {
     if (!part.groups.empty()) return part.groups[static_cast<std::size_t>(c)];
-    const auto bound = [&](std::int64_t k) { return static_cast<std::int32_t>(k * all / part.schedule.chunks); };
+    const auto bound = [&](std::int64_t k) {
+      return static_cast<std::int32_t>(k * all / part.schedule.chunks);
+    };
     Ranks out(static_cast<std::size_t>(bound(c + 1) - bound(c)));
     std::iota(out.begin(), out.end(), bound(c));
     return out;
@@ -258,11 +265,14 @@ class BlockComposer {
   static void drop_known(Schedule& s) {
     const auto n = static_cast<std::size_t>(s.members);
     std::vector<bool> has(n * n, false);
-    const auto known = [&](const Transfer& t) { return has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)]; };
+    const auto known = [&](const Transfer& t) {
+      return has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)];
+    };
     for (std::size_t i = 0; i < n; ++i) has[i * n + i] = true;
     for (Stage& stage : s.stages) {
       std::erase_if(stage.transfers, known);
-      for (const Transfer& t : stage.transfers) has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)] = true;
+      for (const Transfer& t : stage.transfers)
+        has[static_cast<std::size_t>(t.to) * n + static_cast<std::size_t>(t.chunk)] = true;
     }
   }
 
@@ -278,10 +288,11 @@ class BlockComposer {
 
 }  // namespace
 
-Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model, const Cluster& tree,
-                        const std::string& family) {
+Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model,
+                        const Cluster& tree, const std::string& family) {
   if (tree.children.empty()) return {};
-  Schedule s = BlockComposer(kind, root, bytes, model, family).compose(arrange(tree, has_root(kind) ? root : -1, model, bytes));
+  Schedule s = BlockComposer(kind, root, bytes, model, family)
+                   .compose(arrange(tree, has_root(kind) ? root : -1, model, bytes));
   if (!s.stages.empty()) s.algorithm += " (" + shape_text(tree) + ")";
   return s;
 }
@@ -290,10 +301,12 @@ std::vector<Cluster> block_trees(const CostModel& model, double bytes) {
   CostModel far = model;  // its distances include the time of the bytes
   for (std::int32_t i = 0; i < model.members; ++i)
     for (std::int32_t j = 0; j < model.members; ++j)
-      far.l[static_cast<std::size_t>(i) * model.members + j] += bytes * std::min(model.g_at(i, j), model.direct_at(i, j));
+      far.l[static_cast<std::size_t>(i) * model.members + j] +=
+          bytes * std::min(model.g_at(i, j), model.direct_at(i, j));
   std::vector<Cluster> trees;
   const auto add = [&](Cluster tree) {
-    if (!tree.children.empty() && std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
+    if (!tree.children.empty() && std::find(trees.begin(), trees.end(), tree) == trees.end())
+      trees.push_back(std::move(tree));
   };
   const Cluster whole = cluster_by_distance(far, 0);
   add(whole);

@@ -22,7 +22,8 @@ namespace fermata {
 // Any other child is led by its member that is nearest to the rest of its parent.
 //   family  use this algorithm wherever it is applicable; empty: at each place the cheapest one
 //   bytes   of one block
-Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model, const Cluster& tree, const std::string& family);
+Schedule compose_blocks(Kind kind, std::int32_t root, double bytes, const CostModel& model,
+                        const Cluster& tree, const std::string& family);
 
 // Trees worth composing along, clustered by the cost of blocks of this size. Trees of one leaf are left out.
 std::vector<Cluster> block_trees(const CostModel& model, double bytes);

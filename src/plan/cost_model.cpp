@@ -67,7 +67,8 @@ std::array<std::optional<Pair>, kLevelCount> by_level(const Profile& profile) {
 class Rows {
  public:
   Rows(const Profile& profile, const Topology& topology) : profile_(profile), topology_(topology) {
-    for (std::size_t i = 0; i < profile.topology.cpus.size() && static_cast<std::int32_t>(i) < profile.o.n; ++i)
+    for (std::size_t i = 0; i < profile.topology.cpus.size() && static_cast<std::int32_t>(i) < profile.o.n;
+         ++i)
       row_[profile.topology.cpus[i].os_index] = static_cast<std::int32_t>(i);
     typical_ = typical(profile);
     idle_ = typical_idle_stage(profile);
@@ -79,7 +80,9 @@ class Rows {
   }
   double idle(std::int32_t row) const { return row < 0 ? idle_ : profile_.o.at(row, row); }
   double own(std::int32_t row) const { return row < 0 ? 0 : profile_.l.at(row, row); }
-  Pair between(std::int32_t row_a, std::int32_t row_b) const { return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)}; }
+  Pair between(std::int32_t row_a, std::int32_t row_b) const {
+    return {profile_.o.at(row_a, row_b), profile_.l.at(row_a, row_b)};
+  }
 
   // For CPUs that the profile lacks: the median of their level, else of the next level outwards, else
   // inwards.
@@ -99,7 +102,9 @@ class Rows {
   Pair typical_pair() const { return typical_; }
 
   // ns per byte from the matrix `g`, if the profile has both CPUs.
-  double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const { return byte_ns(profile_, g, row_a, row_b); }
+  double byte(const Matrix& g, std::int32_t row_a, std::int32_t row_b) const {
+    return byte_ns(profile_, g, row_a, row_b);
+  }
   double guess_byte(const Matrix& g, std::int32_t a, std::int32_t b) const {
     const Cpu* x = topology_.find(a);
     const Cpu* y = topology_.find(b);
@@ -107,7 +112,8 @@ class Rows {
   }
   // The mean over adjacent rows of the profile.
   double typical_byte(const Matrix& g) const {
-    const auto n = std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
+    const auto n =
+        std::min<std::int32_t>(profile_.o.n, static_cast<std::int32_t>(profile_.topology.cpus.size()));
     double sum = 0;
     for (std::int32_t i = 0; i + 1 < n; ++i) sum += byte_ns(profile_, g, i, i + 1);
     return n > 1 ? sum / (n - 1) : default_byte_ns(Level::kL3);
@@ -132,9 +138,11 @@ void fill_layouts(CostModel& model, const Profile& profile) {
   const double base = period_of(profile, "private");
   if (base <= 0) return;
   for (const Layout layout : {Layout::kPublished, Layout::kPacked})
-    if (const double p = period_of(profile, name_of(layout)); p > 0) model.layout_factor[static_cast<int>(layout)] = p / base;
+    if (const double p = period_of(profile, name_of(layout)); p > 0)
+      model.layout_factor[static_cast<int>(layout)] = p / base;
   for (int stride = 2; stride <= 8; ++stride)
-    if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0) model.stride_factor[stride] = p / base;
+    if (const double p = period_of(profile, "private+stride" + std::to_string(stride)); p > 0)
+      model.stride_factor[stride] = p / base;
 }
 
 double own_byte(const Profile& profile) {
@@ -177,8 +185,10 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
                                                 : rows.guess(key.cpus[i], key.cpus[j]);
       model.o[i * n + j] = p.o;
       model.l[i * n + j] = p.l;
-      model.g[i * n + j] = known ? rows.byte(g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
-      model.direct[i * n + j] = known ? rows.byte(direct, row[i], row[j]) : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
+      model.g[i * n + j] =
+          known ? rows.byte(g, row[i], row[j]) : rows.guess_byte(g, key.cpus[i], key.cpus[j]);
+      model.direct[i * n + j] =
+          known ? rows.byte(direct, row[i], row[j]) : rows.guess_byte(direct, key.cpus[i], key.cpus[j]);
     }
     model.g[i * n + i] = model.direct[i * n + i] = own_byte(profile);
     model.o[i * n + i] = rows.idle(row[i]);
@@ -190,7 +200,9 @@ void fill_matrices(CostModel& model, const Profile& profile, const Topology& top
 double bytes_together(const Profile& profile, std::int32_t members) {
   const DomainBytes* best = nullptr;
   for (const DomainBytes& domain : profile.domains)
-    if (domain.level != Level::kNetwork && domain.cpus >= members && (best == nullptr || domain.cpus < best->cpus)) best = &domain;
+    if (domain.level != Level::kNetwork && domain.cpus >= members &&
+        (best == nullptr || domain.cpus < best->cpus))
+      best = &domain;
   return best == nullptr ? 0 : best->byte_ns;
 }
 
@@ -208,7 +220,8 @@ Direct lent_sizes(const Profile& profile) {
     const Sizes sizes = ring.bytes == most ? Sizes::from(k) : Sizes{std::uint64_t{3} << k};
     const int alone = ring.both ? 0 : 1;
     if (lent->ns < ring.ns) out.moved[alone].bits |= sizes.bits;
-    if (lent->ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns) out.folded[alone].bits |= sizes.bits;
+    if (lent->ns + static_cast<double>(ring.bytes) * own_byte(profile) < ring.ns)
+      out.folded[alone].bits |= sizes.bits;
   }
   return out;
 }
@@ -221,8 +234,11 @@ void fill_beyond(ByteCosts& c, const Profile& profile) {
   for (const BlockWay& b : profile.blocks)
     if (b.way == "ring" && b.both && b.ns > 0) byte[b.bytes] = b.ns / static_cast<double>(b.bytes);
   if (byte.empty()) return;
-  const double least = std::min_element(byte.begin(), byte.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
-  const auto last = std::find_if(byte.rbegin(), byte.rend(), [&](const auto& b) { return b.second <= kAlike * least; });
+  const double least = std::min_element(byte.begin(), byte.end(), [](const auto& a, const auto& b) {
+                         return a.second < b.second;
+                       })->second;
+  const auto last =
+      std::find_if(byte.rbegin(), byte.rend(), [&](const auto& b) { return b.second <= kAlike * least; });
   if (last == byte.rbegin()) return;
   c.cached = static_cast<double>(last->first);
   c.beyond = byte.rbegin()->second / least;
@@ -230,7 +246,8 @@ void fill_beyond(ByteCosts& c, const Profile& profile) {
 
 void fill_bytes(CostModel& model, const Profile& profile, const PlanKey& key) {
   ByteCosts& c = model.bytes;
-  const double fold = profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
+  const double fold =
+      profile.fold_byte_ns > 0 ? std::max(0.0, profile.fold_byte_ns - own_byte(profile)) : kUnknownFold;
   c.slot = static_cast<double>(kMostPiece);
   c.chunk = kChunk;
   c.fold = fold;
@@ -285,7 +302,8 @@ double word_read(const Profile& profile) {
 // and estimated costs are those of the nearest pair.
 void fill_words(CostModel& model, const Profile& profile) {
   if (profile.word_add_ns.empty()) return;
-  const std::size_t k = std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
+  const std::size_t k =
+      std::clamp<std::size_t>(static_cast<std::size_t>(model.members), 1, profile.word_add_ns.size());
   const double near = nearest(profile), mean = mean_distance(model);
   double adders = near;
   if (profile.origin == "measured") {
@@ -310,7 +328,8 @@ void crowd(CostModel& model) {
   for (double& l : model.l) l *= model.members_per_cpu;
   for (double& g : model.g) g *= model.members_per_cpu;
   for (double& g : model.direct) g *= model.members_per_cpu;
-  for (double* each : {&model.bytes.direct_once, &model.bytes.fold, &model.bytes.direct_fold, &model.bytes.chunk})
+  for (double* each :
+       {&model.bytes.direct_once, &model.bytes.fold, &model.bytes.direct_fold, &model.bytes.chunk})
     *each *= model.members_per_cpu;
   model.awaited *= model.members_per_cpu;
   model.reader /= model.members_per_cpu;

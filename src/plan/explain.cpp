@@ -51,15 +51,20 @@ std::string levels_text(const Cluster& node, std::size_t indent, int& lines) {
   return out;
 }
 
-std::string vertex(const Schedule& s, std::int32_t v) { return s.is_word(v) ? "w" + std::to_string(v - s.members) : std::to_string(v); }
+std::string vertex(const Schedule& s, std::int32_t v) {
+  return s.is_word(v) ? "w" + std::to_string(v - s.members) : std::to_string(v);
+}
 
-const char* arrow(Action action) { return action == Action::kSignal ? "->" : action == Action::kCombine ? "=+>" : "=>"; }
+const char* arrow(Action action) {
+  return action == Action::kSignal ? "->" : action == Action::kCombine ? "=+>" : "=>";
+}
 
 std::string stages_text(const Schedule& s) {
   std::string out;
   for (std::size_t t = 0; t < s.stages.size(); ++t) {
     const std::vector<Transfer>& transfers = s.stages[t].transfers;
-    std::string line = format("  %2zu  %zu %s:", t, transfers.size(), transfers.size() == 1 ? "signal" : "signals");
+    std::string line =
+        format("  %2zu  %zu %s:", t, transfers.size(), transfers.size() == 1 ? "signal" : "signals");
     for (std::size_t k = 0; k < std::min(transfers.size(), kSignalsShown); ++k)
       line += " " + vertex(s, transfers[k].from) + arrow(transfers[k].action) + vertex(s, transfers[k].to);
     if (transfers.size() > kSignalsShown) line += " ...";
@@ -77,8 +82,8 @@ std::string runners_text(const Plan& plan) {
     if (!plan.key.hosts.empty() && !algorithms.insert(c.algorithm).second) continue;
     if (shown++ > kRunnersUp) continue;
     const std::string name = c.algorithm.size() > 28 ? c.algorithm.substr(0, 25) + "..." : c.algorithm;
-    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(), ns(c.predicted_ns).c_str(),
-                                    ns(c.measured_ns).c_str(), c.verdict.c_str());
+    const std::string line = format("  %-28s %-30s %9s %9s  %s", name.c_str(), to_string(c.layout).c_str(),
+                                    ns(c.predicted_ns).c_str(), ns(c.measured_ns).c_str(), c.verdict.c_str());
     out += wrapped(line, 32);
   }
   if (shown > kRunnersUp) out += format("  ... and %zu more in the plan file\n", shown - kRunnersUp - 1);
@@ -87,7 +92,8 @@ std::string runners_text(const Plan& plan) {
 
 std::string title(const Plan& plan) {
   const PlanKey& k = plan.key;
-  std::string line = format("%s of %d %s", name_of(k.kind), k.members, k.engine == Engine::kThreads ? "threads" : "processes");
+  std::string line = format("%s of %d %s", name_of(k.kind), k.members,
+                            k.engine == Engine::kThreads ? "threads" : "processes");
   if (k.payload > 0) line += format(", up to %d bytes", k.payload);
   line += k.cpus.empty() ? ", unpinned" : ", on CPUs " + cpu_list(k.cpus);
   return wrapped(line + ", machine " + k.fingerprint, 2);
@@ -97,7 +103,8 @@ std::string layout_text(const Plan& plan) {
   std::string line = "layout     " + to_string(plan.layout);
   const LayoutChoice& all = plan.layout.at(0);
   if (plan.layout.listed().size() == 1)
-    line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots, all.slots == 1 ? "slot" : "slots", all.stride, all.line);
+    line += format(" (%d %s per edge, stride %d, %d-byte lines)", all.slots,
+                   all.slots == 1 ? "slot" : "slots", all.stride, all.line);
   else line += " (stage by stage, the last one for all behind it)";
   if (plan.credit_batch > 0) line += format(", credits every %d episodes", plan.credit_batch);
   return wrapped(line, 11);
@@ -110,14 +117,16 @@ std::string explain(const Plan& plan, bool matrices) {
   std::string out = title(plan);
   out += wrapped("algorithm  " + s.algorithm, 11);
   out += layout_text(plan);
-  out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n", ns(plan.predicted_period_ns).c_str(),
-                ns(plan.predicted_latency_ns).c_str());
+  out += format("predicted  %s per episode back to back, %s from last arrival to last departure\n",
+                ns(plan.predicted_period_ns).c_str(), ns(plan.predicted_latency_ns).c_str());
   if (plan.measured_period_ns > 0)
-    out += format("measured   %s per episode, %+.0f %% of the prediction\n", ns(plan.measured_period_ns).c_str(),
-                  100 * (plan.measured_period_ns / std::max(1e-9, plan.predicted_period_ns) - 1));
+    out +=
+        format("measured   %s per episode, %+.0f %% of the prediction\n", ns(plan.measured_period_ns).c_str(),
+               100 * (plan.measured_period_ns / std::max(1e-9, plan.predicted_period_ns) - 1));
   else out += "measured   not yet: run `fermata plan` where the team will run\n";
-  out += format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n", ns(plan.bound_ns).c_str(),
-                s.stages.size());
+  out +=
+      format("bound      %s (%zu stages x the nearest pair's one-way latency; an estimate above 2 members)\n",
+             ns(plan.bound_ns).c_str(), s.stages.size());
   out += "costs      " +
          std::string(plan.origin == "estimated"   ? "estimated: no measured profile was used"
                      : plan.origin == "predicted" ? "from a measured profile"
@@ -127,7 +136,8 @@ std::string explain(const Plan& plan, bool matrices) {
   int lines = 0;
   out += levels_text(plan.levels, 2, lines);
   if (lines > kLevelLines) out += format("  ... and %d more\n", lines - kLevelLines);
-  out += format("\nstages     %zu, %zu signals, %zu shared words\n", s.stages.size(), s.transfer_count(), s.words.size());
+  out += format("\nstages     %zu, %zu signals, %zu shared words\n", s.stages.size(), s.transfer_count(),
+                s.words.size());
   out += stages_text(s);
   if (s.members <= (matrices ? kMostMatrixMembers : kMatrixMembers)) out += "\n" + to_matrices(s);
   else if (matrices) out += format("\nmatrices are printed up to %d members\n", kMostMatrixMembers);

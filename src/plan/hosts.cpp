@@ -21,7 +21,8 @@ Topology topology_of_hosts(const std::vector<std::int32_t>& hosts) {
   topology.model = "hosts";
   std::vector<std::size_t> ranks(hosts.size());
   std::iota(ranks.begin(), ranks.end(), std::size_t{0});
-  std::stable_sort(ranks.begin(), ranks.end(), [&](std::size_t a, std::size_t b) { return hosts[a] < hosts[b]; });
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [&](std::size_t a, std::size_t b) { return hosts[a] < hosts[b]; });
   for (const std::size_t r : ranks) {
     Cpu cpu;
     cpu.os_index = cpu.core = cpu.l2 = static_cast<std::int32_t>(r);
@@ -36,7 +37,8 @@ Profile profile_of_hosts(const Topology& topology) {
   Profile profile = estimate_profile(topology);
   for (std::int32_t i = 0; i < profile.o.n; ++i)
     for (std::int32_t j = 0; j < profile.o.n; ++j) {
-      if (topology.cpus[static_cast<std::size_t>(i)].host == topology.cpus[static_cast<std::size_t>(j)].host) continue;
+      if (topology.cpus[static_cast<std::size_t>(i)].host == topology.cpus[static_cast<std::size_t>(j)].host)
+        continue;
       profile.o.at(i, j) = kMessage;
       profile.l.at(i, j) = kFurtherMessage;
     }

@@ -47,7 +47,8 @@ std::vector<std::int32_t> read_integers(const JsonNode* node, std::int32_t most,
   std::vector<std::int32_t> values;
   if (node == nullptr) return values;
   for (const JsonNode& item : node->items) {
-    const bool good = item.type == JsonNode::Type::kNumber && item.integer && item.number >= 0 && item.number <= most;
+    const bool good =
+        item.type == JsonNode::Type::kNumber && item.integer && item.number >= 0 && item.number <= most;
     if (!good) reader.complain(item, "a whole number from 0 to " + std::to_string(most) + " is expected");
     if (!good) return values;
     values.push_back(static_cast<std::int32_t>(item.number));
@@ -62,7 +63,8 @@ Cluster read_levels(const JsonNode& node, std::int32_t members, int depth, Objec
   cluster.diameter_ns = reader.number("diameter_ns", 0, kMostNs, 0);
   const JsonNode* ranks = reader.array("ranks");
   const JsonNode* children = reader.array("children");
-  if ((ranks == nullptr) == (children == nullptr)) reader.complain(node, "either 'ranks' or 'children' is expected");
+  if ((ranks == nullptr) == (children == nullptr))
+    reader.complain(node, "either 'ranks' or 'children' is expected");
   if (depth > kDeepest) reader.complain(node, "levels nest too deeply");
   cluster.ranks = read_integers(ranks, members - 1, reader);
   if (reader.ok() && children != nullptr) {
@@ -95,7 +97,8 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   key.fingerprint = reader.text("fingerprint");
   const int kind = index_of(reader.text("collective"), kKinds, kLineKindCount);
   const int engine = index_of(reader.text("engine"), kEngines, 2);
-  if (reader.ok() && kind < 0) reader.complain(node, "'collective' must be barrier, broadcast, reduce or allreduce");
+  if (reader.ok() && kind < 0)
+    reader.complain(node, "'collective' must be barrier, broadcast, reduce or allreduce");
   if (reader.ok() && engine < 0) reader.complain(node, "'engine' must be threads or processes");
   key.kind = static_cast<Kind>(std::max(0, kind));
   key.engine = static_cast<Engine>(std::max(0, engine));
@@ -103,10 +106,12 @@ PlanKey read_key(const JsonNode& node, ObjectReader& outer) {
   key.payload = static_cast<std::int32_t>(reader.integer("payload", 0, kLinePayload));
   key.cpus = read_integers(reader.array("cpus"), 1 << 20, reader);
   if (reader.ok() && !key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
-    reader.complain(node, std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+    reader.complain(
+        node, std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
   key.hosts = read_integers(reader.array("hosts"), kMostMembers - 1, reader);
   if (reader.ok() && !key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
-    reader.complain(node, std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
+    reader.complain(
+        node, std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
   if (reader.ok() && key.payload != payload_class(key.kind, key.payload))
     reader.complain(node, "'payload' must be 8 or 56, or 0 for a barrier");
   outer.take_over(reader);
@@ -144,12 +149,14 @@ Result<Schedule> read_schedule(const JsonNode& node) {
   std::string text;
   for (const JsonNode& line : node.items) {
     if (line.type != JsonNode::Type::kString)
-      return Error{Status::kParse, "line " + std::to_string(line.line) + ": a line of the schedule is a string"};
+      return Error{Status::kParse,
+                   "line " + std::to_string(line.line) + ": a line of the schedule is a string"};
     text += line.text + "\n";
   }
   auto schedule = parse_schedule(text);
   if (!schedule)
-    return Error{Status::kParse, "line " + std::to_string(node.line) + ": in the schedule that begins here, " + schedule.error().message};
+    return Error{Status::kParse, "line " + std::to_string(node.line) +
+                                     ": in the schedule that begins here, " + schedule.error().message};
   return schedule;
 }
 
@@ -179,8 +186,9 @@ Result<Plan> proved(Plan plan, const JsonNode& root) {
 std::string to_json(const Plan& plan) {
   const PlanKey& k = plan.key;
   std::string out = "{\n  \"format\": \"fermata-plan\",\n  \"version\": " + std::to_string(kVersion) + ",\n";
-  out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" + name_of(k.kind) +
-         "\", \"members\": " + std::to_string(k.members) + ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" +
+  out += "  \"key\": {\"fingerprint\": " + json_string(k.fingerprint) + ", \"collective\": \"" +
+         name_of(k.kind) + "\", \"members\": " + std::to_string(k.members) +
+         ", \"payload\": " + std::to_string(k.payload) + ", \"engine\": \"" +
          (k.engine == Engine::kThreads ? "threads" : "processes") + "\", \"cpus\": " + list(k.cpus) +
          (k.hosts.empty() ? "" : ", \"hosts\": " + list(k.hosts)) + "},\n";
   out += "  \"origin\": " + json_string(plan.origin) + ",\n  \"date\": " + json_string(plan.date) + ",\n";
@@ -196,8 +204,10 @@ std::string to_json(const Plan& plan) {
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
     const Candidate& c = plan.candidates[i];
     out += (i ? ",\n    " : "\n    ") + std::string("{\"algorithm\": ") + json_string(c.algorithm) +
-           ", \"layout\": " + json_string(to_string(c.layout)) + ", \"predicted_ns\": " + json_number(c.predicted_ns) +
-           ", \"measured_ns\": " + json_number(c.measured_ns) + ", \"verdict\": " + json_string(c.verdict) + "}";
+           ", \"layout\": " + json_string(to_string(c.layout)) +
+           ", \"predicted_ns\": " + json_number(c.predicted_ns) +
+           ", \"measured_ns\": " + json_number(c.measured_ns) + ", \"verdict\": " + json_string(c.verdict) +
+           "}";
   }
   return out + (plan.candidates.empty() ? "]\n}\n" : "\n  ]\n}\n");
 }
@@ -206,14 +216,16 @@ Result<Plan> plan_from_json(std::string_view text) {
   const auto root = read_json(text);
   if (!root) return root.error();
   ObjectReader reader(*root, "plan");
-  if (reader.ok() && (reader.text("format", {}) != "fermata-plan" || reader.integer("version", 0, 1 << 20, 0) != kVersion))
+  if (reader.ok() &&
+      (reader.text("format", {}) != "fermata-plan" || reader.integer("version", 0, 1 << 20, 0) != kVersion))
     reader.complain(*root, "this is no fermata-plan of version " + std::to_string(kVersion));
-  reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns", "predicted_period_ns",
-               "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
+  reader.only({"format", "version", "key", "origin", "date", "layout", "credit_batch", "predicted_latency_ns",
+               "predicted_period_ns", "measured_period_ns", "bound_ns", "levels", "schedule", "candidates"});
   const JsonNode* key = reader.object("key");
   const JsonNode* levels = reader.object("levels");
   const JsonNode* schedule = reader.array("schedule");
-  if (key == nullptr || levels == nullptr || schedule == nullptr) reader.complain(*root, "'key', 'levels' or 'schedule' is missing");
+  if (key == nullptr || levels == nullptr || schedule == nullptr)
+    reader.complain(*root, "'key', 'levels' or 'schedule' is missing");
   if (!reader.ok()) return reader.error();
   Plan plan;
   plan.key = read_key(*key, reader);

@@ -14,7 +14,8 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 class Placer {
  public:
-  Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts)
+  Placer(const Schedule& schedule, const Layouts& layouts, std::int32_t payload,
+         const std::vector<std::int32_t>& hosts)
       : schedule_(schedule),
         layouts_(layouts),
         hosts_(hosts),
@@ -48,10 +49,13 @@ class Placer {
     return static_cast<std::uint32_t>(start);
   }
 
-  bool between_members(const Transfer& x) const { return !schedule_.is_word(x.from) && !schedule_.is_word(x.to); }
+  bool between_members(const Transfer& x) const {
+    return !schedule_.is_word(x.from) && !schedule_.is_word(x.to);
+  }
 
   bool shares_memory(const Transfer& x) const {
-    return hosts_.empty() || hosts_[static_cast<std::size_t>(x.from)] == hosts_[static_cast<std::size_t>(x.to)];
+    return hosts_.empty() ||
+           hosts_[static_cast<std::size_t>(x.from)] == hosts_[static_cast<std::size_t>(x.to)];
   }
 
   // Places the slots of an edge one after the other, each on its own line. Edges are in the order of their
@@ -62,7 +66,8 @@ class Placer {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < transfers.size(); ++i)
       if (between_members(transfers[i])) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return transfers[a].to < transfers[b].to; });
     const auto stride = static_cast<std::uint32_t>(layout_.stride) * line();
     std::map<std::pair<std::int32_t, int>, EdgePlace> publications;
     std::map<std::pair<std::int32_t, int>, int> readers;
@@ -78,7 +83,8 @@ class Placer {
         continue;
       }
       edge.stride = stride;
-      edge.offset = take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
+      edge.offset =
+          take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
     }
   }
 
@@ -86,7 +92,8 @@ class Placer {
     EdgePlace edge;
     edge.published = true;
     edge.stride = stride;
-    edge.offset = take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
+    edge.offset =
+        take_lines(static_cast<std::uint64_t>(layout_.slots) * static_cast<std::uint64_t>(layout_.stride));
     edge.door = take_lines(1);
     return edge;
   }
@@ -105,7 +112,8 @@ class Placer {
       const std::uint32_t run = count * unit;
       const std::uint64_t bytes = static_cast<std::uint64_t>(run) * static_cast<std::uint32_t>(layout_.slots);
       const std::uint32_t base = take_lines((bytes + line() - 1) / line());
-      for (std::uint32_t k = 0; k < count; ++k) placed_.edges[stage][members[k]] = {base + k * unit, run, 0, false};
+      for (std::uint32_t k = 0; k < count; ++k)
+        placed_.edges[stage][members[k]] = {base + k * unit, run, 0, false};
     }
   }
 
@@ -120,14 +128,18 @@ class Placer {
 
 }  // namespace
 
-Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload, const std::vector<std::int32_t>& hosts) {
+Result<Placed> place_edges(const Schedule& schedule, const Layouts& layouts, std::int32_t payload,
+                           const std::vector<std::int32_t>& hosts) {
   for (const LayoutChoice& layout : layouts.listed()) {
-    const bool power = layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
+    const bool power =
+        layout.slots >= 1 && layout.slots <= 1024 && std::has_single_bit(static_cast<unsigned>(layout.slots));
     if (!power) return Error{Status::kArgument, "slots must be a power of two, 1..1024"};
     if (layout.stride < 1 || layout.stride > 8) return Error{Status::kArgument, "stride must be 1..8 lines"};
-    if (layout.line != 64 && layout.line != 128) return Error{Status::kArgument, "line must be 64 or 128 bytes"};
+    if (layout.line != 64 && layout.line != 128)
+      return Error{Status::kArgument, "line must be 64 or 128 bytes"};
   }
-  if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload)) return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
+  if (payload < 0 || payload > static_cast<std::int32_t>(kLinePayload))
+    return Error{Status::kUnsupported, "payload must be 0..56 bytes"};
   Placer placer(schedule, layouts, payload, hosts);
   Placed placed = placer.run();
   if (placer.bytes() > kMostBytes) return Error{Status::kUnsupported, "the plan's slots would exceed 2 GiB"};

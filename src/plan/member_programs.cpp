@@ -47,8 +47,9 @@ class Maker {
       const std::vector<Item>& items = items_[static_cast<std::size_t>(m)];
       Program program;
       if (!joined(items, program) && !branched(items, program))
-        return Error{Status::kUnsupported, "plan " + schedule_.algorithm + ": member " + std::to_string(m) + " would have more than " +
-                                               std::to_string(kMostBranchedSteps) + " steps, so many are its ways through the words"};
+        return Error{Status::kUnsupported, "plan " + schedule_.algorithm + ": member " + std::to_string(m) +
+                                               " would have more than " + std::to_string(kMostBranchedSteps) +
+                                               " steps, so many are its ways through the words"};
       skip_own_polls(program);
       out.programs.push_back(std::move(program));
     }
@@ -74,7 +75,9 @@ class Maker {
     if (from_word) polled_[static_cast<std::size_t>(schedule_.word_of(x.from))] = true;
     if (from_word && to_word) {
       const std::int32_t actor = actor_of(schedule_, x);
-      if (sending) climbs_[static_cast<std::size_t>(actor)].push_back({t, actor, schedule_.word_of(x.from), schedule_.word_of(x.to)});
+      if (sending)
+        climbs_[static_cast<std::size_t>(actor)].push_back(
+            {t, actor, schedule_.word_of(x.from), schedule_.word_of(x.to)});
     } else if (sending ? !from_word : !to_word) {
       items_[static_cast<std::size_t>(sending ? x.from : x.to)].push_back({t, i, sending});
     }
@@ -200,7 +203,8 @@ class Maker {
     program.push_back(signal_step(word));
     std::vector<Climb> all = way.climbs;
     const auto by_stage = [](const Climb& a, const Climb& b) { return a.stage < b.stage; };
-    for (const Climb& climb : climbs) all.insert(std::upper_bound(all.begin(), all.end(), climb, by_stage), climb);
+    for (const Climb& climb : climbs)
+      all.insert(std::upper_bound(all.begin(), all.end(), climb, by_stage), climb);
     if (program[at].code == Code::kFlip) {
       way.climbs = std::move(all);
       return;
@@ -225,7 +229,8 @@ class Maker {
 
   // ---- Slots
 
-  Step on_slot(Code code, std::size_t t, std::size_t i, std::uint32_t reg, std::uint32_t parker, std::uint32_t peer) const {
+  Step on_slot(Code code, std::size_t t, std::size_t i, std::uint32_t reg, std::uint32_t parker,
+               std::uint32_t peer) const {
     const EdgePlace& place = placed_.edges[t][i];
     Step s = blank(code, peer);
     s.reg = static_cast<std::uint8_t>(reg);
@@ -240,7 +245,8 @@ class Maker {
   void send(Program& program, std::size_t t, std::size_t i) const {
     const Transfer& x = schedule_.stages[t].transfers[i];
     const Code code = away(x.from, x.to) ? Code::kSendAway : Code::kSend;
-    const Step step = on_slot(code, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
+    const Step step =
+        on_slot(code, t, i, x.src_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.to));
     // A published line is written once for all its readers, after all of them have given credit.
     const auto& edges = placed_.edges[t];
     for (std::size_t k = 0; edges[i].published && k < i; ++k)
@@ -249,14 +255,16 @@ class Maker {
       if (edges[k].offset != step.offset || (k != i && !edges[k].published)) continue;
       const auto credit = credits_.find({static_cast<std::int32_t>(t), static_cast<std::int32_t>(k)});
       const std::int32_t reader = schedule_.stages[t].transfers[k].to;
-      if (credit != credits_.end()) program.push_back(credit_step(Code::kCreditAwait, t, credit->second, x.from, reader));
+      if (credit != credits_.end())
+        program.push_back(credit_step(Code::kCreditAwait, t, credit->second, x.from, reader));
     }
     program.push_back(step);
   }
 
   void await(Program& program, std::size_t t, std::size_t i) const {
     const Transfer& x = schedule_.stages[t].transfers[i];
-    Step step = on_slot(Code::kAwait, t, i, x.dst_reg, static_cast<std::uint32_t>(x.to), static_cast<std::uint32_t>(x.from));
+    Step step = on_slot(Code::kAwait, t, i, x.dst_reg, static_cast<std::uint32_t>(x.to),
+                        static_cast<std::uint32_t>(x.from));
     step.fold = fold_of(x);
     step.pauses = pauses(t);
     program.push_back(step);
@@ -278,10 +286,12 @@ class Maker {
   }
 
   // The sender parks on its own door for credits; the receiver rings that door.
-  Step credit_step(Code code, std::size_t t, std::uint32_t offset, std::int32_t sender, std::int32_t peer) const {
+  Step credit_step(Code code, std::size_t t, std::uint32_t offset, std::int32_t sender,
+                   std::int32_t peer) const {
     Step s = blank(code, static_cast<std::uint32_t>(peer));
     s.offset = offset;
-    s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.at(t).slots : plan_.credit_batch);
+    s.threshold = static_cast<std::uint32_t>(code == Code::kCreditAwait ? plan_.layout.at(t).slots
+                                                                        : plan_.credit_batch);
     if (code == Code::kCreditAwait) s.pauses = pauses(t);
     s.rings = 1;
     s.door = static_cast<std::uint32_t>(sender);
@@ -309,14 +319,16 @@ class Maker {
   static void skip_own_polls(Program& program) {
     for (std::size_t i = 0; i + 1 < program.size(); ++i) {
       const Step& next = program[i + 1];
-      if (program[i].code == Code::kAdd && program[i].target == i + 1 && next.code == Code::kPoll && next.offset == program[i].offset)
+      if (program[i].code == Code::kAdd && program[i].target == i + 1 && next.code == Code::kPoll &&
+          next.offset == program[i].offset)
         program[i].target = static_cast<std::uint32_t>(i + 2);
     }
   }
 
   // A word with one in-edge has one writer per episode, so a store is enough.
   Step signal_step(std::int32_t word) const {
-    return on_word(schedule_.words[static_cast<std::size_t>(word)].threshold == 1 ? Code::kFlip : Code::kAdd, word);
+    return on_word(schedule_.words[static_cast<std::size_t>(word)].threshold == 1 ? Code::kFlip : Code::kAdd,
+                   word);
   }
 
   const Plan& plan_;
@@ -331,7 +343,8 @@ class Maker {
 
 }  // namespace
 
-Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed, const Credited& credited) {
+Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
+                                       const Credited& credited) {
   return Maker(plan, schedule, placed, credited).run();
 }
 

@@ -25,7 +25,8 @@ struct MemberPrograms {
 // Error: kUnsupported if a member's program, with its branches at words, needs more than kMostBranchedSteps
 // steps.
 inline constexpr std::size_t kMostBranchedSteps = 65536;
-Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed, const Credited& credited);
+Result<MemberPrograms> member_programs(const Plan& plan, const Schedule& schedule, const Placed& placed,
+                                       const Credited& credited);
 
 // compile() without its proofs. Tests use it to execute plans that compile() refuses, and to see that they
 // fail. Preconditions: check_structure holds, and all else that compile() requires of a plan. hazards: those

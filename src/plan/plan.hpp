@@ -74,7 +74,8 @@ Result<std::vector<std::byte>> compile(const Plan& plan);
 
 // Callback that executes a compiled program, with members placed as key.cpus says, and returns its period in
 // ns per episode. The planner interleaves the repeats and takes a robust mean.
-using Measure = std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
+using Measure =
+    std::function<Result<double>(const std::vector<std::byte>& program, const PlanKey& key, int repeat)>;
 
 struct PlanOptions {
   PlanKey key;                          // an empty fingerprint is filled in from the topology
@@ -86,7 +87,8 @@ struct PlanOptions {
   std::function<void(double done, const std::string& what)> progress;
 };
 
-Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options, const Measure& measure);
+Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
+                       const Measure& measure);
 
 // Returns why the schedule, slots or credits of this plan do not allow it to run; empty: it is proved.
 std::string prove(const Plan& plan);

@@ -15,7 +15,9 @@ constexpr double kMostShare = 0.8;       // of the current plans' time; slower p
 constexpr double kMostLinkNs = 1e12;     // a profile allows no larger cost either
 constexpr double kPlanningShare = 0.05;  // of the team's time so far, for planning
 
-std::int32_t host_at(const Profile& profile, std::int32_t row) { return profile.topology.cpus[static_cast<std::size_t>(row)].host; }
+std::int32_t host_at(const Profile& profile, std::int32_t row) {
+  return profile.topology.cpus[static_cast<std::size_t>(row)].host;
+}
 
 std::string in_ms(double ns) {
   char text[32];
@@ -25,7 +27,8 @@ std::string in_ms(double ns) {
 
 }  // namespace
 
-Refresh::Refresh(Profile profile, std::vector<std::optional<Plan>> running) : profile_(std::move(profile)), running_(std::move(running)) {
+Refresh::Refresh(Profile profile, std::vector<std::optional<Plan>> running)
+    : profile_(std::move(profile)), running_(std::move(running)) {
   for (const Cpu& cpu : profile_.topology.cpus) hosts_ = std::max(hosts_, cpu.host + 1);
   link_ = Matrix(hosts_);
   Matrix pairs(hosts_);
@@ -101,12 +104,14 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
     plans[k] = then < now ? std::move(*plan) : *running_[k];
   }
   char share[64];
-  std::snprintf(share, sizeof share, "other plans would take %.2f of the time", present > 0 ? other / present : 1);
+  std::snprintf(share, sizeof share, "other plans would take %.2f of the time",
+                present > 0 ? other / present : 1);
   if (other > kMostShare * present) {
     open_ = false;
     out.why = std::string("kept: ") + share;
   } else if (present - other < times.planning + times.change) {
-    out.why = std::string("kept: ") + share + ", which saves " + in_ms(present - other) + " for " + in_ms(times.planning + times.change);
+    out.why = std::string("kept: ") + share + ", which saves " + in_ms(present - other) + " for " +
+              in_ms(times.planning + times.change);
   } else if (!was_sure) {
     sure_ = out.again = true;
     out.why = std::string("kept until the next look: ") + share;
@@ -121,7 +126,9 @@ Judgement Refresh::judge(const std::vector<double>& uses, const RefreshTimes& ti
 Result<std::string> keep_links(const Refresh& refresh, const std::vector<LinkChange>& changes) {
   auto job = load_job_profile(refresh.profile().hosts);
   if (!job) return job.error();
-  const auto name_at = [&](std::int32_t row) { return job->hosts[static_cast<std::size_t>(host_at(*job, row))]; };
+  const auto name_at = [&](std::int32_t row) {
+    return job->hosts[static_cast<std::size_t>(host_at(*job, row))];
+  };
   for (const LinkChange& link : changes)
     for (std::int32_t i = 0; i < job->o.n; ++i)
       for (std::int32_t j = 0; j < job->o.n; ++j) {

@@ -34,13 +34,17 @@ Error argument(const std::string& why) { return Error{Status::kArgument, why}; }
 
 Result<PlanKey> normalised(PlanKey key, const Topology& topology) {
   if (key.members < 1 || key.members > kMostMembers)
-    return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " + std::to_string(key.members));
+    return argument("members must be 1.." + std::to_string(kMostMembers) + ", not " +
+                    std::to_string(key.members));
   if (!key.cpus.empty() && key.cpus.size() != static_cast<std::size_t>(key.members))
-    return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) + " members");
+    return argument(std::to_string(key.cpus.size()) + " CPUs for " + std::to_string(key.members) +
+                    " members");
   if (!key.hosts.empty() && key.hosts.size() != static_cast<std::size_t>(key.members))
-    return argument(std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) + " members");
+    return argument(std::to_string(key.hosts.size()) + " hosts for " + std::to_string(key.members) +
+                    " members");
   if (!rides_on_a_line(key.kind))
-    return Error{Status::kUnsupported, std::string("there are schedules of ") + name_of(key.kind) + ", but no plans yet"};
+    return Error{Status::kUnsupported,
+                 std::string("there are schedules of ") + name_of(key.kind) + ", but no plans yet"};
   if (key.payload < 0 || key.payload > static_cast<std::int32_t>(kLinePayload))
     return argument("payload must be 0.." + std::to_string(kLinePayload) + " bytes");
   const std::string own = fingerprint(topology);
@@ -100,7 +104,8 @@ class Search {
       }
     }
     if (last_round.empty()) last_round = finalists_;
-    const std::size_t best = pick(drafts_, entries_, last_round, model_.members_per_cpu > 1, options_.key.hosts);
+    const std::size_t best =
+        pick(drafts_, entries_, last_round, model_.members_per_cpu > 1, options_.key.hosts);
     if (!entries_[best].refusal.empty()) return Error{Status::kUnsupported, entries_[best].refusal};
     return plan_of(best);
   }
@@ -115,7 +120,8 @@ class Search {
     }
     drafts_ = flat_drafts(topology_, options_.key, refused_);
     if (options_.key.members > 2)
-      for (Draft& d : composed_drafts(topology_, options_.key, model_, trees_to_try(topology_, model_, options_)))
+      for (Draft& d :
+           composed_drafts(topology_, options_.key, model_, trees_to_try(topology_, model_, options_)))
         drafts_.push_back(std::move(d));
     if (drafts_.empty()) return Error{Status::kUnsupported, "no algorithm of the table serves this"};
     return std::nullopt;
@@ -132,7 +138,9 @@ class Search {
     for (std::size_t d = 0; d < drafts_.size(); ++d)
       for (const Layouts& layout : layouts) {
         const Schedule& s = drafts_[d].schedule;
-        if (options_.layout.empty() && layout.uses(Layout::kPublished) && !may_publish(s, {0, s.stages.size() - 1})) continue;
+        if (options_.layout.empty() && layout.uses(Layout::kPublished) &&
+            !may_publish(s, {0, s.stages.size() - 1}))
+          continue;
         entries_.push_back({.draft = d, .layout = layout, .refusal = {}});
         if (only_words(drafts_[d].schedule)) break;  // layouts do not affect words
       }
@@ -140,10 +148,13 @@ class Search {
   }
 
   // Publishing needs a sender with several receivers, all on its own host.
-  bool may_publish(const Schedule& s, StageRun run) const { return publishes(s, run) && !publishes_across(s, run, hosts_); }
+  bool may_publish(const Schedule& s, StageRun run) const {
+    return publishes(s, run) && !publishes_across(s, run, hosts_);
+  }
 
   const CostModel& model_for(const Entry& e) {
-    if (e.layout.uses(Layout::kPacked)) model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
+    if (e.layout.uses(Layout::kPacked))
+      model_.packed_sharers = packed_sharers(drafts_[e.draft].schedule, e.layout, options_.key.payload);
     return model_;
   }
 
@@ -182,7 +193,8 @@ class Search {
     const Schedule& s = drafts_[e.draft].schedule;
     auto [proof, unknown] = proofs_.try_emplace(e.draft);
     if (unknown)
-      if (const auto verified = verify(s, algebra_of(s.kind)); !verified) proof->second = "refused: " + verified.error().message;
+      if (const auto verified = verify(s, algebra_of(s.kind)); !verified)
+        proof->second = "refused: " + verified.error().message;
     e.refusal = s.registers > kMaxScheduleRegisters ? "refused: too many registers" : proof->second;
     if (!e.refusal.empty()) return;
     std::vector<std::int32_t> slots;
@@ -192,17 +204,20 @@ class Search {
     if (hazards->second.empty()) return;
     // A collective that does not synchronize needs credits from the receivers; one that does needs one more
     // slot.
-    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast) e.credit_batch = std::max(1, e.layout.least_slots() / 2);
-    if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty()) e.refusal = "refused: " + flaw;
+    if (s.kind == Kind::kReduce || s.kind == Kind::kBroadcast)
+      e.credit_batch = std::max(1, e.layout.least_slots() / 2);
+    if (const std::string flaw = flaw_of_reuse(s, e.layout, hazards->second, e.credit_batch); !flaw.empty())
+      e.refusal = "refused: " + flaw;
   }
 
   // The variants of a base that are proved, least predicted period first. Without credits the predictions are
   // equal, and the fewest slots come first. With credits, more slots give shorter periods.
   std::vector<Entry> proved_variants(const Entry& base) {
     std::vector<Entry> variants;
-    const std::vector<Layouts> layouts = options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
-                                             ? slot_and_line_variants(base.layout, topology_, options_.key, model_.members_per_cpu > 1)
-                                             : std::vector{base.layout};
+    const std::vector<Layouts> layouts =
+        options_.layout.empty() && !only_words(drafts_[base.draft].schedule)
+            ? slot_and_line_variants(base.layout, topology_, options_.key, model_.members_per_cpu > 1)
+            : std::vector{base.layout};
     for (const Layouts& layout : layouts) {
       Entry e = base;
       e.layout = layout;
@@ -211,7 +226,8 @@ class Search {
       e.predicted_ns = with_credits(base.predicted_ns, drafts_[e.draft].schedule, model_, e);
       if (e.refusal.empty()) variants.push_back(std::move(e));
     }
-    std::stable_sort(variants.begin(), variants.end(), [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
+    std::stable_sort(variants.begin(), variants.end(),
+                     [](const Entry& a, const Entry& b) { return a.predicted_ns < b.predicted_ns; });
     return variants;
   }
 
@@ -276,7 +292,8 @@ class Search {
       const LayoutChoice& now = e.layout.at(run.first);
       std::vector<LayoutChoice> others;
       for (LayoutChoice choice : choices_) {
-        if (choice.layout == now.layout || (choice.layout == Layout::kPublished && !may_publish(s, run))) continue;
+        if (choice.layout == now.layout || (choice.layout == Layout::kPublished && !may_publish(s, run)))
+          continue;
         choice.slots = now.slots;
         choice.line = now.line;
         others.push_back(choice);
@@ -289,7 +306,8 @@ class Search {
       LayoutChoice choice = now;
       choice.line = now.line == 64 ? 128 : 64;
       if (choice.line >= topology_.line_bytes) others.push_back(choice);
-      for (const LayoutChoice& other : others) all.push_back(e.layout.with(run.first, run.last, s.stages.size(), other));
+      for (const LayoutChoice& other : others)
+        all.push_back(e.layout.with(run.first, run.last, s.stages.size(), other));
     }
     return all;
   }
@@ -301,8 +319,9 @@ class Search {
     std::vector<std::size_t> fastest;
     for (const std::size_t f : finalists_)
       if (entries_[f].refusal.empty() && entries_[f].behind <= 0) fastest.push_back(f);
-    std::stable_sort(fastest.begin(), fastest.end(),
-                     [&](std::size_t a, std::size_t b) { return entries_[a].measured_ns < entries_[b].measured_ns; });
+    std::stable_sort(fastest.begin(), fastest.end(), [&](std::size_t a, std::size_t b) {
+      return entries_[a].measured_ns < entries_[b].measured_ns;
+    });
     fastest.resize(std::min(fastest.size(), kSpacedBases));
     std::vector<std::size_t> all = fastest;
     for (const std::size_t f : fastest)
@@ -333,7 +352,9 @@ class Search {
                         .verdict = last_refusal_});
   }
 
-  Error nothing_stands() const { return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_}; }
+  Error nothing_stands() const {
+    return Error{Status::kVerify, "no candidate can be proved: " + last_refusal_};
+  }
 
   Plan plan_of(std::size_t best) const {
     const Entry& e = entries_[best];
@@ -384,7 +405,11 @@ std::vector<Candidate> Search::runners_up(std::size_t best) const {
     const Entry& e = entries_[k];
     const std::string& name = drafts_[e.draft].schedule.algorithm;
     if (!listed.insert({name, to_string(e.layout)}).second) return;
-    Candidate c{.algorithm = name, .layout = e.layout, .predicted_ns = e.predicted_ns, .measured_ns = e.measured_ns, .verdict = e.refusal};
+    Candidate c{.algorithm = name,
+                .layout = e.layout,
+                .predicted_ns = e.predicted_ns,
+                .measured_ns = e.measured_ns,
+                .verdict = e.refusal};
     if (k == best) c.verdict = "chosen";
     else if (!e.refusal.empty()) c.verdict = e.refusal;
     else if (e.behind > 0) c.verdict = times_slower("measured", e.behind);
@@ -417,10 +442,12 @@ std::string prove(const Plan& plan) {
   const Schedule& s = plan.schedule;
   if (const auto proof = verify(s, algebra_of(s.kind)); !proof) return proof.error().message;
   if (plan.key.payload > 0 && !s.words.empty()) return "words carry no data";
-  return flaw_of_reuse(s, plan.layout, reuse_hazards(s, plan.layout, plan.key.payload > 0), plan.credit_batch);
+  return flaw_of_reuse(s, plan.layout, reuse_hazards(s, plan.layout, plan.key.payload > 0),
+                       plan.credit_batch);
 }
 
-Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options, const Measure& measure) {
+Result<Plan> make_plan(const Topology& topology, const Profile& profile, const PlanOptions& options,
+                       const Measure& measure) {
   auto key = normalised(options.key, topology);
   if (!key) return key.error();
   PlanOptions checked = options;

@@ -47,17 +47,20 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
 // Greedy compositions along each tree (heterogeneous-mpi-barriers VII.B). Each cluster gets the cheapest
 // arrival and the cheapest departure. The root may instead get a whole collective, after which its
 // participants need no departure. Further drafts use one family at all levels of a tree.
-std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model, const std::vector<Cluster>& trees);
+std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key, const CostModel& model,
+                                   const std::vector<Cluster>& trees);
 
 // Trees worth composing along, without duplicates: by distance, by topology, and the outer or inner levels of
 // these alone.
-std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options);
+std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
+                                  const PlanOptions& options);
 
 // Times the finalists through the callback in interleaved repeats, and writes trimmed means and spreads into
 // the entries. Drops the slowest after the first rounds. An entry that cannot be compiled or timed gets a
 // refusal.
-void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
-                  std::vector<Entry>& entries, const PlanOptions& options, const Measure& measure);
+void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
+                  const std::vector<std::size_t>& finalists, std::vector<Entry>& entries,
+                  const PlanOptions& options, const Measure& measure);
 
 // Returns the best of `finalists`, as an index into `entries`. If they were timed, it has the least measured
 // time; among times within the noise, the simplest wins. If not, it has the least predicted period; among
@@ -65,8 +68,9 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
 // crowded (members share CPUs): within a wider margin, the finalist whose members await the fewest signals
 // wins. hosts (of a team over several hosts): within the margin, the finalist with the fewest messages
 // between hosts wins.
-std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
-                 bool crowded, const std::vector<std::int32_t>& hosts);
+std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
+                 const std::vector<std::size_t>& finalists, bool crowded,
+                 const std::vector<std::int32_t>& hosts);
 
 }  // namespace fermata
 #endif

@@ -96,8 +96,9 @@ class Composer {
   }
 
   Schedule build(const Option& option, std::int32_t members, Half half) const {
-    Schedule s = option.transposed ? transpose(option.algorithm->build(request(members, Half::kArrive, option.degree)))
-                                   : option.algorithm->build(request(members, half, option.degree));
+    Schedule s = option.transposed
+                     ? transpose(option.algorithm->build(request(members, Half::kArrive, option.degree)))
+                     : option.algorithm->build(request(members, half, option.degree));
     s.kind = key_.kind;
     return s;
   }
@@ -106,13 +107,15 @@ class Composer {
     std::vector<Option> options;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.cuts || (algorithm.redundant && key_.kind != Kind::kBarrier)) continue;
-      const std::vector<std::int32_t> degrees = algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
+      const std::vector<std::int32_t> degrees =
+          algorithm.has_degree ? degrees_to_try(part.members) : std::vector<std::int32_t>{2};
       for (const std::int32_t degree : degrees) {
         Option option{&algorithm, degree, false, 0};
         if (!algorithm.applicable(request(part.members, half, degree))) {
           // An algorithm without a release uses its transposed arrival (combine becomes copy), if that has no
           // words.
-          option.transposed = half == Half::kRelease && algorithm.applicable(request(part.members, Half::kArrive, degree));
+          option.transposed =
+              half == Half::kRelease && algorithm.applicable(request(part.members, Half::kArrive, degree));
           if (!option.transposed) continue;
           if (!algorithm.build(request(part.members, Half::kArrive, degree)).words.empty()) continue;
         }
@@ -123,7 +126,8 @@ class Composer {
         options.push_back(option);
       }
     }
-    std::stable_sort(options.begin(), options.end(), [](const Option& a, const Option& b) { return a.cost_ns < b.cost_ns; });
+    std::stable_sort(options.begin(), options.end(),
+                     [](const Option& a, const Option& b) { return a.cost_ns < b.cost_ns; });
     return options;
   }
 
@@ -135,7 +139,8 @@ class Composer {
       part.word_add *= mean_distance(part) / mean_;
       part.word_read *= mean_distance(part) / mean_;
     }
-    const bool one_memory = std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
+    const bool one_memory =
+        std::all_of(ranks.begin(), ranks.end(), [&](std::int32_t r) { return host(r) == host(ranks[0]); });
     Content content = part.o;
     content.insert(content.end(), part.l.begin(), part.l.end());
     content.push_back((root ? 1 : 0) + (one_memory ? 2 : 0));
@@ -143,7 +148,8 @@ class Composer {
     if (fresh) {
       if (arrives(key_.kind)) at->second.arrive = rank_options(part, one_memory, Half::kArrive);
       if (releases(key_.kind)) at->second.release = rank_options(part, one_memory, Half::kRelease);
-      if (root && arrives(key_.kind) && releases(key_.kind)) at->second.whole = rank_options(part, one_memory, Half::kWhole);
+      if (root && arrives(key_.kind) && releases(key_.kind))
+        at->second.whole = rank_options(part, one_memory, Half::kWhole);
     }
     return at->second;
   }
@@ -224,8 +230,9 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
   std::vector<Draft> drafts;
   Composer composer(topology, key, model);
   const auto add = [&](Draft draft) {
-    const bool known =
-        std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) { return d.schedule.stages == draft.schedule.stages; });
+    const bool known = std::any_of(drafts.begin(), drafts.end(), [&](const Draft& d) {
+      return d.schedule.stages == draft.schedule.stages;
+    });
     if (!known) drafts.push_back(std::move(draft));
   };
   for (const Cluster& tree : trees) {
@@ -235,7 +242,8 @@ std::vector<Draft> composed_drafts(const Topology& topology, const PlanKey& key,
     if (tree.children.empty()) continue;
     for (const Algorithm& algorithm : algorithms()) {
       const bool fits = !algorithm.cuts && algorithm.applicable({.kind = key.kind, .members = 2});
-      if (fits && (!algorithm.redundant || key.kind == Kind::kBarrier)) add(composer.compose(tree, algorithm.name));
+      if (fits && (!algorithm.redundant || key.kind == Kind::kBarrier))
+        add(composer.compose(tree, algorithm.name));
     }
   }
   return drafts;
@@ -254,22 +262,26 @@ Cluster led_by_the_nearest(const Cluster& tree, const CostModel& model) {
     for (const std::int32_t other : all) sum += distance(model, leader, other);
     return sum;
   };
-  std::stable_sort(led.children.begin(), led.children.end(),
-                   [&](const Cluster& a, const Cluster& b) { return reach(a.ranks.front()) < reach(b.ranks.front()); });
+  std::stable_sort(led.children.begin(), led.children.end(), [&](const Cluster& a, const Cluster& b) {
+    return reach(a.ranks.front()) < reach(b.ranks.front());
+  });
   if (led.children.empty())
-    std::stable_sort(led.ranks.begin(), led.ranks.end(), [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
+    std::stable_sort(led.ranks.begin(), led.ranks.end(),
+                     [&](std::int32_t a, std::int32_t b) { return reach(a) < reach(b); });
   return led;
 }
 
 }  // namespace
 
-std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model, const PlanOptions& options) {
+std::vector<Cluster> trees_to_try(const Topology& topology, const CostModel& model,
+                                  const PlanOptions& options) {
   std::vector<Cluster> trees;
   const auto add = [&](Cluster tree) {
     if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(std::move(tree));
   };
   const Cluster declared = cluster_by_topology(topology, options.key.cpus, model);
-  const Cluster measured = options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
+  const Cluster measured =
+      options.clusters_from_topology ? declared : cluster_by_distance(model, options.sparseness);
   const bool may_lead = arrives(options.key.kind) && releases(options.key.kind) && !model.hosts.empty();
   for (const Cluster& tree : {measured, declared}) {
     add(tree);

@@ -21,8 +21,10 @@ Cluster everyone(std::int32_t members) {
 }
 
 std::string why_not(const Algorithm& algorithm, const Request& request) {
-  if (algorithm.redundant && request.kind != Kind::kBarrier) return "refused: contributions arrive more than once";
-  if (!algorithm.applicable(request)) return std::string("refused: not for ") + name_of(request.kind) + " of this size";
+  if (algorithm.redundant && request.kind != Kind::kBarrier)
+    return "refused: contributions arrive more than once";
+  if (!algorithm.applicable(request))
+    return std::string("refused: not for ") + name_of(request.kind) + " of this size";
   if (algorithm.cuts) return kInPieces;
   if (std::string_view(algorithm.name) == "complete" && request.members > kMostForQuadratic)
     return "skipped: a signal between every two members";
@@ -40,7 +42,8 @@ OpTraits algebra_of(Kind kind) {
   return folds(kind) ? OpTraits{.associative = false, .commutative = true, .idempotent = false} : OpTraits{};
 }
 
-std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std::vector<Candidate>& refused) {
+std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key,
+                               std::vector<Candidate>& refused) {
   std::vector<Draft> drafts;
   for (const Algorithm& algorithm : algorithms()) {
     Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = 2};
@@ -49,7 +52,8 @@ std::vector<Draft> flat_drafts(const Topology& topology, const PlanKey& key, std
       refused.push_back({.algorithm = algorithm.name, .layout = {}, .verdict = reason});
       continue;
     }
-    const std::vector<std::int32_t> degrees = algorithm.has_degree ? degrees_to_try(key.members) : std::vector<std::int32_t>{2};
+    const std::vector<std::int32_t> degrees =
+        algorithm.has_degree ? degrees_to_try(key.members) : std::vector<std::int32_t>{2};
     for (const std::int32_t degree : degrees) {
       request.degree = degree;
       if (!algorithm.applicable(request)) continue;
@@ -71,9 +75,11 @@ Result<Draft> named_draft(const Topology& topology, const PlanKey& key, const st
   const auto name = parse_algorithm(spelled);
   if (!name) return name.error();
   const Algorithm& algorithm = *name->algorithm;
-  const Request request{.kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = name->degree};
+  const Request request{
+      .kind = key.kind, .half = Half::kWhole, .members = key.members, .root = 0, .degree = name->degree};
   if (!algorithm.applicable(request))
-    return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " + std::to_string(key.members) + " members"};
+    return Error{Status::kUnsupported, spelled + " has no " + name_of(key.kind) + " of " +
+                                           std::to_string(key.members) + " members"};
   if (algorithm.cuts) return Error{Status::kUnsupported, spelled + ": " + kInPieces};
   Draft draft{algorithm.build(request), everyone(key.members), algorithm.name};
   if (const std::string flaw = flaw_of_words(draft.schedule, topology, key); !flaw.empty())

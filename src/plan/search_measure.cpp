@@ -71,8 +71,9 @@ std::int64_t messages(const Schedule& s, const std::vector<std::int32_t>& hosts)
 
 }  // namespace
 
-void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const std::vector<std::size_t>& finalists,
-                  std::vector<Entry>& entries, const PlanOptions& options, const Measure& measure) {
+void time_entries(const PlanKey& key, const std::vector<Draft>& drafts,
+                  const std::vector<std::size_t>& finalists, std::vector<Entry>& entries,
+                  const PlanOptions& options, const Measure& measure) {
   std::vector<Runner> runners;
   for (const std::size_t f : finalists) {
     auto program = compile(minimal_plan(key, drafts[entries[f].draft], entries[f]));
@@ -83,8 +84,9 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
     double best = 0;
     for (Runner& r : runners) {
       if (options.progress)
-        options.progress(static_cast<double>(round) / (kFirstRounds + kFurtherRounds),
-                         drafts[entries[r.entry].draft].schedule.algorithm + " " + to_string(entries[r.entry].layout));
+        options.progress(
+            static_cast<double>(round) / (kFirstRounds + kFurtherRounds),
+            drafts[entries[r.entry].draft].schedule.algorithm + " " + to_string(entries[r.entry].layout));
       const Result<double> period = measure(r.program, key, round);
       if (period) r.samples.push_back(*period);
       else entries[r.entry].refusal = "not timed: " + period.error().message;
@@ -92,7 +94,8 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
       entries[r.entry].spread = spread_of(r.samples);
     }
     std::erase_if(runners, [&](const Runner& r) { return !entries[r.entry].refusal.empty(); });
-    for (const Runner& r : runners) best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
+    for (const Runner& r : runners)
+      best = best > 0 ? std::min(best, entries[r.entry].measured_ns) : entries[r.entry].measured_ns;
     if (round + 1 != kFirstRounds) continue;
     std::erase_if(runners, [&](const Runner& r) {
       Entry& e = entries[r.entry];
@@ -103,18 +106,26 @@ void time_entries(const PlanKey& key, const std::vector<Draft>& drafts, const st
   if (options.progress) options.progress(1, "timed");
 }
 
-std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries, const std::vector<std::size_t>& finalists,
-                 bool crowded, const std::vector<std::int32_t>& hosts) {
-  const auto time_of = [&](std::size_t f) { return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns; };
-  const bool timed = std::any_of(finalists.begin(), finalists.end(), [&](std::size_t f) { return entries[f].measured_ns > 0; });
-  const auto schedule_of = [&](std::size_t f) -> const Schedule& { return drafts[entries[f].draft].schedule; };
+std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& entries,
+                 const std::vector<std::size_t>& finalists, bool crowded,
+                 const std::vector<std::int32_t>& hosts) {
+  const auto time_of = [&](std::size_t f) {
+    return entries[f].measured_ns > 0 ? entries[f].measured_ns : entries[f].predicted_ns;
+  };
+  const bool timed = std::any_of(finalists.begin(), finalists.end(),
+                                 [&](std::size_t f) { return entries[f].measured_ns > 0; });
+  const auto schedule_of = [&](std::size_t f) -> const Schedule& {
+    return drafts[entries[f].draft].schedule;
+  };
   // A dropped finalist stays out, even if the machine got slower while the others were timed.
   std::vector<std::size_t> standing;
   for (const std::size_t f : finalists)
-    if (entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0)) standing.push_back(f);
+    if (entries[f].refusal.empty() && entries[f].behind <= 0 && (!timed || entries[f].measured_ns > 0))
+      standing.push_back(f);
   if (standing.empty()) return finalists.front();
   const auto fastest = [&] {
-    return *std::min_element(standing.begin(), standing.end(), [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); });
+    return *std::min_element(standing.begin(), standing.end(),
+                             [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); });
   };
   std::size_t best = fastest();
   const bool streams = entries[best].credit_batch > 0;
@@ -126,19 +137,22 @@ std::size_t pick(const std::vector<Draft>& drafts, const std::vector<Entry>& ent
     std::erase_if(standing, [&](std::size_t f) { return most_waits(schedule_of(f)) > least; });
     best = fastest();
   }
-  const double noise = timed ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise) : streams ? kStreamNoise : kModelNoise;
+  const double noise = timed     ? std::clamp(kOfSpread * entries[best].spread, kLeastNoise, kMostNoise)
+                       : streams ? kStreamNoise
+                                 : kModelNoise;
   // The cost of stores is negligible beside a message, so such latencies count as equal.
   const double alike = hosts.empty() ? 0 : entries[best].latency_ns * (1 + kNoiseOfStores);
   const auto effort = [&](std::size_t f) {
     const Entry& e = entries[f];
     const Schedule& s = schedule_of(f);
-    return std::array<double, 8>{static_cast<double>(messages(s, hosts)),
-                                 timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
-                                 static_cast<double>(s.transfer_count() + s.stages.size()), e.credit_batch > 0 ? 1.0 : 0.0,
-                                 // With credits, more slots need fewer credits; else a slot is only memory.
-                                 static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
-                                 static_cast<double>(e.layout.listed().size()), static_cast<double>(e.layout.at(0).stride),
-                                 static_cast<double>(e.layout.longest_line())};
+    return std::array<double, 8>{
+        static_cast<double>(messages(s, hosts)),
+        timed || crowded || e.latency_ns <= alike ? 0 : std::round(e.latency_ns),
+        static_cast<double>(s.transfer_count() + s.stages.size()), e.credit_batch > 0 ? 1.0 : 0.0,
+        // With credits, more slots need fewer credits; else a slot is only memory.
+        static_cast<double>(e.credit_batch > 0 ? -e.layout.at(0).slots : e.layout.at(0).slots),
+        static_cast<double>(e.layout.listed().size()), static_cast<double>(e.layout.at(0).stride),
+        static_cast<double>(e.layout.longest_line())};
   };
   const double limit = time_of(best) * (1 + noise);
   for (const std::size_t f : standing)

@@ -15,7 +15,8 @@ std::string format(const char* pattern, ...) {
 }
 
 std::string slower_by(const char* how, double ratio) {
-  return ratio < 1.1 ? format("%s %.0f%% slower", how, 100 * (ratio - 1)) : format("%s %.1fx slower", how, ratio);
+  return ratio < 1.1 ? format("%s %.0f%% slower", how, 100 * (ratio - 1))
+                     : format("%s %.1fx slower", how, ratio);
 }
 
 }  // namespace fermata

@@ -33,7 +33,8 @@ std::map<Level, Measured> by_level(const Profile& p) {
   std::map<Level, Measured> out;
   for (std::int32_t i = 0; i < p.o.n; ++i) {
     for (std::int32_t j = i + 1; j < p.o.n; ++j) {
-      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)], &b = p.topology.cpus[static_cast<std::size_t>(j)];
+      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)],
+                &b = p.topology.cpus[static_cast<std::size_t>(j)];
       const double cost = p.o.at(i, j) + p.l.at(i, j);
       Measured& m = out[common_level(a, b)];
       if (m.costs.empty() || cost < m.low) m.low = cost, m.low_pair = {a.os_index, b.os_index};
@@ -60,12 +61,13 @@ std::vector<std::string> contradictions(const Profile& p) {
           text("the topology%s puts all pairs of level %s at one distance, but CPUs %d,%d measure %.0f ns "
                "and %d,%d "
                "%.0f ns: the profile wins",
-               guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first, m.high_pair.second, m.high));
+               guest, name_of(level), m.low_pair.first, m.low_pair.second, m.low, m.high_pair.first,
+               m.high_pair.second, m.high));
     if (before_cost > 0 && middle < kInverted * before_cost)
-      out.push_back(
-          text("the topology%s puts level %s farther than %s, but it measures nearer (%.0f against %.0f ns): the "
-               "profile wins",
-               guest, name_of(level), name_of(before), middle, before_cost));
+      out.push_back(text(
+          "the topology%s puts level %s farther than %s, but it measures nearer (%.0f against %.0f ns): the "
+          "profile wins",
+          guest, name_of(level), name_of(before), middle, before_cost));
     if (p.topology.virtual_machine && level <= Level::kL3 && middle > kFarForACache)
       out.push_back(
           text("the virtual machine declares a shared %s, but a signal across it takes %.0f ns, as between "
@@ -78,10 +80,10 @@ std::vector<std::string> contradictions(const Profile& p) {
     before_cost = middle;
   }
   if (levels.size() > 1 && most < kAlike * least)
-    out.push_back(
-        text("the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile sees one "
-             "domain",
-             guest, levels.size(), least, most));
+    out.push_back(text(
+        "the topology%s declares %zu levels, but all measure alike (%.0f to %.0f ns): the profile sees one "
+        "domain",
+        guest, levels.size(), least, most));
   return out;
 }
 

@@ -22,15 +22,17 @@ constexpr double kByte[kLevelCount] = {0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.
 double default_byte_ns(Level level) { return kByte[static_cast<int>(level)]; }
 
 const BlockWay* lent_beside(const Profile& p, const BlockWay& ring) {
-  const auto at = std::find_if(p.blocks.begin(), p.blocks.end(),
-                               [&](const BlockWay& b) { return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes; });
+  const auto at = std::find_if(p.blocks.begin(), p.blocks.end(), [&](const BlockWay& b) {
+    return b.way == "lent" && b.both == ring.both && b.bytes == ring.bytes;
+  });
   return at != p.blocks.end() ? &*at : nullptr;
 }
 
 double byte_ns(const Profile& p, const Matrix& g, std::int32_t a, std::int32_t b) {
   if (a < g.n && b < g.n && g.at(a, b) > 0) return g.at(a, b);
   if (a == b) return default_byte_ns(Level::kSelf);
-  return default_byte_ns(common_level(p.topology.cpus[static_cast<std::size_t>(a)], p.topology.cpus[static_cast<std::size_t>(b)]));
+  return default_byte_ns(common_level(p.topology.cpus[static_cast<std::size_t>(a)],
+                                      p.topology.cpus[static_cast<std::size_t>(b)]));
 }
 
 Profile estimate_profile(const Topology& topology) {
@@ -66,7 +68,8 @@ Profile estimate_profile(const Topology& topology) {
   // A polled flag moves its line twice: the store takes the reader's copy away, and the reader fetches the
   // line again. Members that share a line see each other's arrival when they write their own.
   p.layouts = {{"private", line}, {"packed", line * 0.7}, {"counter", line * 0.5}};
-  for (int stride = 2; stride <= 8; ++stride) p.layouts.push_back({"private+stride" + std::to_string(stride), line});
+  for (int stride = 2; stride <= 8; ++stride)
+    p.layouts.push_back({"private+stride" + std::to_string(stride), line});
   p.yield_ns = 500;
   p.futex_ns = 5000;
   return p;

@@ -105,7 +105,8 @@ class JobMeasurement {
     for (std::int32_t p = 0; p < n_; ++p) {
       if (host(p) != h) continue;
       if (job_.pinned[at(p)] < 0) return t;
-      if (std::find(pinned.begin(), pinned.end(), places_[at(p)].cpu) == pinned.end()) pinned.push_back(places_[at(p)].cpu);
+      if (std::find(pinned.begin(), pinned.end(), places_[at(p)].cpu) == pinned.end())
+        pinned.push_back(places_[at(p)].cpu);
     }
     t.cpus = std::move(pinned);
     return t;
@@ -143,7 +144,9 @@ class JobMeasurement {
     const auto length = static_cast<std::int64_t>(text.size());
     if (!job_.gather(&length, sizeof length, lengths.data())) return lost();
     const auto most = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
-    if (most == 0) return Error{Status::kSystem, "no host could measure its memory: " + (found ? std::string() : found.error().message)};
+    if (most == 0)
+      return Error{Status::kSystem,
+                   "no host could measure its memory: " + (found ? std::string() : found.error().message)};
     std::string padded = text, all(most * at(n_), ' ');
     padded.resize(most, ' ');
     if (!job_.gather(padded.data(), most, all.data())) return lost();
@@ -156,7 +159,8 @@ class JobMeasurement {
         memory_.push_back(memory_[known.contains(machine) ? known[machine] : 0]);
         continue;
       }
-      auto read = profile_from_json(std::string_view(all).substr(at(p) * most, static_cast<std::size_t>(lengths[at(p)])));
+      auto read = profile_from_json(
+          std::string_view(all).substr(at(p) * most, static_cast<std::size_t>(lengths[at(p)])));
       if (!read) return read.error();
       known.try_emplace(machine, memory_.size());
       memory_.push_back(*std::move(read));
@@ -164,7 +168,9 @@ class JobMeasurement {
     return std::nullopt;
   }
 
-  bool stands_for_hosts(const PairOfProcesses& pair) const { return leader(host(pair.a)) == pair.a && leader(host(pair.b)) == pair.b; }
+  bool stands_for_hosts(const PairOfProcesses& pair) const {
+    return leader(host(pair.a)) == pair.a && leader(host(pair.b)) == pair.b;
+  }
 
   // All pairs of processes on different hosts. The pairs of the hosts' first processes come first. With
   // options.sample there are no others.
@@ -173,7 +179,8 @@ class JobMeasurement {
     for (std::int32_t a = 0; a < n_; ++a)
       for (std::int32_t b = a + 1; b < n_; ++b)
         if (host(a) != host(b) && (!options_.sample || stands_for_hosts({a, b}))) out.push_back({a, b});
-    std::stable_partition(out.begin(), out.end(), [&](const PairOfProcesses& pair) { return stands_for_hosts(pair); });
+    std::stable_partition(out.begin(), out.end(),
+                          [&](const PairOfProcesses& pair) { return stands_for_hosts(pair); });
     return out;
   }
 
@@ -206,7 +213,8 @@ class JobMeasurement {
       report(0.3 + 0.7 * static_cast<double>(k) / static_cast<double>(pairs.size()),
              job_.names[at(host(a))] + " - " + job_.names[at(host(b))]);
       if (job_.rank == a || job_.rank == b) {
-        const double share = limited ? std::max(0.0, left) / static_cast<double>(pairs.size() - k) : options_.seconds_per_pair;
+        const double share =
+            limited ? std::max(0.0, left) / static_cast<double>(pairs.size() - k) : options_.seconds_per_pair;
         const MessageCost cost = measure_messages(job_, a, b, share);
         ok = ok && cost.o >= 0;
         if (job_.rank == a) row[at(b)] = cost.o, row[at(n_ + b)] = cost.l, row[at(2 * n_ + b)] = cost.g;
@@ -251,7 +259,9 @@ class JobMeasurement {
   void replicate_links() {
     if (measured_.empty()) return;
     std::vector<bool> known(at(n_) * at(n_));
-    const auto is_known = [&](std::int32_t a, std::int32_t b) { return known[at(std::min(a, b)) * at(n_) + at(std::max(a, b))]; };
+    const auto is_known = [&](std::int32_t a, std::int32_t b) {
+      return known[at(std::min(a, b)) * at(n_) + at(std::max(a, b))];
+    };
     for (const auto& [a, b] : measured_) known[at(a) * at(n_) + at(b)] = true;
     for (Matrix* m : {&o_, &l_, &g_}) {
       const double usual = median_of(*m);
@@ -294,7 +304,8 @@ class JobMeasurement {
       if (all[p] < 0) return Error{Status::kSystem, "messages between the hosts could not be timed"};
       if (all[p] > 0) longer.push_back(all[p + 1] / all[p]), ns.push_back(all[p + 1]);
     }
-    if (median(std::move(longer)) > kShared) network_byte_ns_ = median(std::move(ns)) / (static_cast<double>(kLongBytes) * pairs);
+    if (median(std::move(longer)) > kShared)
+      network_byte_ns_ = median(std::move(ns)) / (static_cast<double>(kLongBytes) * pairs);
     return std::nullopt;
   }
 
@@ -303,7 +314,8 @@ class JobMeasurement {
   void fill_memory(const Profile& p, std::int32_t a, std::int32_t b) {
     const auto row = [&](std::int32_t process) {
       const auto& cpus = p.topology.cpus;
-      const auto found = std::find_if(cpus.begin(), cpus.end(), [&](const Cpu& c) { return c.os_index == job_.pinned[at(process)]; });
+      const auto found = std::find_if(cpus.begin(), cpus.end(),
+                                      [&](const Cpu& c) { return c.os_index == job_.pinned[at(process)]; });
       return found == cpus.end() ? -1 : static_cast<std::int32_t>(found - cpus.begin());
     };
     const std::int32_t i = row(a), j = row(b);
@@ -379,11 +391,14 @@ class JobMeasurement {
     if (network_byte_ns_ > 0) p.domains.push_back({Level::kNetwork, n_, network_byte_ns_});
     p.blocks.clear();
     p.remarks.clear();
-    if (options_.sample) p.remarks.push_back("sampled: one pair of processes stands for all between its two hosts");
+    if (options_.sample)
+      p.remarks.push_back("sampled: one pair of processes stands for all between its two hosts");
     if (left_out_ > 0)
-      p.remarks.push_back("there was time for " + std::to_string(measured_.size()) + " of " + std::to_string(measured_.size() + left_out_) +
+      p.remarks.push_back("there was time for " + std::to_string(measured_.size()) + " of " +
+                          std::to_string(measured_.size() + left_out_) +
                           " pairs of processes: those stand for the others");
-    if (network_left_out_) p.remarks.push_back("there was no time to find out whether the hosts share a network");
+    if (network_left_out_)
+      p.remarks.push_back("there was no time to find out whether the hosts share a network");
     return p;
   }
 
@@ -417,7 +432,8 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   };
   const double one = time(1, 0, kLeastRepeats);
   if (one < 0) return kFailed;
-  const int repeats = static_cast<int>(std::clamp<double>(seconds * 1e9 / (kMessagesOfARepeat * one), kLeastRepeats, kRepeats));
+  const int repeats = static_cast<int>(
+      std::clamp<double>(seconds * 1e9 / (kMessagesOfARepeat * one), kLeastRepeats, kRepeats));
   for (int k = 0; k <= kMostLog2Bytes && (k <= kLeastLog2Bytes || spent < seconds * 1e9); ++k) {
     const double ns = time(std::size_t{1} << k, 0, repeats);
     if (ns < 0) return kFailed;
@@ -441,7 +457,8 @@ MessageCost measure_messages(const Job& job, std::int32_t a, std::int32_t b, dou
   return {o, fit_line(x, y).slope, g, spent};
 }
 
-Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host) {
+Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
+                            const MeasureHost& measure_host) {
   return JobMeasurement(job, here, options).run(measure_host);
 }
 

@@ -44,7 +44,8 @@ using MeasureHost = std::function<Result<Profile>(const Topology& topology, cons
 // Collective. All processes get the same profile, or each gets an error. `here`: the CPUs that this process
 // may use. Hosts measure their memory at the same time, but hosts on one machine take turns. Messages are
 // measured one pair after the other.
-Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options, const MeasureHost& measure_host);
+Result<Profile> measure_job(const Job& job, const Topology& here, const JobOptions& options,
+                            const MeasureHost& measure_host);
 
 // Measures messages between processes a and b, as in section IV.A of heterogeneous-mpi-barriers. Both call
 // it.

@@ -24,7 +24,8 @@ int level_of(const std::string& name) {
 
 Matrix read_matrix(const JsonNode& rows, std::size_t n, ObjectReader& reader) {
   if (rows.items.size() != n) {
-    reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " + std::to_string(n) + " CPUs");
+    reader.complain(rows, "the matrix has " + std::to_string(rows.items.size()) + " rows for " +
+                              std::to_string(n) + " CPUs");
     return Matrix(0);
   }
   for (const JsonNode& row : rows.items) {  // checked first: the file's size bounds the allocation
@@ -49,7 +50,8 @@ void read_costs(Profile& p, const JsonNode& root, ObjectReader& reader) {
   const JsonNode* l = reader.array("l");
   const JsonNode* levels = reader.object("levels");
   if (levels != nullptr) {
-    if (o != nullptr || l != nullptr) reader.complain(*levels, "'levels' and the matrices exclude each other");
+    if (o != nullptr || l != nullptr)
+      reader.complain(*levels, "'levels' and the matrices exclude each other");
     const LevelCosts costs = level_costs_from_node(*levels, reader);
     const std::string flaw = reader.ok() ? expand_levels(costs, p) : std::string();
     if (!flaw.empty()) reader.complain(*levels, flaw);
@@ -65,7 +67,8 @@ void read_lists(Profile& p, ObjectReader& reader) {
   if (const JsonNode* adds = reader.array("word_add_ns")) {
     for (const JsonNode& item : adds->items) {
       const bool good = item.type == JsonNode::Type::kNumber && item.number >= 0 && item.number <= kMaxNs;
-      if (!good || p.word_add_ns.size() >= kMaxList) reader.complain(item, "nanoseconds are expected, at most 4096 of them");
+      if (!good || p.word_add_ns.size() >= kMaxList)
+        reader.complain(item, "nanoseconds are expected, at most 4096 of them");
       p.word_add_ns.push_back(item.number);
     }
   }
@@ -92,7 +95,8 @@ void read_blocks(Profile& p, std::int64_t version, ObjectReader& reader) {
   for (const JsonNode& item : blocks->items) {
     ObjectReader inner(item, "blocks");
     inner.only({"way", "both", "bytes", "ns"});
-    BlockWay b{inner.text("way"), inner.flag("both", false), inner.integer("bytes", 1, 1LL << 40), inner.number("ns", 0, kMaxNs)};
+    BlockWay b{inner.text("way"), inner.flag("both", false), inner.integer("bytes", 1, 1LL << 40),
+               inner.number("ns", 0, kMaxNs)};
     if (inner.ok() && b.way != "ring" && b.way != "lent") inner.complain(item, "'way' must be ring or lent");
     p.blocks.push_back(std::move(b));
     reader.take_over(inner);
@@ -119,7 +123,8 @@ void read_bytes(Profile& p, std::int64_t version, ObjectReader& reader) {
       const int level = level_of(inner.text("level"));
       if (inner.ok() && level == kLevelCount) inner.complain(item, "'level' names no level");
       const auto cpus = static_cast<std::int32_t>(inner.integer("cpus", 2, 65536));
-      p.domains.push_back({static_cast<Level>(level % kLevelCount), cpus, inner.number("byte_ns", 0, kMaxNs)});
+      p.domains.push_back(
+          {static_cast<Level>(level % kLevelCount), cpus, inner.number("byte_ns", 0, kMaxNs)});
       reader.take_over(inner);
     }
   }
@@ -131,20 +136,25 @@ void read_job(Profile& p, std::int64_t version, ObjectReader& reader) {
   const JsonNode* pinned = reader.array("pinned");
   if (hosts == nullptr && pinned == nullptr) return;
   const JsonNode& either = hosts != nullptr ? *hosts : *pinned;
-  if (hosts == nullptr || pinned == nullptr) return reader.complain(either, "'hosts' and 'pinned' belong together");
+  if (hosts == nullptr || pinned == nullptr)
+    return reader.complain(either, "'hosts' and 'pinned' belong together");
   if (version < 5) reader.complain(either, "'hosts' belongs to version 5");
   for (const JsonNode& item : hosts->items) {
-    if (item.type != JsonNode::Type::kString || item.text.empty()) reader.complain(item, "a host's name is expected");
+    if (item.type != JsonNode::Type::kString || item.text.empty())
+      reader.complain(item, "a host's name is expected");
     p.hosts.push_back(item.text);
   }
   for (const JsonNode& item : pinned->items) {
-    const bool good = item.type == JsonNode::Type::kNumber && item.integer && item.number >= -1 && item.number <= kMostCpu;
+    const bool good =
+        item.type == JsonNode::Type::kNumber && item.integer && item.number >= -1 && item.number <= kMostCpu;
     if (!good) reader.complain(item, "a CPU's number is expected, or -1");
     p.pinned.push_back(good ? static_cast<std::int32_t>(item.number) : -1);
   }
-  if (p.pinned.size() != p.topology.cpus.size()) reader.complain(*pinned, "one is expected for each CPU of the topology");
+  if (p.pinned.size() != p.topology.cpus.size())
+    reader.complain(*pinned, "one is expected for each CPU of the topology");
   for (const Cpu& cpu : p.topology.cpus)
-    if (static_cast<std::size_t>(cpu.host) >= p.hosts.size()) return reader.complain(*hosts, "the topology has more hosts");
+    if (static_cast<std::size_t>(cpu.host) >= p.hosts.size())
+      return reader.complain(*hosts, "the topology has more hosts");
 }
 
 void read_evidence(Profile& p, ObjectReader& reader) {
@@ -219,7 +229,9 @@ std::string to_json(const Profile& p) {
   const auto text = [&](const char* key, const std::string& value) {
     out += std::string("  \"") + key + "\": " + json_string(value) + ",\n";
   };
-  const auto cost = [&](const char* key, double value) { out += std::string("  \"") + key + "\": " + json_number(value) + ",\n"; };
+  const auto cost = [&](const char* key, double value) {
+    out += std::string("  \"") + key + "\": " + json_number(value) + ",\n";
+  };
   text("machine", p.machine);
   text("fingerprint", p.fingerprint);
   text("origin", p.origin);
@@ -244,8 +256,8 @@ std::string to_json(const Profile& p) {
   }
   if (!p.blocks.empty()) {
     write_list(out, "blocks", p.blocks, false, [](const BlockWay& b) {
-      return "{\"way\": " + json_string(b.way) + ", \"both\": " + (b.both ? "true" : "false") + ", \"bytes\": " + std::to_string(b.bytes) +
-             ", \"ns\": " + json_number(b.ns) + "}";
+      return "{\"way\": " + json_string(b.way) + ", \"both\": " + (b.both ? "true" : "false") +
+             ", \"bytes\": " + std::to_string(b.bytes) + ", \"ns\": " + json_number(b.ns) + "}";
     });
   }
   cost("one_way_ns", p.one_way_ns);
@@ -259,8 +271,8 @@ std::string to_json(const Profile& p) {
     return "{\"layout\": " + json_string(c.layout) + ", \"period_ns\": " + json_number(c.period_ns) + "}";
   });
   write_list(out, "tearing", p.tearing, false, [](const Tearing& t) {
-    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) + "\", \"reads\": " + std::to_string(t.reads) +
-           ", \"torn\": " + std::to_string(t.torn) + "}";
+    return "{\"bytes\": " + std::to_string(t.bytes) + ", \"level\": \"" + name_of(t.level) +
+           "\", \"reads\": " + std::to_string(t.reads) + ", \"torn\": " + std::to_string(t.torn) + "}";
   });
   write_list(out, "citations", p.citations, false, [](const Citation& c) {
     return "{\"field\": " + json_string(c.field) + ", \"source\": " + json_string(c.source) +
@@ -277,10 +289,12 @@ Result<Profile> profile_from_json(std::string_view text) {
   const std::int64_t version = reader.ok() ? reader.integer("version", 0, 1 << 20, 0) : 0;
   if (reader.ok() && (reader.text("format", {}) != "fermata-profile" || version < 1 || version > 5))
     reader.complain(*root, "this is no fermata-profile of version 1 to 5");
-  reader.only({"format",   "version",  "machine",    "fingerprint", "origin",    "engine",      "date",         "topology",     "o",
-               "l",        "levels",   "one_way_ns", "awaited_ns",  "reader_ns", "word_add_ns", "word_read_ns", "layouts",      "tearing",
-               "yield_ns", "futex_ns", "citations",  "remarks",     "g",         "g_direct",    "direct_ns",    "fold_byte_ns", "domains",
-               "blocks",   "hosts",    "pinned"});
+  reader.only({"format",       "version",    "machine",    "fingerprint", "origin",
+               "engine",       "date",       "topology",   "o",           "l",
+               "levels",       "one_way_ns", "awaited_ns", "reader_ns",   "word_add_ns",
+               "word_read_ns", "layouts",    "tearing",    "yield_ns",    "futex_ns",
+               "citations",    "remarks",    "g",          "g_direct",    "direct_ns",
+               "fold_byte_ns", "domains",    "blocks",     "hosts",       "pinned"});
   Profile p;
   p.machine = reader.text("machine");
   p.fingerprint = reader.text("fingerprint", {});
@@ -288,7 +302,8 @@ Result<Profile> profile_from_json(std::string_view text) {
   if (reader.ok() && p.origin != "measured" && p.origin != "published" && p.origin != "estimated")
     reader.complain(*root, "'origin' must be measured, published or estimated");
   p.engine = reader.text("engine");
-  if (reader.ok() && p.engine != "threads" && p.engine != "processes") reader.complain(*root, "'engine' must be threads or processes");
+  if (reader.ok() && p.engine != "threads" && p.engine != "processes")
+    reader.complain(*root, "'engine' must be threads or processes");
   p.date = reader.text("date", {});
   p.one_way_ns = reader.number("one_way_ns", 0, kMaxNs);
   p.awaited_ns = reader.number("awaited_ns", 0, kMaxNs, 0);

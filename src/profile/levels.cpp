@@ -8,7 +8,9 @@ namespace {
 
 constexpr double kMaxNs = 1e12;
 
-LinkCost read_cost(ObjectReader& reader) { return {reader.number("o", 0, kMaxNs), reader.number("l", 0, kMaxNs), true}; }
+LinkCost read_cost(ObjectReader& reader) {
+  return {reader.number("o", 0, kMaxNs), reader.number("l", 0, kMaxNs), true};
+}
 
 void read_network(const JsonNode& node, LevelCosts& costs, ObjectReader& outer) {
   ObjectReader reader(node, "network level");
@@ -39,13 +41,17 @@ void read_numa_pairs(const JsonNode& node, LevelCosts& costs, ObjectReader& oute
   reader.only({"o", "l"});
   const JsonNode *o = reader.array("o"), *l = reader.array("l");
   const std::size_t n = o == nullptr ? 0 : o->items.size();
-  if (n == 0 || l == nullptr || l->items.size() != n) reader.complain(node, "'o' and 'l' of the same size are expected");
+  if (n == 0 || l == nullptr || l->items.size() != n)
+    reader.complain(node, "'o' and 'l' of the same size are expected");
   for (std::size_t i = 0; reader.ok() && i < n; ++i) {
     const JsonNode &row_o = o->items[i], &row_l = l->items[i];
-    if (row_o.items.size() != n || row_l.items.size() != n) reader.complain(row_o, "the matrices must be square");
+    if (row_o.items.size() != n || row_l.items.size() != n)
+      reader.complain(row_o, "the matrices must be square");
     for (std::size_t j = 0; reader.ok() && j < n; ++j) {
       const JsonNode &a = row_o.items[j], &b = row_l.items[j];
-      const auto good = [](const JsonNode& x) { return x.type == JsonNode::Type::kNumber && x.number >= 0 && x.number <= kMaxNs; };
+      const auto good = [](const JsonNode& x) {
+        return x.type == JsonNode::Type::kNumber && x.number >= 0 && x.number <= kMaxNs;
+      };
       if (!good(a) || !good(b)) reader.complain(a, "nanoseconds from 0 to 1e12 are expected");
       costs.numa_pairs.push_back({a.number, b.number, true});
     }
@@ -107,14 +113,16 @@ std::string expand_levels(const LevelCosts& costs, Profile& p) {
   while (nodes * nodes < costs.numa_pairs.size()) ++nodes;
   const auto n = static_cast<std::int32_t>(cpus.size());
   for (const Cpu& c : cpus)
-    if (nodes > 0 && static_cast<std::size_t>(c.numa) >= nodes) return "numa_pairs has fewer nodes than the topology";
+    if (nodes > 0 && static_cast<std::size_t>(c.numa) >= nodes)
+      return "numa_pairs has fewer nodes than the topology";
   p.o = Matrix(n);
   p.l = Matrix(n);
   for (std::int32_t i = 0; i < n; ++i) {
     for (std::int32_t j = 0; j < n; ++j) {
       const Cpu &a = cpus[static_cast<std::size_t>(i)], &b = cpus[static_cast<std::size_t>(j)];
       const LinkCost cost = cost_between(costs, a, b, nodes);
-      if (!cost.known) return std::string("level '") + name_of(common_level(a, b)) + "' occurs and has no cost";
+      if (!cost.known)
+        return std::string("level '") + name_of(common_level(a, b)) + "' occurs and has no cost";
       p.o.at(i, j) = cost.o;
       p.l.at(i, j) = cost.l;
     }

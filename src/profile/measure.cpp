@@ -19,7 +19,8 @@ constexpr std::size_t kMaxAdders = 128;
 
 class Measurement {
  public:
-  Measurement(const Topology& topology, const ProfileOptions& options, int round) : options_(options), round_(round) {
+  Measurement(const Topology& topology, const ProfileOptions& options, int round)
+      : options_(options), round_(round) {
     p_.machine = topology.model;
     p_.fingerprint = fingerprint(topology);
     p_.origin = "measured";
@@ -36,7 +37,8 @@ class Measurement {
     plan_ = measuring_plan(p_.topology, options_);
     done_ = plan_.total / plan_.rounds * round_;
     if (!measure_selves() || !measure_pairs())
-      return Error{Status::kSystem, "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
+      return Error{Status::kSystem,
+                   "a probe did not finish: CPUs " + failed_ + " can't be pinned or are taken by others"};
     if (rows() > 1) {
       measure_groups();
       measure_nearest();
@@ -52,14 +54,18 @@ class Measurement {
   std::int32_t rows() const { return static_cast<std::int32_t>(p_.topology.cpus.size()); }
   const Cpu& cpu(std::int32_t row) const { return p_.topology.cpus[static_cast<std::size_t>(row)]; }
   std::int32_t os(std::int32_t row) const { return cpu(row).os_index; }
-  std::string names(const CpuPair& pair) const { return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b)); }
+  std::string names(const CpuPair& pair) const {
+    return std::to_string(os(pair.a)) + "," + std::to_string(os(pair.b));
+  }
 
   Error select_cpus() {
     if (options_.cpus.empty()) return {};
     std::vector<Cpu> chosen;
     for (const std::int32_t index : options_.cpus) {
       const Cpu* found = p_.topology.find(index);
-      if (found == nullptr) return {Status::kArgument, "CPU " + std::to_string(index) + " is not among those this process may use"};
+      if (found == nullptr)
+        return {Status::kArgument,
+                "CPU " + std::to_string(index) + " is not among those this process may use"};
       if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end()) chosen.push_back(*found);
     }
     p_.topology.cpus = std::move(chosen);
@@ -104,7 +110,8 @@ class Measurement {
     }
     if (options_.sample) {
       replicate(p_);
-      p_.remarks.push_back("sampled: at most three pairs of each level were measured, their medians stand for the others");
+      p_.remarks.push_back(
+          "sampled: at most three pairs of each level were measured, their medians stand for the others");
     }
     return true;
   }
@@ -131,7 +138,9 @@ class Measurement {
     replicate_bytes(p_);
     if (!direct) {
       p_.g_direct = Matrix(0);
-      if (options_.processes) p_.remarks.push_back("memory of other processes can't be read directly here (process_vm_readv is refused)");
+      if (options_.processes)
+        p_.remarks.push_back(
+            "memory of other processes can't be read directly here (process_vm_readv is refused)");
     }
     p_.direct_ns = rounded(median(std::move(once)));
   }
@@ -185,7 +194,8 @@ class Measurement {
             "further members");
     }
     advance(2 * seconds, "several members");
-    for (const double ns : measure_word_add(team(kMaxAdders), options_.processes, seconds)) p_.word_add_ns.push_back(rounded(ns));
+    for (const double ns : measure_word_add(team(kMaxAdders), options_.processes, seconds))
+      p_.word_add_ns.push_back(rounded(ns));
     advance(seconds, "adds on a word");
   }
 
@@ -224,7 +234,8 @@ class Measurement {
     const double seconds = plan_.extra;
     p_.yield_ns = rounded(measure_yield(os(nearest_.a), options_.processes, seconds));
     advance(seconds, "switch by yield");
-    p_.futex_ns = rounded(measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
+    p_.futex_ns = rounded(
+        measure_futex(os(nearest_.a), os(rows() > 1 ? nearest_.b : nearest_.a), options_.processes, seconds));
     advance(seconds, "wake through a futex");
     if (rows() == 1) p_.remarks.push_back("one CPU: nothing between CPUs could be measured");
   }
@@ -243,7 +254,8 @@ void note_load(Profile& p) {
   double load = 0;
   if (getloadavg(&load, 1) != 1 || load < p.topology.cpus_total + 0.5) return;
   char text[160];
-  std::snprintf(text, sizeof text, "others were running: load average %.1f on %d CPUs; measure again when they aren't", load,
+  std::snprintf(text, sizeof text,
+                "others were running: load average %.1f on %d CPUs; measure again when they aren't", load,
                 p.topology.cpus_total);
   p.remarks.push_back(text);
 }
@@ -251,8 +263,10 @@ void note_load(Profile& p) {
 }  // namespace
 
 Result<Profile> measure_profile(const Topology& topology, const ProfileOptions& options) {
-  if (topology.source != "this machine") return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
-  if (topology.cpus.size() > 4096) return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
+  if (topology.source != "this machine")
+    return Error{Status::kArgument, "only this machine can be measured, not " + topology.source};
+  if (topology.cpus.size() > 4096)
+    return Error{Status::kUnsupported, "more than 4096 CPUs: name some with --cpus"};
   std::vector<Profile> rounds;
   // Where other processes take the CPUs, a round takes longer, so fewer rounds fit into the time.
   const std::int64_t begin = os::now_ns();

@@ -27,7 +27,8 @@ struct ByteCost {          // ns per byte
   double direct = 0;       // read directly from the other's memory; 0: not permitted between processes
   double direct_once = 0;  // ns per reading, beyond one_way_ns and the bytes
 };
-std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns, double seconds);
+std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns,
+                                      double seconds);
 
 struct OwnBytes {  // ns per byte, within the CPU's own cache
   double copy = 0, fold = 0;
@@ -55,10 +56,12 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
 double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double seconds);
 
 // Sections VI.B to VI.D of power8-barriers, for two members.
-std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes, bool processes, double seconds);
+std::vector<LayoutCost> measure_layouts(std::int32_t a, std::int32_t b, std::int32_t line_bytes,
+                                        bool processes, double seconds);
 
 // One writer and one reader. Empty if the CPU has no store of that size or is not an x86-64 CPU.
-std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes, bool processes, double seconds);
+std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
+                                       bool processes, double seconds);
 
 double measure_yield(std::int32_t cpu, bool processes, double seconds);
 double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seconds);

@@ -51,7 +51,8 @@ class Stream {
   bool put() {
     // The first kSlots pieces need no credit: the members have met since the episode before, so all its
     // pieces were read.
-    if (over() || (k_ >= kSlots && !Pieces::was_read(way_.credit.value, seen_, first_ + k_ - kSlots))) return false;
+    if (over() || (k_ >= kSlots && !Pieces::was_read(way_.credit.value, seen_, first_ + k_ - kSlots)))
+      return false;
     std::memcpy(way_.slot[k_ % kSlots], block_ + k_ * kPiece, kPiece);
     Pieces::publish(way_.header[k_ % kSlots].number, first_ + k_);
     ++k_;
@@ -74,7 +75,8 @@ class Stream {
 
 // Private to each member: between processes the same address refers to separate memory.
 struct Blocks {
-  std::vector<std::byte> given = std::vector<std::byte>(kMost, std::byte{1}), got = std::vector<std::byte>(kMost, std::byte{2});
+  std::vector<std::byte> given = std::vector<std::byte>(kMost, std::byte{1}),
+                         got = std::vector<std::byte>(kMost, std::byte{2});
 };
 
 // Both members give a block at once, or they give in turn.
@@ -88,14 +90,16 @@ class Moving {
     const bool lent = point % 4 >= 2, both = point % 2 != 0;
     for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {
       const bool gives = both || static_cast<int>(e % 2) == member, gets = both || !gives;
-      const bool went = lent ? by_kernel(member, bytes, e, gives, gets, control) : by_ring(member, bytes, e, gives, gets, control);
+      const bool went = lent ? by_kernel(member, bytes, e, gives, gets, control)
+                             : by_ring(member, bytes, e, gives, gets, control);
       if (!went) return;
     }
   }
 
  private:
   // The members meet after both blocks have arrived, as in a collective that synchronizes.
-  bool by_ring(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets, probe::Control& control) const {
+  bool by_ring(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets,
+               probe::Control& control) const {
     Stream out(shared_.way[member], blocks_[member].given.data(), gives ? bytes : 0, e);
     Stream in(shared_.way[1 - member], blocks_[member].got.data(), gets ? bytes : 0, e);
     for (std::uint32_t vain = 0; !out.over() || !in.over();) {
@@ -107,7 +111,8 @@ class Moving {
     return meet(shared_.done, member, e, control);
   }
 
-  bool by_kernel(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets, probe::Control& control) const {
+  bool by_kernel(int member, std::size_t bytes, std::uint64_t e, bool gives, bool gets,
+                 probe::Control& control) const {
     if (gives) {
       shared_.lender[member] = os::lend();
       probe::signal(shared_.ready[member].value, e);
@@ -115,7 +120,8 @@ class Moving {
     if (gets) {
       const int other = 1 - member;
       if (!probe::await(shared_.ready[other].value, e, control)) return false;
-      if (!os::read_lent(shared_.lender[other], blocks_[other].given.data(), blocks_[member].got.data(), bytes))
+      if (!os::read_lent(shared_.lender[other], blocks_[other].given.data(), blocks_[member].got.data(),
+                         bytes))
         // order: read after the members have ended
         shared_.refused.value.store(1, std::memory_order_relaxed);
     }
@@ -146,7 +152,8 @@ std::vector<BlockWay> measure_blocks(std::int32_t a, std::int32_t b, double seco
   for (std::size_t point = 0; point < times.size(); ++point) {
     const bool lent = point % 4 >= 2;
     if (lent && refused) continue;
-    out.push_back({lent ? "lent" : "ring", point % 2 != 0, static_cast<std::int64_t>(kSizes[point / 4]), times[point]});
+    out.push_back(
+        {lent ? "lent" : "ring", point % 2 != 0, static_cast<std::int64_t>(kSizes[point / 4]), times[point]});
   }
   return out;
 }

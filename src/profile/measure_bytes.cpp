@@ -33,7 +33,8 @@ using Buffers = std::vector<std::byte>;
 
 class Handing {
  public:
-  Handing(Exchange& shared, Buffers (&buffers)[2], bool processes) : shared_(shared), buffers_(buffers), processes_(processes) {}
+  Handing(Exchange& shared, Buffers (&buffers)[2], bool processes)
+      : shared_(shared), buffers_(buffers), processes_(processes) {}
 
   void operator()(int member, const probe::Command& command, probe::Control& control) const {
     const bool by_slot = command.point < kSlotPoints;
@@ -102,7 +103,8 @@ double domain_bytes_once(const std::vector<std::int32_t>& cpus, bool processes, 
       std::memcpy(buffer(me, e + 1), buffer(me + 1, e), kShare);
       probe::signal(flag(me), e);
       // The next member must have written again. The one before must have read what this one overwrites next.
-      if (!probe::await(flag(me + 1), e, control) || !probe::await(flag(me + members - 1), e, control)) return;
+      if (!probe::await(flag(me + 1), e, control) || !probe::await(flag(me + members - 1), e, control))
+        return;
     }
   };
   const auto times = probe::sample({cpus, processes, seconds}, 1, role);
@@ -111,18 +113,21 @@ double domain_bytes_once(const std::vector<std::int32_t>& cpus, bool processes, 
 
 }  // namespace
 
-std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns, double seconds) {
+std::optional<ByteCost> measure_bytes(std::int32_t a, std::int32_t b, bool processes, double one_way_ns,
+                                      double seconds) {
   probe::SharedMemory memory(sizeof(Exchange));
   if (!memory) return std::nullopt;
   Exchange& shared = *memory.at<Exchange>(0);
   Buffers buffers[2] = {Buffers(kBuffer, std::byte{1}), Buffers(kBuffer, std::byte{2})};
-  auto times = probe::sample({{a, b}, processes, seconds}, kSlotPoints + kDirectPoints, Handing(shared, buffers, processes));
+  auto times = probe::sample({{a, b}, processes, seconds}, kSlotPoints + kDirectPoints,
+                             Handing(shared, buffers, processes));
   if (times.empty()) return std::nullopt;
   for (double& round_trip : times) round_trip /= 2;
   ByteCost cost;
   cost.slot = line_over(kInSlot, times.data(), kSlotPoints).slope;
   // order: relaxed: all members have ended
-  if (shared.refused.value.load(std::memory_order_relaxed) != 0 || (processes && !os::may_lend())) return cost;
+  if (shared.refused.value.load(std::memory_order_relaxed) != 0 || (processes && !os::may_lend()))
+    return cost;
   const LineFit direct = line_over(kDirect, times.data() + kSlotPoints, kDirectPoints);
   cost.direct = direct.slope;
   cost.direct_once = std::max(0.0, direct.intercept - one_way_ns);
@@ -145,14 +150,16 @@ std::optional<OwnBytes> measure_own_bytes(std::int32_t cpu, double seconds) {
   if (times.empty()) return std::nullopt;
   const double* const copies = times.data();
   const double* const folds = copies + kDirectPoints;
-  return OwnBytes{line_over(kDirect, copies, kDirectPoints).slope, line_over(kDirect, folds, kDirectPoints).slope};
+  return OwnBytes{line_over(kDirect, copies, kDirectPoints).slope,
+                  line_over(kDirect, folds, kDirectPoints).slope};
 }
 
 double measure_domain_bytes(const std::vector<std::int32_t>& cpus, bool processes, double seconds) {
   // A member that loses its CPU delays all members, so the fastest of several tries counts.
   constexpr int kTries = 3;
   double least = domain_bytes_once(cpus, processes, seconds / kTries);
-  for (int i = 1; i < kTries && least > 0; ++i) least = std::min(least, domain_bytes_once(cpus, processes, seconds / kTries));
+  for (int i = 1; i < kTries && least > 0; ++i)
+    least = std::min(least, domain_bytes_once(cpus, processes, seconds / kTries));
   return least;
 }
 

@@ -70,22 +70,25 @@ std::optional<ManyCost> measure_many(const std::vector<std::int32_t>& cpus, bool
   probe::SharedMemory memory(sizeof(Lines));
   if (!memory || cpus.size() < 2) return std::nullopt;
   Lines& lines = *memory.at<Lines>(0);
-  const std::vector<std::int32_t> near(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(cpus.size(), kMaxMembers)));
+  const std::vector<std::int32_t> near(
+      cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(cpus.size(), kMaxMembers)));
   if (near.size() == 2) {
     constexpr std::int32_t kLines = 4;
-    const auto times = probe::sample({near, processes, seconds}, kLines,
-                                     [&](int member, const auto& c, auto& control) { fan(lines, member, c.point + 1, c, control); });
+    const auto times = probe::sample(
+        {near, processes, seconds}, kLines,
+        [&](int member, const auto& c, auto& control) { fan(lines, member, c.point + 1, c, control); });
     if (times.empty()) return std::nullopt;
     const double slope = fit_line(counting(kLines), times).slope;
     return ManyCost{slope, slope, true};
   }
   const auto most = static_cast<std::int32_t>(near.size()) - 1;
-  const auto times = probe::sample({near, processes, seconds}, 2 * most, [&](int member, const auto& c, auto& control) {
-    const int active = c.point % most + 1;
-    if (member > active) return;  // awaits the next command on another line, and touches none of these
-    if (c.point < most) gather(lines, member, active, c, control);
-    else publish(lines, member, active, c, control);
-  });
+  const auto times =
+      probe::sample({near, processes, seconds}, 2 * most, [&](int member, const auto& c, auto& control) {
+        const int active = c.point % most + 1;
+        if (member > active) return;  // awaits the next command on another line, and touches none of these
+        if (c.point < most) gather(lines, member, active, c, control);
+        else publish(lines, member, active, c, control);
+      });
   if (times.empty()) return std::nullopt;
   const auto middle = times.begin() + most;
   const double both = fit_line(counting(most), {times.begin(), middle}).slope;
@@ -120,7 +123,8 @@ std::vector<double> measure_word_add(const std::vector<std::int32_t>& cpus, bool
     // order: none needed; the next command publishes it
     shared.left.value.store(0, std::memory_order_relaxed);
   };
-  const auto times = probe::sample({cpus, processes, seconds}, static_cast<std::int32_t>(counts.size()), role);
+  const auto times =
+      probe::sample({cpus, processes, seconds}, static_cast<std::int32_t>(counts.size()), role);
   if (times.empty()) return {};
   std::vector<double> out(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -151,7 +155,9 @@ double measure_word_read(std::int32_t a, std::int32_t b, bool processes, double 
         else probe::signal(s.there.value, e);
         if (!probe::await(s.reply.value, e, control)) return;
       } else {
-        if (c.point == 0 ? !probe::await(s.word.value, c.point_base + r, control) : !probe::await(s.there.value, e, control)) return;
+        if (c.point == 0 ? !probe::await(s.word.value, c.point_base + r, control)
+                         : !probe::await(s.there.value, e, control))
+          return;
         probe::signal(s.reply.value, e);
       }
     }

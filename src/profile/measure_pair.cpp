@@ -18,7 +18,8 @@ struct Lines {
 };
 
 template <bool (*Await)(const std::atomic<std::uint64_t>&, std::uint64_t, probe::Control&)>
-void exchange(Lines& lines, int member, std::int32_t k, const probe::Command& command, probe::Control& control) {
+void exchange(Lines& lines, int member, std::int32_t k, const probe::Command& command,
+              probe::Control& control) {
   probe::Flag* out = member == 0 ? lines.there : lines.back;
   const probe::Flag* in = member == 0 ? lines.back : lines.there;
   for (std::uint64_t e = command.base + 1; e <= command.base + command.rounds; ++e) {

@@ -72,7 +72,8 @@ double measure_futex(std::int32_t a, std::int32_t b, bool processes, double seco
   const auto wait = [processes](Shared& s, std::uint32_t turn) {
     constexpr std::int64_t kTimedNs = 100'000'000;
     for (std::uint32_t now = turn_of(s); now < turn; now = turn_of(s)) {
-      if (os::futex_sleep(s.turn, now, kTimedNs, processes) == os::Slept::kTimeout && s.control.expired()) return false;
+      if (os::futex_sleep(s.turn, now, kTimedNs, processes) == os::Slept::kTimeout && s.control.expired())
+        return false;
     }
     return true;
   };

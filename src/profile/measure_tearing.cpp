@@ -47,7 +47,10 @@ struct Avx {
   }
   __attribute__((target("avx"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
     __m256i x;
-    __asm__ __volatile__("vmovdqa %1, %0" : "=x"(x) : "m"(*reinterpret_cast<const __m256i*>(from)) : "memory");
+    __asm__ __volatile__("vmovdqa %1, %0"
+                         : "=x"(x)
+                         : "m"(*reinterpret_cast<const __m256i*>(from))
+                         : "memory");
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x);
   }
 };
@@ -61,7 +64,10 @@ struct Avx512 {
   }
   __attribute__((target("avx512f"))) static void load(const std::uint64_t* from, std::uint64_t* out) {
     __m512i x;
-    __asm__ __volatile__("vmovdqa64 %1, %0" : "=v"(x) : "m"(*reinterpret_cast<const __m512i*>(from)) : "memory");
+    __asm__ __volatile__("vmovdqa64 %1, %0"
+                         : "=v"(x)
+                         : "m"(*reinterpret_cast<const __m512i*>(from))
+                         : "memory");
     _mm512_storeu_si512(out, x);
   }
 };
@@ -122,7 +128,8 @@ std::optional<Tearing> tear(std::int32_t writer, std::int32_t reader, bool proce
 
 }  // namespace
 
-std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes, bool processes, double seconds) {
+std::optional<Tearing> measure_tearing(std::int32_t writer, std::int32_t reader, std::int32_t bytes,
+                                       bool processes, double seconds) {
 #if defined(__x86_64__)
   if (bytes == 16) return tear<Sse>(writer, reader, processes, seconds);
   if (bytes == 32) return tear<Avx>(writer, reader, processes, seconds);

@@ -59,7 +59,8 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
   for (std::int32_t i = 0; i < rows(topology); ++i)
     for (std::int32_t j = i + 1; j < rows(topology); ++j) levels[level_of(topology, i, j)].push_back({i, j});
   for (auto& [level, pairs] : levels) {
-    if (options.sample && pairs.size() > kPairsPerLevel) pairs = {pairs.front(), pairs[pairs.size() / 2], pairs.back()};
+    if (options.sample && pairs.size() > kPairsPerLevel)
+      pairs = {pairs.front(), pairs[pairs.size() / 2], pairs.back()};
     plan.pairs.insert(plan.pairs.end(), pairs.begin(), pairs.end());
     plan.representatives.push_back(pairs.front());
   }
@@ -74,8 +75,9 @@ MeasuringPlan measuring_plan(const Topology& topology, const ProfileOptions& opt
   plan.extra = std::max(options.seconds_per_pair / plan.rounds, kLeastExtra);
   plan.byte_each = kBytesShare * (plan.byte_pairs.size() < plan.pairs.size() ? plan.extra : plan.each);
   plan.self = std::min(0.02, plan.each);
-  plan.total = plan.rounds * (plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) + plan.extra * extras +
-                              plan.self * rows(topology));
+  plan.total =
+      plan.rounds * (plan.each * count + plan.byte_each * static_cast<double>(plan.byte_pairs.size()) +
+                     plan.extra * extras + plan.self * rows(topology));
   return plan;
 }
 

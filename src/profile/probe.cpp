@@ -46,7 +46,8 @@ bool is_aborted(Control& control) {
 
 class Leader {
  public:
-  Leader(Sampling& shared, std::int32_t others, const Role& role) : s_(shared), others_(others), role_(role) {}
+  Leader(Sampling& shared, std::int32_t others, const Role& role)
+      : s_(shared), others_(others), role_(role) {}
 
   // Returns ns per round; negative: aborted.
   double run(std::int32_t point, std::uint32_t rounds) {
@@ -63,7 +64,9 @@ class Leader {
     base_ += rounds;
     point_base_[point] += rounds;
     // The next command overwrites this one's fields, so all members must have completed this one.
-    if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) || is_aborted(s_.control)) return -1;
+    if (!await(s_.done.value, number_ * static_cast<std::uint64_t>(others_), s_.control) ||
+        is_aborted(s_.control))
+      return -1;
     return static_cast<double>(end - start) / rounds;
   }
 
@@ -79,7 +82,8 @@ class Leader {
       const bool late = os::now_ns() >= last;
       if (!late) run(p, kFirst);  // warms up pages and caches
       const double each = run(p, late ? kLate : kFirst);
-      rounds[p] = static_cast<std::uint32_t>(std::clamp(share / std::max(each, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
+      rounds[p] = static_cast<std::uint32_t>(
+          std::clamp(share / std::max(each, 1.0), static_cast<double>(late ? kLate : kLeast), 50000.0));
     }
     for (std::int64_t now = begin; s_.repeats < kMaxRepeats; now = os::now_ns()) {
       if (s_.repeats > 0 && now >= (s_.repeats < kMinRepeats ? last : end)) break;
@@ -177,7 +181,8 @@ bool run_members(const Setting& setting, Control& control, const std::function<v
   if (setting.processes) run_processes(setting, control, body);
   else run_threads(setting, control, body);
   // order: acquire, as kJoinedRead; pairs with each member's finishing add
-  return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() && !is_aborted(control);
+  return control.finished.value.load(std::memory_order_acquire) == setting.cpus.size() &&
+         !is_aborted(control);
 }
 
 std::vector<double> sample(const Setting& setting, std::int32_t points, const Role& role) {
@@ -191,7 +196,8 @@ std::vector<double> sample(const Setting& setting, std::int32_t points, const Ro
   });
   if (!whole || s.repeats == 0) return {};
   std::vector<double> out;
-  for (std::int32_t p = 0; p < points; ++p) out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));
+  for (std::int32_t p = 0; p < points; ++p)
+    out.push_back(median(std::vector<double>(s.samples[p], s.samples[p] + s.repeats)));
   return out;
 }
 

@@ -34,7 +34,9 @@ Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, doubl
     for (std::int32_t j = 0; j < n; ++j)
       out.at(i, j) = round(median_over(rounds, [&](const Profile& p) {
         const Matrix& m = p.*field;
-        return m.n == n ? &m.v[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)] : nullptr;
+        return m.n == n ? &m.v[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) +
+                               static_cast<std::size_t>(j)]
+                        : nullptr;
       }));
   return out;
 }
@@ -42,8 +44,8 @@ Matrix matrix(const std::vector<Profile>& rounds, Matrix Profile::* field, doubl
 // Merges lists of measurements. `alike` tells whether two items are the same measurement; `value` is the
 // member with its time.
 template <class T, class Alike>
-void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector<T> Profile::* field, double T::* value, Alike&& alike,
-           double (*round)(double)) {
+void merge(std::vector<T>& into, const std::vector<Profile>& rounds, std::vector<T> Profile::* field,
+           double T::* value, Alike&& alike, double (*round)(double)) {
   into.clear();
   for (const Profile& p : rounds)
     for (const T& item : p.*field) {
@@ -61,7 +63,9 @@ void add_up(std::vector<Tearing>& into, const std::vector<Profile>& rounds) {
   into.clear();
   for (const Profile& p : rounds)
     for (const Tearing& t : p.tearing) {
-      const auto sum = std::find_if(into.begin(), into.end(), [&](const Tearing& s) { return s.bytes == t.bytes && s.level == t.level; });
+      const auto sum = std::find_if(into.begin(), into.end(), [&](const Tearing& s) {
+        return s.bytes == t.bytes && s.level == t.level;
+      });
       if (sum == into.end()) {
         into.push_back(t);
         continue;
@@ -74,13 +78,16 @@ void add_up(std::vector<Tearing>& into, const std::vector<Profile>& rounds) {
 void collect_remarks(Profile& out, const std::vector<Profile>& rounds) {
   for (const Profile& p : rounds)
     for (const std::string& remark : p.remarks)
-      if (std::find(out.remarks.begin(), out.remarks.end(), remark) == out.remarks.end()) out.remarks.push_back(remark);
+      if (std::find(out.remarks.begin(), out.remarks.end(), remark) == out.remarks.end())
+        out.remarks.push_back(remark);
   const auto nearer = [](const Profile& a, const Profile& b) { return a.one_way_ns < b.one_way_ns; };
   const auto [least, most] = std::minmax_element(rounds.begin(), rounds.end(), nearer);
   if (least->one_way_ns <= 0 || most->one_way_ns < kDrift * least->one_way_ns) return;
   char text[160];
-  std::snprintf(text, sizeof text, "the nearest CPUs drifted while measuring: one way %.0f to %.0f ns in %zu rounds, median %.0f",
-                least->one_way_ns, most->one_way_ns, rounds.size(), out.one_way_ns);
+  std::snprintf(
+      text, sizeof text,
+      "the nearest CPUs drifted while measuring: one way %.0f to %.0f ns in %zu rounds, median %.0f",
+      least->one_way_ns, most->one_way_ns, rounds.size(), out.one_way_ns);
   out.remarks.push_back(text);
 }
 
@@ -91,25 +98,30 @@ Profile combined(const std::vector<Profile>& rounds) {
   out.remarks.clear();
   for (const auto field : {&Profile::o, &Profile::l}) out.*field = matrix(rounds, field, rounded);
   for (const auto field : {&Profile::g, &Profile::g_direct}) out.*field = matrix(rounds, field, rounded_byte);
-  for (const auto field : {&Profile::direct_ns, &Profile::one_way_ns, &Profile::awaited_ns, &Profile::reader_ns, &Profile::word_read_ns,
-                           &Profile::yield_ns, &Profile::futex_ns})
+  for (const auto field :
+       {&Profile::direct_ns, &Profile::one_way_ns, &Profile::awaited_ns, &Profile::reader_ns,
+        &Profile::word_read_ns, &Profile::yield_ns, &Profile::futex_ns})
     out.*field = scalar(rounds, field);
   out.fold_byte_ns = rounded_byte(median_over(rounds, [](const Profile& p) { return &p.fold_byte_ns; }));
   std::size_t adders = 0;
   for (const Profile& p : rounds) adders = std::max(adders, p.word_add_ns.size());
   out.word_add_ns.resize(adders);
   for (std::size_t k = 0; k < adders; ++k)
-    out.word_add_ns[k] =
-        rounded(median_over(rounds, [k](const Profile& p) { return k < p.word_add_ns.size() ? &p.word_add_ns[k] : nullptr; }));
+    out.word_add_ns[k] = rounded(median_over(
+        rounds, [k](const Profile& p) { return k < p.word_add_ns.size() ? &p.word_add_ns[k] : nullptr; }));
   merge(
       out.layouts, rounds, &Profile::layouts, &LayoutCost::period_ns,
       [](const LayoutCost& a, const LayoutCost& b) { return a.layout == b.layout; }, rounded);
   merge(
       out.domains, rounds, &Profile::domains, &DomainBytes::byte_ns,
-      [](const DomainBytes& a, const DomainBytes& b) { return a.level == b.level && a.cpus == b.cpus; }, rounded_byte);
+      [](const DomainBytes& a, const DomainBytes& b) { return a.level == b.level && a.cpus == b.cpus; },
+      rounded_byte);
   merge(
       out.blocks, rounds, &Profile::blocks, &BlockWay::ns,
-      [](const BlockWay& a, const BlockWay& b) { return a.way == b.way && a.both == b.both && a.bytes == b.bytes; }, rounded);
+      [](const BlockWay& a, const BlockWay& b) {
+        return a.way == b.way && a.both == b.both && a.bytes == b.bytes;
+      },
+      rounded);
   add_up(out.tearing, rounds);
   collect_remarks(out, rounds);
   return out;

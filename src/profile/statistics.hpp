@@ -25,7 +25,9 @@ LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y);
 
 // What one more of x costs, where it costs something for certain. Where noise hides the slope, the largest x
 // and its whole y stand for it, which is too much rather than nothing.
-inline double unit_cost(double slope, double most_x, double its_y) { return slope > 0 ? slope : its_y / most_x; }
+inline double unit_cost(double slope, double most_x, double its_y) {
+  return slope > 0 ? slope : its_y / most_x;
+}
 
 }  // namespace fermata
 #endif

@@ -34,7 +34,8 @@ bool write_all(int fd, std::string_view content) {
 
 std::string job_path(const std::string& fingerprint) {
   const std::string directory = cache_directory();
-  return directory.empty() || fingerprint.empty() ? std::string() : directory + "/job-" + fingerprint + ".json";
+  return directory.empty() || fingerprint.empty() ? std::string()
+                                                  : directory + "/job-" + fingerprint + ".json";
 }
 
 bool is_word(const std::string& text) {
@@ -124,10 +125,12 @@ Result<Profile> load_profile(const std::string& machine, const std::string& engi
   auto profile = load_profile_file(path);
   if (!profile && profile.error().status == Status::kNotFound) {
     const std::string flag = engine == "processes" ? " --processes" : "";
-    return Error{Status::kNotFound, path + ": this machine has no profile yet; run `fermata profile" + flag + "`"};
+    return Error{Status::kNotFound,
+                 path + ": this machine has no profile yet; run `fermata profile" + flag + "`"};
   }
   if (profile && (profile->fingerprint != machine || profile->engine != engine))
-    return Error{Status::kParse, path + ": line 1: it was measured on another machine or engine than its name says"};
+    return Error{Status::kParse,
+                 path + ": line 1: it was measured on another machine or engine than its name says"};
   return profile;
 }
 
@@ -150,12 +153,15 @@ Result<Profile> load_job_profile(const std::vector<std::string>& hosts) {
     };
     if (std::all_of(hosts.begin(), hosts.end(), has)) return profile;
   }
-  return Error{Status::kNotFound, "no MPI job on these hosts has been measured yet; run `mpirun ... fermata profile --mpi`"};
+  return Error{Status::kNotFound,
+               "no MPI job on these hosts has been measured yet; run `mpirun ... fermata profile --mpi`"};
 }
 
 Result<std::string> save_profile(const Profile& profile) {
-  const std::string path = profile.hosts.empty() ? profile_path(profile.fingerprint, profile.engine) : job_path(profile.fingerprint);
-  if (path.empty()) return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
+  const std::string path = profile.hosts.empty() ? profile_path(profile.fingerprint, profile.engine)
+                                                 : job_path(profile.fingerprint);
+  if (path.empty())
+    return Error{Status::kArgument, "no cache directory (HOME, XDG_CACHE_HOME) or no fingerprint"};
   return write_file_atomically(path, to_json(profile));
 }
 

@@ -15,7 +15,8 @@ constexpr std::int32_t kUnknown = -1;
 std::map<std::int32_t, std::int32_t> rows_by_cpu(const Profile& p) {
   std::map<std::int32_t, std::int32_t> rows;
   const auto n = std::min(p.topology.cpus.size(), static_cast<std::size_t>(std::min(p.o.n, p.l.n)));
-  for (std::size_t i = 0; i < n; ++i) rows.try_emplace(p.topology.cpus[i].os_index, static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < n; ++i)
+    rows.try_emplace(p.topology.cpus[i].os_index, static_cast<std::int32_t>(i));
   return rows;
 }
 
@@ -44,7 +45,8 @@ Profile subset(const Profile& profile, const std::vector<std::int32_t>& cpus) {
     row.push_back(it == rows.end() ? kUnknown : it->second);
     Cpu unknown;
     unknown.os_index = cpu;
-    out.topology.cpus.push_back(it == rows.end() ? unknown : profile.topology.cpus[static_cast<std::size_t>(it->second)]);
+    out.topology.cpus.push_back(
+        it == rows.end() ? unknown : profile.topology.cpus[static_cast<std::size_t>(it->second)]);
   }
   const auto n = static_cast<std::int32_t>(cpus.size());
   out.o = Matrix(n);
@@ -63,7 +65,8 @@ Profile subset(const Profile& profile, const std::vector<std::int32_t>& cpus) {
     }
   }
   const auto missing = missing_cpus(profile, cpus);
-  if (!missing.empty()) out.remarks.push_back("not in the profile, taken at its dearest costs: CPUs " + cpu_list(missing));
+  if (!missing.empty())
+    out.remarks.push_back("not in the profile, taken at its dearest costs: CPUs " + cpu_list(missing));
   return out;
 }
 
@@ -94,7 +97,8 @@ Profile extend(const Profile& known, const Topology& topology) {
   out.g = std::move(g);
   out.g_direct = std::move(direct);
   out.topology = full;
-  if (!unmeasured.empty()) out.remarks.push_back("estimated from the levels of the topology: CPUs " + cpu_list(unmeasured));
+  if (!unmeasured.empty())
+    out.remarks.push_back("estimated from the levels of the topology: CPUs " + cpu_list(unmeasured));
   return out;
 }
 

@@ -62,7 +62,8 @@ Spread spread_at(const Profile& p, Level level) {
   std::vector<double> o, l, sum, g, direct;
   for (std::int32_t i = 0; i < p.o.n; ++i) {
     for (std::int32_t j = 0; j < p.o.n; ++j) {
-      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)], &b = p.topology.cpus[static_cast<std::size_t>(j)];
+      const Cpu &a = p.topology.cpus[static_cast<std::size_t>(i)],
+                &b = p.topology.cpus[static_cast<std::size_t>(j)];
       if (common_level(a, b) != level) continue;
       o.push_back(p.o.at(i, j));
       l.push_back(p.l.at(i, j));
@@ -84,13 +85,15 @@ std::string byte_column(double ns) {
 }
 
 std::string levels_table(const Profile& p) {
-  std::string out = "  level       pairs        O        L    O+L from      to   G slot G direct  (ns, medians; G a byte)\n";
+  std::string out =
+      "  level       pairs        O        L    O+L from      to   G slot G direct  (ns, medians; G a "
+      "byte)\n";
   for (int level = 0; level < kLevelCount; ++level) {
     const Spread s = spread_at(p, static_cast<Level>(level));
     if (s.pairs == 0) continue;
     char buffer[120];
-    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f", name_of(static_cast<Level>(level)), s.pairs, s.o, s.l,
-                  s.low, s.high);
+    std::snprintf(buffer, sizeof buffer, "  %-9s %7zu %8.1f %8.1f %11.1f %7.1f",
+                  name_of(static_cast<Level>(level)), s.pairs, s.o, s.l, s.low, s.high);
     out += buffer + byte_column(s.g) + byte_column(s.direct) + "\n";
   }
   return out;
@@ -105,8 +108,8 @@ std::string byte_text(double ns) {
 std::string tearing_text(const Tearing& t) {
   char buffer[80];
   const double share = t.reads > 0 ? 100.0 * static_cast<double>(t.torn) / static_cast<double>(t.reads) : 0;
-  std::snprintf(buffer, sizeof buffer, "%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn), static_cast<long long>(t.reads),
-                share);
+  std::snprintf(buffer, sizeof buffer, "%lld of %lld reads torn (%.3g %%)", static_cast<long long>(t.torn),
+                static_cast<long long>(t.reads), share);
   return buffer;
 }
 
@@ -121,17 +124,20 @@ std::string to_table(const Profile& p) {
   out += line("each further reader of a published line", ns(p.reader_ns));
   for (std::size_t k = 0; k < p.word_add_ns.size(); ++k) {
     const bool shown = k < 2 || k + 1 == p.word_add_ns.size() || ((k + 1) & k) == 0;
-    if (shown) out += line("add on a word, " + std::to_string(k + 1) + (k == 0 ? " member" : " members"), ns(p.word_add_ns[k]));
+    if (shown)
+      out += line("add on a word, " + std::to_string(k + 1) + (k == 0 ? " member" : " members"),
+                  ns(p.word_add_ns[k]));
   }
   out += line("read of a word that another member wrote", ns(p.word_read_ns));
-  for (const LayoutCost& c : p.layouts) out += line("period of an exchange, layout " + c.layout, ns(c.period_ns));
+  for (const LayoutCost& c : p.layouts)
+    out += line("period of an exchange, layout " + c.layout, ns(c.period_ns));
   out += line("each direct reading, beyond its signal and its bytes", ns(p.direct_ns));
   if (p.fold_byte_ns > 0) out += line("a byte folded in one's own cache", byte_text(p.fold_byte_ns));
   for (const DomainBytes& d : p.domains)
-    out +=
-        line(d.level == Level::kNetwork ? "a byte, pairs of hosts sending at once"
-                                        : "a byte, " + std::to_string(d.cpus) + " CPUs of one " + name_of(d.level) + " reading each other",
-             byte_text(d.byte_ns));
+    out += line(d.level == Level::kNetwork ? "a byte, pairs of hosts sending at once"
+                                           : "a byte, " + std::to_string(d.cpus) + " CPUs of one " +
+                                                 name_of(d.level) + " reading each other",
+                byte_text(d.byte_ns));
   for (const BlockWay& ring : p.blocks) {
     if (ring.way != "ring") continue;
     const BlockWay* const lent = lent_beside(p, ring);
@@ -139,10 +145,12 @@ std::string to_table(const Profile& p) {
                 ns(ring.ns) + " by ring" + (lent != nullptr ? ", " + ns(lent->ns) + " by kernel" : ""));
   }
   for (const Tearing& t : p.tearing)
-    out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level), tearing_text(t));
+    out += line("store of " + std::to_string(t.bytes) + " bytes read across level " + name_of(t.level),
+                tearing_text(t));
   out += line("switch by yield", ns(p.yield_ns)) + line("wake through a futex", ns(p.futex_ns));
   for (const std::string& remark : p.remarks) out += wrapped(remark);
-  for (const Citation& c : p.citations) out += wrapped(c.field + (c.estimated ? " (estimate): " : ": ") + c.source);
+  for (const Citation& c : p.citations)
+    out += wrapped(c.field + (c.estimated ? " (estimate): " : ": ") + c.source);
   return out;
 }
 
@@ -171,7 +179,9 @@ std::vector<double> sorted_values(const Matrix& m, const std::vector<std::int32_
   return values;
 }
 
-Range range_of(const std::vector<double>& values) { return values.empty() ? Range{} : Range{values.front(), values.back()}; }
+Range range_of(const std::vector<double>& values) {
+  return values.empty() ? Range{} : Range{values.front(), values.back()};
+}
 
 // Returns the values that begin a step: each is more than a twentieth above the step before.
 std::vector<double> steps_of(const std::vector<double>& sorted) {

@@ -17,9 +17,12 @@ Kind joined(Kind a, Kind b) {
   struct Sum {
     Kind first, second, whole;
   };
-  constexpr Sum kSums[] = {{Kind::kReduce, Kind::kBroadcast, Kind::kAllreduce},        {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce},
-                           {Kind::kReduceScatter, Kind::kAllgather, Kind::kAllreduce}, {Kind::kScatter, Kind::kAllgather, Kind::kBroadcast},
-                           {Kind::kGather, Kind::kBroadcast, Kind::kAllgather},        {Kind::kReduceScatter, Kind::kGather, Kind::kReduce},
+  constexpr Sum kSums[] = {{Kind::kReduce, Kind::kBroadcast, Kind::kAllreduce},
+                           {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce},
+                           {Kind::kReduceScatter, Kind::kAllgather, Kind::kAllreduce},
+                           {Kind::kScatter, Kind::kAllgather, Kind::kBroadcast},
+                           {Kind::kGather, Kind::kBroadcast, Kind::kAllgather},
+                           {Kind::kReduceScatter, Kind::kGather, Kind::kReduce},
                            {Kind::kReduce, Kind::kScatter, Kind::kReduceScatter}};
   for (const Sum& sum : kSums) {
     if (sum.first == a && sum.second == b) return sum.whole;
@@ -56,7 +59,9 @@ Schedule frame(const Schedule& a, const Schedule& b) {
 // Appends the stages of `from` to those of `out`, from `first_stage` on. The words of `from` are those of
 // `out` from `first_word` on.
 void place(Schedule& out, const Schedule& from, std::size_t first_stage, std::int32_t first_word) {
-  const auto vertex = [&](std::int32_t v) { return from.is_word(v) ? out.word_vertex(first_word + from.word_of(v)) : v; };
+  const auto vertex = [&](std::int32_t v) {
+    return from.is_word(v) ? out.word_vertex(first_word + from.word_of(v)) : v;
+  };
   for (std::size_t a = 0; a < from.stages.size(); ++a) {
     std::vector<Transfer>& into = out.stages[first_stage + a].transfers;
     into.reserve(into.size() + from.stages[a].transfers.size());

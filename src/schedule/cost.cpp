@@ -34,7 +34,8 @@ struct Bulk {
 // it was completed. Deterministic: list order breaks ties.
 class Simulation {
  public:
-  Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path);
+  Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
+             bool keep_path);
   void run_episode(std::vector<double>* stage_ns);
   double latest() const { return *std::max_element(time_.begin(), time_.begin() + s_.members); }
   const std::vector<double>& times() const { return time_; }
@@ -119,7 +120,8 @@ double further_share(const CostModel& model) {
   return std::isfinite(least) ? model.awaited / least : 1;
 }
 
-Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes, bool keep_path)
+Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts& layouts, double chunk_bytes,
+                       bool keep_path)
     : s_(s),
       model_(model),
       layouts_(layouts),
@@ -142,7 +144,8 @@ Simulation::Simulation(const Schedule& s, const CostModel& model, const Layouts&
       link_(model.hosts.empty() ? 0 : 1 + *std::max_element(model.hosts.begin(), model.hosts.end()), 0),
       incoming_(s.members) {
   const auto& direct = model.bytes.direct.of(folds(s.kind));
-  for (int alone = 0; alone < 2; ++alone) direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
+  for (int alone = 0; alone < 2; ++alone)
+    direct_[alone] = direct[alone].has(static_cast<std::size_t>(chunk_bytes));
   for (const Stage& stage : s.stages)
     for (const Transfer& t : stage.transfers)
       if (s.is_word(t.from) && !s.is_word(t.to)) polled_[s.word_of(t.from)] = true;
@@ -152,13 +155,18 @@ Bulk Simulation::bulk_of(const Transfer& t, std::int64_t chunks) const {
   if (chunks == 0 || chunk_bytes_ <= 0) return {};
   const ByteCosts& c = model_.bytes;
   const auto n = static_cast<double>(chunks);
-  const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1), more = (n - 1) * c.chunk;
+  const double bytes = n * chunk_bytes_ * (c.cached > 0 && chunk_bytes_ > c.cached ? c.beyond : 1),
+               more = (n - 1) * c.chunk;
   const bool folded = t.action == Action::kCombine;
   if (t.from == t.to) return {.out = bytes * (model_.g_at(t.from, t.to) + (folded ? c.fold : 0))};
   if (direct_[direct_[0] != direct_[1] && moving_[t.from] == 1 ? 1 : 0] && !model_.is_message(t.from, t.to))
-    return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) + n * c.direct_once + more, .held = true};
+    return {.out = bytes * (model_.direct_at(t.from, t.to) + (folded ? c.direct_fold : 0)) +
+                   n * c.direct_once + more,
+            .held = true};
   const double g = model_.g_at(t.from, t.to);
-  return {.in = bytes * g + more, .out = bytes * (g + (folded ? c.fold : 0)) + more, .first = std::min(chunk_bytes_, c.slot) * g};
+  return {.in = bytes * g + more,
+          .out = bytes * (g + (folded ? c.fold : 0)) + more,
+          .first = std::min(chunk_bytes_, c.slot) * g};
 }
 
 // A member stores one signal after another: the k-th leaves when the k - 1 before it are paid for (equation
@@ -180,7 +188,8 @@ void Simulation::send(const Transfer& t, std::int64_t chunks) {
   const double queue = shared ? model_.reader * (sent_count_[t.from] - 1) : sent_l_[t.from];
   // A published payload, too, is written only once.
   sent_l_[t.from] = shared ? std::max(sent_l_[t.from], l + bulk.in) : sent_l_[t.from] + l + bulk.in;
-  if (!message) sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
+  if (!message)
+    sent_bulk_[t.from] = shared ? std::max(sent_bulk_[t.from], bulk.in) : sent_bulk_[t.from] + bulk.in;
   // A message travels while its sender continues. The sender pays only for starting it (equation 2).
   sent_o_[t.from] = std::max(sent_o_[t.from], message ? model_.o_at(t.from, t.from) : o);
   if (incoming_[t.to].empty()) receivers_.push_back(t.to);
@@ -212,8 +221,8 @@ void Simulation::lay_out(std::size_t stage) {
   const LayoutChoice& layout = layouts_.at(stage);
   published_ = layout.layout == Layout::kPublished;
   packed_ = layout.layout == Layout::kPacked;
-  factor_ = model_.layout_factor[static_cast<int>(layout.layout)] * model_.stride_factor[std::clamp(layout.stride, 1, 8)] *
-            (packed_ ? one_way_factor_ : 1);
+  factor_ = model_.layout_factor[static_cast<int>(layout.layout)] *
+            model_.stride_factor[std::clamp(layout.stride, 1, 8)] * (packed_ ? one_way_factor_ : 1);
 }
 
 void Simulation::count_moves(const Stage& stage) {
@@ -248,14 +257,16 @@ void Simulation::collect(const Stage& stage) {
       if (member < 0) continue;  // only in a schedule that was not verified
       double at = std::max(time_[member], time_[t.from]);
       if (completer_[source] != member) at += model_.word_read + turn(time_[member], at);
-      adds_.push_back({at, member, s_.word_of(t.to), time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
+      adds_.push_back({at, member, s_.word_of(t.to),
+                       time_[member] >= time_[t.from] ? step_[member] : step_[t.from], adds_.size()});
     }
   }
 }
 
 // Adds to a word queue up, since each moves the word's line. They are served in the order in which they come.
 void Simulation::add_all(std::int32_t stage) {
-  std::sort(adds_.begin(), adds_.end(), [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
+  std::sort(adds_.begin(), adds_.end(),
+            [](const Adding& a, const Adding& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; });
   for (const Adding& add : adds_) {
     const std::int32_t vertex = s_.word_vertex(add.word);
     const bool queued = time_[vertex] > add.at;
@@ -391,14 +402,15 @@ Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layou
   Cost out;
   Simulation simulation(schedule, model, layouts, chunk_bytes, true);
   simulation.run_episode(&out.stage_ns);
-  out.critical_path_ns =
-      std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) + folds_apart(schedule, model, chunk_bytes);
+  out.critical_path_ns = std::max(simulation.latest(), bytes_together(schedule, model, chunk_bytes)) +
+                         folds_apart(schedule, model, chunk_bytes);
   out.departure_ns.assign(simulation.times().begin(), simulation.times().begin() + schedule.members);
   out.critical_path = simulation.critical_path();
   return out;
 }
 
-double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes) {
+double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
+                   double chunk_bytes) {
   constexpr int kWindow = 2, kWindows = 24;
   constexpr double kSteady = 1e-3;
   Simulation simulation(schedule, model, layouts, chunk_bytes, false);

@@ -65,7 +65,9 @@ struct CostModel {
   }
   double o_at(std::int32_t i, std::int32_t j) const { return o[static_cast<std::size_t>(i) * members + j]; }
   double l_at(std::int32_t i, std::int32_t j) const { return l[static_cast<std::size_t>(i) * members + j]; }
-  double g_at(std::int32_t i, std::int32_t j) const { return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j]; }
+  double g_at(std::int32_t i, std::int32_t j) const {
+    return g.empty() ? 0 : g[static_cast<std::size_t>(i) * members + j];
+  }
   double direct_at(std::int32_t i, std::int32_t j) const {
     return direct.empty() ? g_at(i, j) : direct[static_cast<std::size_t>(i) * members + j];
   }
@@ -127,7 +129,8 @@ Cost cost(const Schedule& schedule, const CostModel& model, const Layouts& layou
 
 // Time per episode when episodes run back to back: the growth per episode of the member that grows most, once
 // it is steady.
-double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts, double chunk_bytes = 0);
+double period_cost(const Schedule& schedule, const CostModel& model, const Layouts& layouts,
+                   double chunk_bytes = 0);
 
 // Equations 1 and 2 of heterogeneous-mpi-barriers for the signals from `from` to each of `to`. Equation 2 is
 // for receivers that are known to wait.

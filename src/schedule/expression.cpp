@@ -155,8 +155,11 @@ ChunkIndex::ChunkIndex(const Schedule& s) : first(static_cast<std::size_t>(s.chu
   each([this, &next](std::int32_t chunk, Item item) { items[next[chunk]++] = item; });
 }
 
-Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, std::int32_t chunk, Expressions& expressions) {
-  const auto slot = [&s](std::int32_t member, int reg) { return static_cast<std::size_t>(member) * s.registers + reg; };
+Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, std::int32_t chunk,
+                                    Expressions& expressions) {
+  const auto slot = [&s](std::int32_t member, int reg) {
+    return static_cast<std::size_t>(member) * s.registers + reg;
+  };
   std::vector<NodeId> now(static_cast<std::size_t>(s.members) * s.registers, kNothing);
   const ChunkRule rule = rule_of(s, chunk);
   for (std::int32_t m = 0; m < s.members; ++m) {
@@ -166,10 +169,13 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
   std::vector<NodeId> sent;
   for (std::size_t i = index.first[chunk]; i < index.first[chunk + 1];) {
     const std::int32_t stage = index.items[i].stage;
-    const auto transfer = [&](std::size_t at) -> const Transfer& { return s.stages[stage].transfers[index.items[at].transfer]; };
+    const auto transfer = [&](std::size_t at) -> const Transfer& {
+      return s.stages[stage].transfers[index.items[at].transfer];
+    };
     const auto fail = [&](std::int32_t member, int reg, const char* what, const char* why) {
-      return Error{Status::kVerify, "stage " + std::to_string(stage) + ": member " + std::to_string(member) + what + " register " +
-                                        std::to_string(reg) + " of chunk " + std::to_string(chunk) + ", which " + why};
+      return Error{Status::kVerify, "stage " + std::to_string(stage) + ": member " + std::to_string(member) +
+                                        what + " register " + std::to_string(reg) + " of chunk " +
+                                        std::to_string(chunk) + ", which " + why};
     };
     constexpr const char* kHoldsNothing = "holds nothing";
     // A member sends what it held when the stage began. So all values are read before any is folded.
@@ -193,7 +199,8 @@ Result<std::vector<NodeId>> execute(const Schedule& s, const ChunkIndex& index, 
       } else if (mine == kNothing) {
         return fail(t.to, t.dst_reg, " combines into", kHoldsNothing);
       } else {
-        mine = t.side == Side::kLeft ? expressions.combine(in, mine, stage, t.to) : expressions.combine(mine, in, stage, t.to);
+        mine = t.side == Side::kLeft ? expressions.combine(in, mine, stage, t.to)
+                                     : expressions.combine(mine, in, stage, t.to);
       }
       last = stage;
     }

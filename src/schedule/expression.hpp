@@ -70,7 +70,8 @@ struct ChunkIndex {
 //
 // Error kVerify: a stage sends or combines into a register that holds nothing, or copies over a register that
 // the same stage has written.
-Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk, Expressions& expressions);
+Result<std::vector<NodeId>> execute(const Schedule& schedule, const ChunkIndex& index, std::int32_t chunk,
+                                    Expressions& expressions);
 
 }  // namespace fermata
 #endif

@@ -20,14 +20,18 @@ class Knowledge {
   // words also carries what its actor knew. Precondition: check_structure passed.
   void advance(const Stage& stage);
 
-  bool knows(std::int32_t vertex, std::int32_t member) const { return (row(vertex)[member / 64] >> (member % 64) & 1) != 0; }
+  bool knows(std::int32_t vertex, std::int32_t member) const {
+    return (row(vertex)[member / 64] >> (member % 64) & 1) != 0;
+  }
   std::int64_t known(std::int32_t vertex) const;  // number of members that `vertex` knows of
   // The sum over all members. It is members^2 when every member knows of every member.
   std::int64_t known_pairs() const;
   std::int32_t first_unknown(std::int32_t vertex) const;  // -1: it knows of all
 
  private:
-  const std::uint64_t* row(std::int32_t v) const { return rows_.data() + static_cast<std::size_t>(v) * width_; }
+  const std::uint64_t* row(std::int32_t v) const {
+    return rows_.data() + static_cast<std::size_t>(v) * width_;
+  }
   std::uint64_t* row(std::int32_t v) { return rows_.data() + static_cast<std::size_t>(v) * width_; }
 
   // The row of v as it was when the stage began. Every receiver of the stage has a snapshot of its row.

@@ -53,8 +53,9 @@ std::string to_string(const LayoutChoice& choice) {
 
 Result<LayoutChoice> parse_layout(std::string_view text) {
   const auto refuse = [text](const std::string& field) {
-    return Error{Status::kParse, "layout '" + std::string(text) + "': cannot read '" + field +
-                                     "'; spelled private|published|packed[+Nslots][+strideN][+lineN][+Npauses]"};
+    return Error{Status::kParse,
+                 "layout '" + std::string(text) + "': cannot read '" + field +
+                     "'; spelled private|published|packed[+Nslots][+strideN][+lineN][+Npauses]"};
   };
   LayoutChoice choice;
   bool first = true;
@@ -81,7 +82,8 @@ Layouts::Layouts(std::vector<LayoutChoice> stages) : stages_(std::move(stages)) 
   while (stages_.size() > 1 && stages_.back() == stages_[stages_.size() - 2]) stages_.pop_back();
 }
 
-Layouts Layouts::with(std::size_t first, std::size_t last, std::size_t stages, const LayoutChoice& choice) const {
+Layouts Layouts::with(std::size_t first, std::size_t last, std::size_t stages,
+                      const LayoutChoice& choice) const {
   std::vector<LayoutChoice> list;
   for (std::size_t t = 0; t < stages; ++t) list.push_back(t < first || t > last ? at(t) : choice);
   return list.empty() ? *this : Layouts(std::move(list));
@@ -98,7 +100,8 @@ std::int32_t Layouts::longest_line() const {
 }
 
 bool Layouts::uses(Layout layout) const {
-  return std::any_of(stages_.begin(), stages_.end(), [layout](const LayoutChoice& c) { return c.layout == layout; });
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [layout](const LayoutChoice& c) { return c.layout == layout; });
 }
 
 std::string to_string(const Layouts& layouts) {

@@ -39,7 +39,9 @@ class Layouts {
  public:
   Layouts(const LayoutChoice& everywhere = {}) : stages_{everywhere} {}  // NOLINT: one is a list of one
   explicit Layouts(std::vector<LayoutChoice> stages);                    // not empty
-  const LayoutChoice& at(std::size_t stage) const { return stages_[stage < stages_.size() ? stage : stages_.size() - 1]; }
+  const LayoutChoice& at(std::size_t stage) const {
+    return stages_[stage < stages_.size() ? stage : stages_.size() - 1];
+  }
   // The choices as stored: the last two differ.
   const std::vector<LayoutChoice>& listed() const { return stages_; }
   // A copy for `stages` stages, with `choice` for the stages first..last.

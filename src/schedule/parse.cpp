@@ -16,7 +16,8 @@ constexpr std::size_t kLongestName = 200;
 std::optional<std::int32_t> number(std::string_view text, std::int32_t least, std::int32_t most) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    return std::nullopt;
   return value;
 }
 
@@ -59,7 +60,8 @@ class Parser {
     }
     if (!rest_.empty()) return refuse("text after 'end'");
     for (std::size_t w = 0; w < s_.words.size(); ++w) {
-      if (s_.words[w].agent >= static_cast<std::int32_t>(s_.words.size())) return refuse("a word's agent does not exist");
+      if (s_.words[w].agent >= static_cast<std::int32_t>(s_.words.size()))
+        return refuse("a word's agent does not exist");
     }
     return std::move(s_);
   }
@@ -73,21 +75,26 @@ class Parser {
     return line;
   }
 
-  Error refuse(const std::string& why) const { return Error{Status::kParse, "schedule, line " + std::to_string(line_) + ": " + why}; }
+  Error refuse(const std::string& why) const {
+    return Error{Status::kParse, "schedule, line " + std::to_string(line_) + ": " + why};
+  }
 
   std::string header() {
     const std::string_view name = next();
     constexpr std::string_view kName = "algorithm ";
-    if (!name.starts_with(kName) || name.size() > kName.size() + kLongestName) return "expected 'algorithm NAME'";
+    if (!name.starts_with(kName) || name.size() > kName.size() + kLongestName)
+      return "expected 'algorithm NAME'";
     for (const char c : name) {
       if (c < ' ' || c > '~') return "the algorithm's name is not printable";
     }
     s_.algorithm = name.substr(kName.size());
     const Fields kind(next());
-    const std::optional<Kind> known = kind.count == 2 && kind.is(0, "kind") ? kind_from(kind.at[1]) : std::nullopt;
+    const std::optional<Kind> known =
+        kind.count == 2 && kind.is(0, "kind") ? kind_from(kind.at[1]) : std::nullopt;
     if (!known) {
       std::string names;
-      for (int i = 0; i < kKindCount; ++i) names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Kind>(i)));
+      for (int i = 0; i < kKindCount; ++i)
+        names += (i > 0 ? "|" : "") + std::string(name_of(static_cast<Kind>(i)));
       return "expected 'kind " + names + "'";
     }
     s_.kind = *known;
@@ -102,9 +109,12 @@ class Parser {
                             {"registers", 1, kMaxScheduleRegisters, &s_.registers}};
     for (const Count& count : counts) {
       const Fields line(next());
-      const auto value = line.count == 2 && line.is(0, count.name) ? number(line.at[1], count.least, count.most) : std::nullopt;
+      const auto value = line.count == 2 && line.is(0, count.name)
+                             ? number(line.at[1], count.least, count.most)
+                             : std::nullopt;
       if (!value) {
-        return std::string("expected '") + count.name + " N', N from " + std::to_string(count.least) + " to " + std::to_string(count.most);
+        return std::string("expected '") + count.name + " N', N from " + std::to_string(count.least) +
+               " to " + std::to_string(count.most);
       }
       *count.into = *value;
     }
@@ -114,7 +124,8 @@ class Parser {
   std::string body(const Fields& line) {
     if (line.is(0, "word")) return word(line);
     if (line.is(0, "stage")) {
-      const auto index = line.count == 2 ? number(line.at[1], 0, std::numeric_limits<std::int32_t>::max()) : std::nullopt;
+      const auto index =
+          line.count == 2 ? number(line.at[1], 0, std::numeric_limits<std::int32_t>::max()) : std::nullopt;
       if (!index || static_cast<std::size_t>(*index) != s_.stages.size()) {
         return "expected 'stage " + std::to_string(s_.stages.size()) + "'";
       }
@@ -125,7 +136,8 @@ class Parser {
   }
 
   std::string word(const Fields& line) {
-    const std::string expected = "expected 'word " + std::to_string(s_.words.size()) + " threshold N [agent W]'";
+    const std::string expected =
+        "expected 'word " + std::to_string(s_.words.size()) + " threshold N [agent W]'";
     if (!s_.stages.empty()) return "words come before stages";
     if ((line.count != 4 && line.count != 6) || !line.is(2, "threshold")) return expected;
     constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -151,7 +163,8 @@ class Parser {
 
   std::string transfer(const Fields& line) {
     if (s_.stages.empty()) return "expected 'stage 0'";
-    if (line.count < 3 || line.count > Fields::kMost || !line.is(1, "->")) return "expected 'FROM -> TO [...]'";
+    if (line.count < 3 || line.count > Fields::kMost || !line.is(1, "->"))
+      return "expected 'FROM -> TO [...]'";
     const auto from = vertex(line.at[0]), to = vertex(line.at[2]);
     if (!from || !to) return "no such member or word";
     Transfer t;
@@ -162,7 +175,8 @@ class Parser {
       t.chunk = 0;
       t.action = line.is(3, "copy") ? Action::kCopy : Action::kCombine;
       if (t.action == Action::kCombine) {
-        if (!line.is(3, "combine") || !(line.is(4, "left") || line.is(4, "right"))) return "expected 'copy' or 'combine left|right'";
+        if (!line.is(3, "combine") || !(line.is(4, "left") || line.is(4, "right")))
+          return "expected 'copy' or 'combine left|right'";
         t.side = line.is(4, "left") ? Side::kLeft : Side::kRight;
         i = 5;
       }
@@ -175,7 +189,8 @@ class Parser {
       }
       if (line.is(i, "regs")) {
         if (i + 2 >= line.count) return "expected 'regs SOURCE DESTINATION'";
-        const auto src = number(line.at[i + 1], 0, s_.registers - 1), dst = number(line.at[i + 2], 0, s_.registers - 1);
+        const auto src = number(line.at[i + 1], 0, s_.registers - 1),
+                   dst = number(line.at[i + 2], 0, s_.registers - 1);
         if (!src || !dst) return "no such register";
         t.src_reg = static_cast<std::uint8_t>(*src);
         t.dst_reg = static_cast<std::uint8_t>(*dst);

@@ -40,9 +40,10 @@ class Fnv {
 }  // namespace
 
 std::string to_text(const Schedule& s) {
-  std::string out = "fermata-schedule 1\nalgorithm " + s.algorithm + "\nkind " + name_of(s.kind) + "\nmembers " +
-                    std::to_string(s.members) + "\nroot " + std::to_string(s.root) + "\nchunks " + std::to_string(s.chunks) +
-                    "\nregisters " + std::to_string(s.registers) + "\n";
+  std::string out = "fermata-schedule 1\nalgorithm " + s.algorithm + "\nkind " + name_of(s.kind) +
+                    "\nmembers " + std::to_string(s.members) + "\nroot " + std::to_string(s.root) +
+                    "\nchunks " + std::to_string(s.chunks) + "\nregisters " + std::to_string(s.registers) +
+                    "\n";
   for (std::size_t w = 0; w < s.words.size(); ++w) {
     out += "word " + std::to_string(w) + " threshold " + std::to_string(s.words[w].threshold);
     if (s.words[w].agent >= 0) out += " agent " + std::to_string(s.words[w].agent);
@@ -58,13 +59,15 @@ std::string to_text(const Schedule& s) {
 std::string to_matrices(const Schedule& s) {
   constexpr std::int32_t kMost = 40;
   if (s.vertices() > kMost) {
-    return "(matrices are shown up to " + std::to_string(kMost) + " members and words; here are " + std::to_string(s.vertices()) + ")\n";
+    return "(matrices are shown up to " + std::to_string(kMost) + " members and words; here are " +
+           std::to_string(s.vertices()) + ")\n";
   }
   std::string out;
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
     std::vector<std::string> rows(s.vertices(), std::string(s.vertices(), '.'));
     for (const Transfer& t : s.stages[a].transfers) rows[t.from][t.to] = '1';
-    out += "S" + std::to_string(a) + (s.words.empty() ? "\n" : " (columns: members, then words; empty rows left out)\n");
+    out += "S" + std::to_string(a) +
+           (s.words.empty() ? "\n" : " (columns: members, then words; empty rows left out)\n");
     for (std::int32_t v = 0; v < s.vertices(); ++v) {
       // Words leave most rows empty. Without words the square matrix is printed whole, as in
       // heterogeneous-mpi-barriers.

@@ -27,7 +27,8 @@ bool same_message(const Stage& stage, std::size_t i) {
 template <class T, T (*kMerge)(T, T)>
 class Rows {
  public:
-  Rows(const Schedule& s, std::size_t width) : s_(s), width_(width), rows_(width * s.vertices(), 0), saved_at_(s.vertices(), -1) {}
+  Rows(const Schedule& s, std::size_t width)
+      : s_(s), width_(width), rows_(width * s.vertices(), 0), saved_at_(s.vertices(), -1) {}
 
   T* row(std::int32_t v) { return rows_.data() + static_cast<std::size_t>(v) * width_; }
   const T* before(std::int32_t v) const {
@@ -115,22 +116,28 @@ void word_hazards(const Schedule& s, std::vector<Hazard>& out) {
         const Transfer& t = stage.transfers[i];
         if (!s.is_word(t.to)) continue;
         const std::int32_t word = s.word_of(t.to);
-        const auto knows = [&](std::int32_t v) { return (known.before(v)[word / 64] >> (word % 64) & 1) != 0; };
+        const auto knows = [&](std::int32_t v) {
+          return (known.before(v)[word / 64] >> (word % 64) & 1) != 0;
+        };
         const bool alone = !s.is_word(t.from) && s.words[word].threshold == 1;
-        const bool safe = alone || knows(t.from) || (s.is_word(t.from) && knows(s.word_vertex(actor_of(s, t))));
+        const bool safe =
+            alone || knows(t.from) || (s.is_word(t.from) && knows(s.word_vertex(actor_of(s, t))));
         if (!safe) out.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(i)});
       }
       known.pass(stage);
       for (const Transfer& t : stage.transfers) {
         if (!s.is_word(t.to)) continue;
         const std::int32_t word = s.word_of(t.to);
-        if (last_in[word] == static_cast<std::int32_t>(a)) known.row(t.to)[word / 64] |= std::uint64_t{1} << (word % 64);
+        if (last_in[word] == static_cast<std::int32_t>(a))
+          known.row(t.to)[word / 64] |= std::uint64_t{1} << (word % 64);
       }
     }
   }
 }
 
-bool by_place(const Hazard& a, const Hazard& b) { return a.stage != b.stage ? a.stage < b.stage : a.transfer < b.transfer; }
+bool by_place(const Hazard& a, const Hazard& b) {
+  return a.stage != b.stage ? a.stage < b.stage : a.transfer < b.transfer;
+}
 
 }  // namespace
 
@@ -146,7 +153,8 @@ std::vector<Hazard> reuse_hazards(const Schedule& s, int slots, bool carries_dat
 // How far a sender may run ahead does not depend on the number of slots, so each stage is judged on its own.
 std::vector<Hazard> reuse_hazards(const Schedule& s, const Layouts& layouts, bool carries_data) {
   std::set<std::int32_t> counts;
-  for (std::size_t t = 0; t < std::max<std::size_t>(1, s.stages.size()); ++t) counts.insert(layouts.at(t).slots);
+  for (std::size_t t = 0; t < std::max<std::size_t>(1, s.stages.size()); ++t)
+    counts.insert(layouts.at(t).slots);
   std::vector<Hazard> out;
   for (const std::int32_t slots : counts)
     for (const Hazard& h : reuse_hazards(s, slots, carries_data))

@@ -23,8 +23,8 @@ std::string check_header(const Schedule& s) {
   if (s.kind == Kind::kBarrier && s.chunks != 0) return "a barrier has no chunks";
   if (s.kind != Kind::kBarrier && s.chunks == 0) return "a collective with data has at least one chunk";
   if (const std::int64_t blocks = blocks_of(s.kind, s.members); blocks > 1 && s.chunks % blocks != 0)
-    return std::string(name_of(s.kind)) + " of " + std::to_string(s.members) + " members has a multiple of " + std::to_string(blocks) +
-           " chunks";
+    return std::string(name_of(s.kind)) + " of " + std::to_string(s.members) + " members has a multiple of " +
+           std::to_string(blocks) + " chunks";
   const auto words = static_cast<std::int64_t>(s.words.size());
   if (words > 4 * static_cast<std::int64_t>(kMaxScheduleMembers)) return "too many words";
   for (std::int64_t w = 0; w < words; ++w) {
@@ -89,7 +89,8 @@ class TwiceCheck {
       if (t.action != Action::kSignal) continue;
       for (std::size_t j = 0; j < i; ++j) {
         const Transfer& u = stage.transfers[j];
-        if (u.action == Action::kSignal && u.from == t.from && u.to == t.to) return static_cast<std::int64_t>(i);
+        if (u.action == Action::kSignal && u.from == t.from && u.to == t.to)
+          return static_cast<std::int64_t>(i);
       }
     }
     return -1;
@@ -113,8 +114,8 @@ std::string check_words(const Schedule& s) {
   }
   for (std::size_t w = 0; w < words; ++w) {
     if (in[w] != s.words[w].threshold) {
-      return "word " + std::to_string(w) + ": threshold " + std::to_string(s.words[w].threshold) + " but " + std::to_string(in[w]) +
-             " in-edges an episode";
+      return "word " + std::to_string(w) + ": threshold " + std::to_string(s.words[w].threshold) + " but " +
+             std::to_string(in[w]) + " in-edges an episode";
     }
   }
   for (std::size_t a = 0; a < s.stages.size(); ++a) {
@@ -126,7 +127,8 @@ std::string check_words(const Schedule& s) {
         return at(a, i) + vertex_name(s, t.from) + " is not complete before this stage";
       }
       if (s.is_word(t.to) && last_in[actor_of(s, t)] >= stage) {
-        return at(a, i) + "word " + std::to_string(actor_of(s, t)) + ", whose completer acts here, is not complete before";
+        return at(a, i) + "word " + std::to_string(actor_of(s, t)) +
+               ", whose completer acts here, is not complete before";
       }
     }
   }
@@ -152,7 +154,8 @@ Result<Verified> check_structure(const Schedule& s) {
     }
     if (const std::int64_t i = twice.find(s.stages[a]); i >= 0) {
       const Transfer& t = transfers[i];
-      return refuse(at(a, i) + vertex_name(s, t.from) + " signals " + vertex_name(s, t.to) + " twice in one stage");
+      return refuse(at(a, i) + vertex_name(s, t.from) + " signals " + vertex_name(s, t.to) +
+                    " twice in one stage");
     }
   }
   if (std::string why = check_words(s); !why.empty()) return refuse(std::move(why));

@@ -14,7 +14,8 @@ Error refuse(std::string message) { return Error{Status::kVerify, std::move(mess
 
 Result<Verified> verify_barrier(const Schedule& s) {
   // A barrier takes at least members - 1 signals. This check is cheap.
-  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1)) return refuse("fewer signals than members - 1");
+  if (s.transfer_count() < static_cast<std::size_t>(s.members - 1))
+    return refuse("fewer signals than members - 1");
   Knowledge k(s);
   for (const Stage& stage : s.stages) k.advance(stage);
   const std::int64_t missing = static_cast<std::int64_t>(s.members) * s.members - k.known_pairs();
@@ -22,8 +23,9 @@ Result<Verified> verify_barrier(const Schedule& s) {
   for (std::int32_t m = 0; m < s.members; ++m) {
     const std::int32_t unknown = k.first_unknown(m);
     if (unknown < 0) continue;
-    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) + " in all) member " + std::to_string(m) +
-                      " does not know that member " + std::to_string(unknown) + " has arrived";
+    std::string why = "not a barrier: after the last stage (" + std::to_string(s.stages.size()) +
+                      " in all) member " + std::to_string(m) + " does not know that member " +
+                      std::to_string(unknown) + " has arrived";
     if (missing > 1) why += ", and " + std::to_string(missing - 1) + " more such pairs";
     return refuse(std::move(why));
   }
@@ -46,7 +48,9 @@ class ResultCheck {
  private:
   static std::string who(std::int32_t member) { return "member " + std::to_string(member) + " "; }
 
-  bool same(NodeId a, NodeId b) const { return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical); }
+  bool same(NodeId a, NodeId b) const {
+    return a == b || (op_.commutative && x_[a].canonical == x_[b].canonical);
+  }
 
   std::string check_member(const ChunkRule& rule, std::int32_t member, const std::vector<NodeId>& registers) {
     const NodeId result = registers[static_cast<std::size_t>(member) * s_.registers];
@@ -56,13 +60,15 @@ class ResultCheck {
     if (!folds(s_.kind)) {
       if (result == rule.starts_at) return {};
       return who(member) + "has " + x_.text(result) + " instead of " +
-             (rule.starts_at == s_.root && has_root(s_.kind) ? "the root's value"
-                                                             : "the value of member " + std::to_string(rule.starts_at));
+             (rule.starts_at == s_.root && has_root(s_.kind)
+                  ? "the root's value"
+                  : "the value of member " + std::to_string(rule.starts_at));
     }
     // Members that fold in the same way share one node, which is checked once.
     if (result != last_ || folded != last_folded_) {
       if (std::string why = contributions(result, folded); !why.empty()) return who(member) + why;
-      if (op_.left_to_right && !left_to_right(result)) return who(member) + "folds " + x_.text(result) + ", not left to right";
+      if (op_.left_to_right && !left_to_right(result))
+        return who(member) + "folds " + x_.text(result) + ", not left to right";
     }
     last_ = result;
     last_folded_ = folded;
@@ -86,14 +92,17 @@ class ResultCheck {
       std::vector<std::int32_t> order = x_.in_order(result);
       const bool sorted = std::is_sorted(order.begin(), order.end());
       if (!sorted) std::sort(order.begin(), order.end());
-      const bool once = order.back() < folded && std::adjacent_find(order.begin(), order.end()) == order.end();
-      if (once && !sorted && !op_.commutative) return "folds " + x_.text(result) + ", which is not rank order";
+      const bool once =
+          order.back() < folded && std::adjacent_find(order.begin(), order.end()) == order.end();
+      if (once && !sorted && !op_.commutative)
+        return "folds " + x_.text(result) + ", which is not rank order";
       if (once) return {};
     }
     const std::vector<std::uint8_t> times = x_.occurrences(result);
     for (std::int32_t m = 0; m < s_.members; ++m) {
       if (m < folded && times[m] == 0) return "lacks the contribution of member " + std::to_string(m);
-      if (m >= folded && times[m] != 0) return "has the contribution of member " + std::to_string(m) + ", which is no part of its result";
+      if (m >= folded && times[m] != 0)
+        return "has the contribution of member " + std::to_string(m) + ", which is no part of its result";
     }
     if (!op_.commutative) return "has contributions repeated, out of rank order";
     if (op_.idempotent) return {};
@@ -108,9 +117,10 @@ class ResultCheck {
       has[n] = x_[n].leaf >= 0 ? x_[n].leaf == twice : has[x_[n].left] || has[x_[n].right];
     }
     NodeId at = result;
-    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right])) at = has[x_[at].left] ? x_[at].left : x_[at].right;
-    return "has the contribution of member " + std::to_string(twice) + " more than once, since stage " + std::to_string(x_[at].stage) +
-           " at member " + std::to_string(x_[at].member);
+    while (x_[at].leaf < 0 && !(has[x_[at].left] && has[x_[at].right]))
+      at = has[x_[at].left] ? x_[at].left : x_[at].right;
+    return "has the contribution of member " + std::to_string(twice) + " more than once, since stage " +
+           std::to_string(x_[at].stage) + " at member " + std::to_string(x_[at].member);
   }
 
   const Schedule& s_;
@@ -158,7 +168,8 @@ Result<Verified> verify(const Schedule& schedule, OpTraits op) {
 }
 
 std::string result_expression(const Schedule& schedule, std::int32_t member, std::int32_t chunk) {
-  if (member < 0 || member >= schedule.members || chunk < 0 || chunk >= schedule.chunks || !check_structure(schedule)) {
+  if (member < 0 || member >= schedule.members || chunk < 0 || chunk >= schedule.chunks ||
+      !check_structure(schedule)) {
     return "nothing";
   }
   Expressions expressions(schedule.members);

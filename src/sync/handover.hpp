@@ -103,7 +103,9 @@ inline Node* take_all(Top& top) {
   for (;;) {
     Node* const seen = A::load_relaxed(top);  // order: relaxed: the exchange below detects a stale value
     // order: acquire: sees the nodes as their givers left them. Pairs with kHandIn.
-    if (seen == nullptr || A::template compare_exchange_acquire<Site::kTakeAll>(top, seen, static_cast<Node*>(nullptr))) return seen;
+    if (seen == nullptr ||
+        A::template compare_exchange_acquire<Site::kTakeAll>(top, seen, static_cast<Node*>(nullptr)))
+      return seen;
   }
 }
 

@@ -13,7 +13,8 @@ namespace fermata {
 // same slot has already landed. One thread at a time lands the lines for one process's slots.
 // payload(i) is word i of the slot. bring() writes the block that comes with the line to its place.
 template <class A, class Counter, class Payload, class Bring>
-inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::uint32_t words, const std::uint64_t* from, Bring&& bring) {
+inline bool land(Counter& header, Payload&& payload, std::uint64_t newer, std::uint32_t words,
+                 const std::uint64_t* from, Bring&& bring) {
   // order: relaxed: only the threads that land lines here write it, and their lock orders them
   if (static_cast<std::int64_t>(newer - A::load_relaxed(header)) <= 0) return false;
   for (std::uint32_t i = 0; i < words; ++i) A::plain_store(payload(i), from[i]);

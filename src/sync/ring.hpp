@@ -19,7 +19,8 @@ struct Ring {
   using Counter = typename A::template Atomic<std::uint64_t>;
 
   // Returns true if piece `number` may be written. `credit_seen` is the writer's copy of the credit.
-  static bool may_write(const Counter& credit, std::uint64_t& credit_seen, std::uint64_t number, std::uint64_t slots) {
+  static bool may_write(const Counter& credit, std::uint64_t& credit_seen, std::uint64_t number,
+                        std::uint64_t slots) {
     return was_read(credit, credit_seen, number > slots ? number - slots : 0);
   }
 

@@ -68,7 +68,8 @@ inline Recalled recall(const Line& line, std::uint64_t number, std::uint64_t& ca
   call = A::template load_acquire<Site::kCallRead>(line.calls[number % kCallsKept<Line>]);
   // The call that comes kCallsKept later overwrites the descriptor, before it writes its number.
   // order: relaxed: the acquire above keeps it after the descriptor.
-  return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line> ? Recalled::kKnown : Recalled::kForgotten;
+  return A::load_relaxed(line.sequence) / 2 + 1 < number + kCallsKept<Line> ? Recalled::kKnown
+                                                                            : Recalled::kForgotten;
 }
 
 }  // namespace fermata

@@ -144,11 +144,14 @@ struct HostsWait {
 class AutoWait {
  public:
   AutoWait() = default;
-  AutoWait(bool crowded, std::uint32_t turns, Pace* pace) : pace_(pace), turns_(turns < 1 ? 1 : turns), crowded_(crowded) {}
+  AutoWait(bool crowded, std::uint32_t turns, Pace* pace)
+      : pace_(pace), turns_(turns < 1 ? 1 : turns), crowded_(crowded) {}
 
   // After a yield the slot is checked only once: otherwise a signal that the yield brought would count as one
   // that came while spinning.
-  std::uint32_t spins() const { return crowded_ || yielding_ || brief_ || (shared_ && !parting_) ? 0 : kSpins; }
+  std::uint32_t spins() const {
+    return crowded_ || yielding_ || brief_ || (shared_ && !parting_) ? 0 : kSpins;
+  }
 
   WaitAction next(const WaitView& view) {
     yields_ = view.call == call_ ? yields_ + 1 : 0;
@@ -166,7 +169,8 @@ class AutoWait {
       yielding_ = action == WaitAction::kYield;
       return action;
     }
-    return may_yield && yields_ < kMostYields && view.waited_ns <= kYieldNs ? WaitAction::kYield : WaitAction::kPark;
+    return may_yield && yields_ < kMostYields && view.waited_ns <= kYieldNs ? WaitAction::kYield
+                                                                            : WaitAction::kPark;
   }
 
   // The wait is over.
@@ -175,7 +179,8 @@ class AutoWait {
     if (crowded_) {
       // The yields were cheap, but the wait took a time slice: a stranger ran on the awaited member's CPU.
       const std::int64_t whole = view.waited_ns + view.last_action_ns;
-      if (view.last_action == WaitAction::kYield && view.last_action_ns < kFloorNs && whole > kSliceNs) dear(view.now_ns, whole, view.call);
+      if (view.last_action == WaitAction::kYield && view.last_action_ns < kFloorNs && whole > kSliceNs)
+        dear(view.now_ns, whole, view.call);
       return;
     }
     const bool helped = view.last_action == WaitAction::kYield;
@@ -240,7 +245,9 @@ class AutoWait {
     if (call == vain_call_) return;
     vain_call_ = call;
     const bool again = call <= brief_until_ + kNear;
-    const int longer = brief_length_ == 0 ? kFirstBrief : brief_length_ < kMostBrief ? brief_length_ * 4 : kMostBrief;
+    const int longer = brief_length_ == 0           ? kFirstBrief
+                       : brief_length_ < kMostBrief ? brief_length_ * 4
+                                                    : kMostBrief;
     brief_length_ = static_cast<std::uint16_t>(again ? longer : 0);
     brief_until_ = call + brief_length_;
   }
@@ -255,11 +262,13 @@ class AutoWait {
     // order: relaxed, both: hints
     if (pace_->length.load(std::memory_order_relaxed) == 0) return;
     // order: see above
-    if (ns_of_call(view.now_ns, since_ns_, view.call, since_call_) < pace_->parking_ns.load(std::memory_order_relaxed))
+    if (ns_of_call(view.now_ns, since_ns_, view.call, since_call_) <
+        pace_->parking_ns.load(std::memory_order_relaxed))
       pace_->length.store(0, std::memory_order_relaxed);  // order: a hint
   }
 
-  static std::int64_t ns_of_call(std::int64_t now_ns, std::int64_t then_ns, std::uint64_t call, std::uint64_t then) {
+  static std::int64_t ns_of_call(std::int64_t now_ns, std::int64_t then_ns, std::uint64_t call,
+                                 std::uint64_t then) {
     return (now_ns - then_ns) / (call > then ? static_cast<std::int64_t>(call - then) : 1);
   }
 
@@ -285,7 +294,8 @@ class AutoWait {
     pace_->parking_ns.store(parking, std::memory_order_relaxed);
     // order: see above
     const std::int64_t longer = 4 * std::int64_t{pace_->length.load(std::memory_order_relaxed)};
-    const std::int64_t by_time = kMostParkNs / (parking > 0 ? parking : 1), most = by_time < kMostPark ? by_time : kMostPark;
+    const std::int64_t by_time = kMostParkNs / (parking > 0 ? parking : 1),
+                       most = by_time < kMostPark ? by_time : kMostPark;
     const std::int64_t next = longer < most ? longer : most > kFirstPark ? most : kFirstPark;
     pace_->length.store(static_cast<std::uint32_t>(next), std::memory_order_relaxed);  // order: see above
   }
@@ -304,7 +314,8 @@ class AutoWait {
     if (at_once && pace_->length.load(std::memory_order_relaxed) > 0) {  // order: a hint
       const std::int64_t yielding = ns_of_call(now_ns, since_ns_, call, since_call_);
       // order: a hint
-      if (yielding > pace_->parking_ns.load(std::memory_order_relaxed)) return park_all(now_ns, call, yielding);
+      if (yielding > pace_->parking_ns.load(std::memory_order_relaxed))
+        return park_all(now_ns, call, yielding);
     }
     const std::int64_t begin = now_ns - ns;
     if (begin - window_ns_ > kWindowNs) {

@@ -153,15 +153,18 @@ bool names_a_hypervisor(hwloc_topology_t tree) {
     const char* raw = hwloc_obj_get_info_by_name(root, key);
     if (raw == nullptr) continue;
     std::string value = raw;
-    std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (const char* word : {"kvm", "qemu", "vmware", "virtual", "xen", "hvm domu", "bochs", "google compute"})
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    for (const char* word :
+         {"kvm", "qemu", "vmware", "virtual", "xen", "hvm domu", "bochs", "google compute"})
       if (value.find(word) != std::string::npos) return true;
   }
   return false;
 }
 
 bool runs_on_a_hypervisor() {
-  if (access("/proc/device-tree/hypervisor", F_OK) == 0 || access("/sys/hypervisor/type", F_OK) == 0) return true;
+  if (access("/proc/device-tree/hypervisor", F_OK) == 0 || access("/sys/hypervisor/type", F_OK) == 0)
+    return true;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.compare(0, 5, "flags") == 0) return line.find(" hypervisor") != std::string::npos;
@@ -182,7 +185,8 @@ Result<Topology> from_tree(hwloc_topology_t tree, std::string source) {
 }
 
 void keep(Topology& t, hwloc_const_bitmap_t allowed) {
-  std::erase_if(t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
+  std::erase_if(
+      t.cpus, [&](const Cpu& c) { return !hwloc_bitmap_isset(allowed, static_cast<unsigned>(c.os_index)); });
 }
 
 // hwloc builds a tree of any size for a synthetic string. So this check bounds the size first: the product of
@@ -201,7 +205,9 @@ bool synthetic_size_is_sane(std::string_view spec) {
       before = c;
       continue;
     }
-    if (c == '+' || c == '-' || (before == ':' && !digit) || (in_count && std::isalpha(static_cast<unsigned char>(c)))) return false;
+    if (c == '+' || c == '-' || (before == ':' && !digit) ||
+        (in_count && std::isalpha(static_cast<unsigned char>(c))))
+      return false;
     if (digit && (in_count || !std::isalnum(static_cast<unsigned char>(before)))) {
       in_count = true;
       count = count * 10 + static_cast<std::size_t>(c - '0');
@@ -223,9 +229,11 @@ enum class Ask { kKernel, kCpusToo };
 
 Tree load_this_machine(Ask ask) {
   Tree tree = new_tree();
-  if (!tree || hwloc_topology_set_flags(tree.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0) return nullptr;
+  if (!tree || hwloc_topology_set_flags(tree.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0)
+    return nullptr;
 #if HWLOC_API_VERSION >= 0x00020100
-  if (ask == Ask::kKernel) hwloc_topology_set_components(tree.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  if (ask == Ask::kKernel)
+    hwloc_topology_set_components(tree.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 #endif
   return hwloc_topology_load(tree.get()) == 0 ? std::move(tree) : nullptr;
 }
@@ -247,12 +255,16 @@ bool hwloc_is_steered_by_a_caller() {
 
 Result<Topology> discover_topology() {
   if (hwloc_is_steered_by_a_caller())
-    return Error{Status::kSystem, "this program runs with its file's rights, so hwloc's variables (HWLOC_...) are refused: unset them"};
+    return Error{
+        Status::kSystem,
+        "this program runs with its file's rights, so hwloc's variables (HWLOC_...) are refused: unset them"};
   // hwloc repeats this call for ever if it fails.
   std::int32_t cpu = 0;
-  if (os::affinity_list(&cpu, 1) == 0) return Error{Status::kSystem, "this process may not ask for its CPUs (sched_getaffinity)"};
+  if (os::affinity_list(&cpu, 1) == 0)
+    return Error{Status::kSystem, "this process may not ask for its CPUs (sched_getaffinity)"};
   Tree tree = load_this_machine(Ask::kKernel);
-  if (!tree || hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_L1CACHE) == 0) tree = load_this_machine(Ask::kCpusToo);
+  if (!tree || hwloc_get_nbobjs_by_type(tree.get(), HWLOC_OBJ_L1CACHE) == 0)
+    tree = load_this_machine(Ask::kCpusToo);
   if (!tree) return Error{Status::kSystem, "hwloc can't read this machine's topology"};
   auto result = from_tree(tree.get(), "this machine");
   if (!result) return result;
@@ -283,8 +295,10 @@ Result<Topology> topology_from_synthetic(const std::string& spec) {
   if (!synthetic_size_is_sane(spec))
     return Error{Status::kParse, "synthetic topology: a count is malformed or there are more than 4096 CPUs"};
   Tree tree = new_tree();
-  if (!tree || hwloc_topology_set_synthetic(tree.get(), spec.c_str()) != 0 || hwloc_topology_load(tree.get()) != 0)
-    return Error{Status::kParse, "hwloc doesn't understand '" + spec.substr(0, 80) + "' (example: pack:2 l3:1 core:4 pu:2)"};
+  if (!tree || hwloc_topology_set_synthetic(tree.get(), spec.c_str()) != 0 ||
+      hwloc_topology_load(tree.get()) != 0)
+    return Error{Status::kParse,
+                 "hwloc doesn't understand '" + spec.substr(0, 80) + "' (example: pack:2 l3:1 core:4 pu:2)"};
   return from_tree(tree.get(), "synthetic:" + spec);
 }
 

@@ -14,8 +14,9 @@ struct IdField {
   const char* name;
   std::int32_t Cpu::* member;
 };
-constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core},       {"l2", &Cpu::l2},   {"l3", &Cpu::l3},
-                            {"numa", &Cpu::numa},    {"package", &Cpu::package}, {"smt", &Cpu::smt}, {"host", &Cpu::host}};
+constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
+                            {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
+                            {"smt", &Cpu::smt},      {"host", &Cpu::host}};
 
 // A CPU is a row of eight numbers, in the order of "columns". Short rows keep files of 1,024 CPUs small.
 Cpu cpu_of_row(const JsonNode& row, ObjectReader& reader) {
@@ -78,8 +79,8 @@ std::string topology_flaw(const Topology& t) {
 
 Result<Topology> topology_from_node(const JsonNode& node) {
   ObjectReader reader(node, "topology");
-  reader.only(
-      {"source", "model", "kernel", "virtual_machine", "line_bytes", "cpus_total", "quota_cpus", "shape", "columns", "cpus", "regular"});
+  reader.only({"source", "model", "kernel", "virtual_machine", "line_bytes", "cpus_total", "quota_cpus",
+               "shape", "columns", "cpus", "regular"});
   Topology t;
   if (const JsonNode* regular = reader.object("regular")) {
     auto made = regular_of(*regular);
@@ -124,7 +125,8 @@ std::string to_json(const Topology& t) {
   out += "  \"cpus\": [";
   for (std::size_t i = 0; i < t.cpus.size(); ++i) {
     out += i == 0 ? "\n    [" : ",\n    [";
-    for (std::size_t k = 0; k < std::size(kIds); ++k) out += (k == 0 ? "" : ", ") + std::to_string(t.cpus[i].*kIds[k].member);
+    for (std::size_t k = 0; k < std::size(kIds); ++k)
+      out += (k == 0 ? "" : ", ") + std::to_string(t.cpus[i].*kIds[k].member);
     out += "]";
   }
   return out + "\n  ]\n}\n";

@@ -44,7 +44,8 @@ std::vector<std::int32_t> place(const Topology& topology, std::int32_t members, 
   // If the cgroup quota is below the affinity, members on more CPUs than the quota would be throttled in the
   // middle of a wait.
   const std::int32_t limit = topology.usable_cpus();
-  for (std::int32_t i = 0; i < members; ++i) out.push_back(order[static_cast<std::size_t>(i % limit)].os_index);
+  for (std::int32_t i = 0; i < members; ++i)
+    out.push_back(order[static_cast<std::size_t>(i % limit)].os_index);
   return out;
 }
 
@@ -60,7 +61,8 @@ std::int32_t RegularShape::cpus() const {
 
 Result<Topology> topology_from_regular(const RegularShape& shape) {
   const std::int32_t total = shape.cpus();
-  if (total == 0) return Error{Status::kArgument, "regular topology: counts from 1, and at most 65536 CPUs in all"};
+  if (total == 0)
+    return Error{Status::kArgument, "regular topology: counts from 1, and at most 65536 CPUs in all"};
   Topology t;
   t.source = "regular";
   t.cpus_total = total;

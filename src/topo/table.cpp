@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-std::string counted(std::size_t n, const char* one, const char* many) { return std::to_string(n) + " " + (n == 1 ? one : many); }
+std::string counted(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
 
 std::size_t distinct(const std::vector<Cpu>& cpus, std::int32_t Cpu::* member) {
   std::set<std::int32_t> ids;
@@ -54,7 +56,8 @@ std::string row(const Key& key, const std::vector<Cpu>& cpus) {
   for (const Cpu& c : cpus) indexes.push_back(c.os_index);
   char head[80];
   const std::string l3 = key[3] < 0 ? "-" : std::to_string(key[3]);
-  std::snprintf(head, sizeof head, "  %5d %8d %5d %5s %6zu %10zu %6zu  ", key[0], key[1], key[2], l3.c_str(), cores, l2, cpus.size());
+  std::snprintf(head, sizeof head, "  %5d %8d %5d %5s %6zu %10zu %6zu  ", key[0], key[1], key[2], l3.c_str(),
+                cores, l2, cpus.size());
   return head + fit(cpu_list(indexes), kColumns - 58) + "\n";
 }
 
@@ -80,7 +83,8 @@ std::string to_table(const Topology& t) {
   out += fit(summary(t), kColumns) + ", lines of " + std::to_string(t.line_bytes) + " bytes\n";
   const std::string of = std::to_string(t.cpus.size()) + " of " + std::to_string(t.cpus_total);
   out += "CPUs this process may use: " + of + " (" + fit(cpu_list(indexes), 40) + "); ";
-  out += t.quota_cpus > 0 ? "cgroup quota " + trim_number(t.quota_cpus) + " CPUs" : std::string("no cgroup quota");
+  out += t.quota_cpus > 0 ? "cgroup quota " + trim_number(t.quota_cpus) + " CPUs"
+                          : std::string("no cgroup quota");
   out += "\nmembers that can run at once: " + std::to_string(t.usable_cpus()) + "\n";
   out += "fingerprint: " + fingerprint(t) + "\n\n";
   out += "   host  package  NUMA    L3  cores  L2 groups   CPUs  which\n";

@@ -20,8 +20,9 @@ struct IdField {
   std::string_view name;
   std::int32_t Cpu::* member;
 };
-constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core},       {"l2", &Cpu::l2},   {"l3", &Cpu::l3},
-                            {"numa", &Cpu::numa},    {"package", &Cpu::package}, {"smt", &Cpu::smt}, {"host", &Cpu::host}};
+constexpr IdField kIds[] = {{"cpu", &Cpu::os_index}, {"core", &Cpu::core}, {"l2", &Cpu::l2},
+                            {"l3", &Cpu::l3},        {"numa", &Cpu::numa}, {"package", &Cpu::package},
+                            {"smt", &Cpu::smt},      {"host", &Cpu::host}};
 
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -66,7 +67,8 @@ class TextReader {
     if (line.compare(0, 4, "cpu ") == 0) return read_cpu(line, t.cpus.emplace_back());
     std::string_view value = line;
     const std::string_view key = take_word(value);
-    constexpr std::string_view kKeys[] = {"source", "model", "kernel", "virtual", "line", "total", "quota", "shape", "end"};
+    constexpr std::string_view kKeys[] = {"source", "model", "kernel", "virtual", "line",
+                                          "total",  "quota", "shape",  "end"};
     for (std::size_t i = 0; i < std::size(kKeys); ++i) {
       if (key != kKeys[i]) continue;
       if ((seen_ & (1U << i)) != 0) return "'" + std::string(key) + "' comes twice";
@@ -90,8 +92,10 @@ class TextReader {
       if (value != "yes" && value != "no") return "yes or no is expected";
       t.virtual_machine = value == "yes";
     }
-    if (key == "line" && (!whole(value, t.line_bytes) || t.line_bytes < 16 || t.line_bytes > 4096)) return "a line has 16 to 4096 bytes";
-    if (key == "total" && (!whole(value, t.cpus_total) || t.cpus_total < 1 || t.cpus_total > kMaxId)) return "1 to 65536 CPUs are expected";
+    if (key == "line" && (!whole(value, t.line_bytes) || t.line_bytes < 16 || t.line_bytes > 4096))
+      return "a line has 16 to 4096 bytes";
+    if (key == "total" && (!whole(value, t.cpus_total) || t.cpus_total < 1 || t.cpus_total > kMaxId))
+      return "1 to 65536 CPUs are expected";
     if (key == "quota" && (!whole(value, t.quota_cpus) || !(t.quota_cpus >= 0 && t.quota_cpus <= 1e9)))
       return "a quota from 0 (none) to 1e9 CPUs is expected";
     return {};
@@ -106,7 +110,8 @@ class TextReader {
 std::string to_text(const Topology& t) {
   std::string out(kFirstLine);
   out += "\nsource " + one_line(t.source) + "\nmodel " + one_line(t.model) + "\nkernel " + one_line(t.kernel);
-  out += std::string("\nvirtual ") + (t.virtual_machine ? "yes" : "no") + "\nline " + std::to_string(t.line_bytes);
+  out += std::string("\nvirtual ") + (t.virtual_machine ? "yes" : "no") + "\nline " +
+         std::to_string(t.line_bytes);
   out += "\ntotal " + std::to_string(t.cpus_total) + "\nquota " + number_text(t.quota_cpus);
   out += "\nshape " + one_line(t.shape) + "\n";
   for (const Cpu& c : t.cpus) {
@@ -118,7 +123,9 @@ std::string to_text(const Topology& t) {
 }
 
 Result<Topology> topology_from_text(std::string_view text) {
-  const auto refuse = [](int line, const std::string& why) { return Error{Status::kParse, "line " + std::to_string(line) + ": " + why}; };
+  const auto refuse = [](int line, const std::string& why) {
+    return Error{Status::kParse, "line " + std::to_string(line) + ": " + why};
+  };
   TextReader reader;
   int number = 0;
   while (!text.empty()) {

@@ -7,7 +7,8 @@
 namespace fermata {
 
 const char* name_of(Level level) {
-  constexpr const char* kNames[kLevelCount] = {"self", "core", "l2", "l3", "numa", "package", "machine", "network"};
+  constexpr const char* kNames[kLevelCount] = {"self", "core",    "l2",      "l3",
+                                               "numa", "package", "machine", "network"};
   const auto index = static_cast<std::size_t>(level);
   return index < kLevelCount ? kNames[index] : "?";
 }
@@ -19,7 +20,8 @@ std::int32_t Topology::usable_cpus() const {
 }
 
 const Cpu* Topology::find(std::int32_t os_index) const {
-  const auto it = std::find_if(cpus.begin(), cpus.end(), [&](const Cpu& c) { return c.os_index == os_index; });
+  const auto it =
+      std::find_if(cpus.begin(), cpus.end(), [&](const Cpu& c) { return c.os_index == os_index; });
   return it == cpus.end() ? nullptr : &*it;
 }
 
@@ -42,7 +44,8 @@ std::uint64_t fnv(std::uint64_t hash, std::string_view bytes) {
 
 std::string hex(std::uint64_t value) {
   std::string out(16, '0');
-  for (int i = 15; i >= 0; --i, value >>= 4) out[static_cast<std::size_t>(i)] = "0123456789abcdef"[value & 15];
+  for (int i = 15; i >= 0; --i, value >>= 4)
+    out[static_cast<std::size_t>(i)] = "0123456789abcdef"[value & 15];
   return out;
 }
 
@@ -71,7 +74,8 @@ Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text) {
   constexpr std::int32_t kMaxIndex = 65535;
   constexpr std::size_t kMaxCount = 65536;
   const auto bad = [&](const char* why) {
-    return Error{Status::kArgument, "CPU list '" + std::string(text.substr(0, 60)) + "': " + why + " (example: 0-3,8)"};
+    return Error{Status::kArgument,
+                 "CPU list '" + std::string(text.substr(0, 60)) + "': " + why + " (example: 0-3,8)"};
   };
   std::vector<std::int32_t> out;
   const char* at = text.data();
@@ -91,7 +95,8 @@ Result<std::vector<std::int32_t>> parse_cpu_list(std::string_view text) {
       if (!number(last)) return bad("a number from 0 to 65535 is expected");
       if (last < first) return bad("a range runs backwards");
     }
-    if (out.size() + static_cast<std::size_t>(last - first) + 1 > kMaxCount) return bad("more than 65536 CPUs");
+    if (out.size() + static_cast<std::size_t>(last - first) + 1 > kMaxCount)
+      return bad("more than 65536 CPUs");
     for (std::int32_t i = first; i <= last; ++i) out.push_back(i);
     if (at == end) return out;
     if (*at != ',') return bad("a comma is expected");

@@ -1,5 +1,5 @@
-/* Nothing but assertions: what a program compiled against this header has built in. A line that fails here is a new ABI. C99
- * has no static assertion, hence the array of negative size. */
+/* Nothing but assertions: what a program compiled against this header has built in. A line that fails here is
+ * a new ABI. C99 has no static assertion, hence the array of negative size. */
 #include <fermata/fermata.h>
 
 #include <stddef.h>
@@ -121,5 +121,7 @@ int main(void) {
   const fermata_plan_request request = FERMATA_PLAN_REQUEST_INIT;
   const fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   const fermata_operation operation = FERMATA_OPERATION_INIT;
-  return request.size == sizeof request && config.size == sizeof config && operation.size == sizeof operation ? 0 : 1;
+  return request.size == sizeof request && config.size == sizeof config && operation.size == sizeof operation
+             ? 0
+             : 1;
 }

@@ -11,9 +11,11 @@ constexpr bool same(Status a, fermata_status b) { return static_cast<int>(a) == 
 static_assert(same(Status::kOk, FERMATA_OK) && same(Status::kPending, FERMATA_PENDING));
 static_assert(same(Status::kArgument, FERMATA_ERR_ARGUMENT) && same(Status::kMemory, FERMATA_ERR_MEMORY));
 static_assert(same(Status::kSystem, FERMATA_ERR_SYSTEM) && same(Status::kTimeout, FERMATA_ERR_TIMEOUT));
-static_assert(same(Status::kMemberLost, FERMATA_ERR_MEMBER_LOST) && same(Status::kMismatch, FERMATA_ERR_MISMATCH));
+static_assert(same(Status::kMemberLost, FERMATA_ERR_MEMBER_LOST) &&
+              same(Status::kMismatch, FERMATA_ERR_MISMATCH));
 static_assert(same(Status::kBroken, FERMATA_ERR_BROKEN) && same(Status::kParse, FERMATA_ERR_PARSE));
-static_assert(same(Status::kUnsupported, FERMATA_ERR_UNSUPPORTED) && same(Status::kForked, FERMATA_ERR_FORKED));
+static_assert(same(Status::kUnsupported, FERMATA_ERR_UNSUPPORTED) &&
+              same(Status::kForked, FERMATA_ERR_FORKED));
 static_assert(same(Status::kBusy, FERMATA_ERR_BUSY) && same(Status::kInterrupted, FERMATA_ERR_INTERRUPTED));
 static_assert(same(Status::kVerify, FERMATA_ERR_VERIFY) && same(Status::kNotFound, FERMATA_ERR_NOT_FOUND));
 

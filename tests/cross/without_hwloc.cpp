@@ -1,5 +1,5 @@
-// Topology discovery for cross builds, which have no hwloc: every CPU that this process may use is a core of one package. Enough
-// for tests of the planner and the engine; those of discovery itself run natively.
+// Topology discovery for cross builds, which have no hwloc: every CPU that this process may use is a core of
+// one package. Enough for tests of the planner and the engine; those of discovery itself run natively.
 #include <sched.h>
 
 #include "topo/topology.hpp"
@@ -8,7 +8,8 @@ namespace fermata {
 
 Result<Topology> discover_topology() {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return Error{Status::kSystem, "sched_getaffinity failed"};
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return Error{Status::kSystem, "sched_getaffinity failed"};
   Topology t;
   t.source = "this machine";
   t.model = "not discovered";
@@ -22,7 +23,9 @@ Result<Topology> discover_topology() {
   return t;
 }
 
-Result<Topology> topology_from_xml(const std::string& path) { return Error{Status::kUnsupported, path + ": this build has no hwloc"}; }
+Result<Topology> topology_from_xml(const std::string& path) {
+  return Error{Status::kUnsupported, path + ": this build has no hwloc"};
+}
 
 Result<Topology> topology_from_synthetic(const std::string& spec) {
   return Error{Status::kUnsupported, spec + ": this build has no hwloc"};

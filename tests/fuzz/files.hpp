@@ -16,7 +16,8 @@
 
 namespace fermata::fuzz {
 
-// The files of an input: what lies between lines "--". Exactly `count`; missing ones are empty, and the last has the rest.
+// The files of an input: what lies between lines "--". Exactly `count`; missing ones are empty, and the last
+// has the rest.
 inline std::vector<std::string_view> files_of(std::string_view text, std::size_t count) {
   constexpr std::string_view kBetween = "--\n";
   std::vector<std::string_view> out;
@@ -38,7 +39,8 @@ class Unnamed {
   ~Unnamed() { close(fd_); }
   // The path of a file with this content.
   std::string with(std::string_view content) const {
-    if (fd_ < 0 || ftruncate(fd_, 0) != 0 || pwrite(fd_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
+    if (fd_ < 0 || ftruncate(fd_, 0) != 0 ||
+        pwrite(fd_, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
       fail("no file to read from", "");
     return "/proc/self/fd/" + std::to_string(fd_);
   }

@@ -1,10 +1,12 @@
-// A stand-in for libFuzzer: replays a folder of seeds, then deterministic mutations of them until the time is over.
+// A stand-in for libFuzzer: replays a folder of seeds, then deterministic mutations of them until the time is
+// over.
 //
 //   fuzz_<format> CORPUS SECONDS      seeds good* must be accepted, bad* refused; then mutations
 //   fuzz_<format> FILE                one input, e.g. one that a failure left behind
 //
-// Steps: 1 read the seeds, 2 replay them, 3 mutate: same sequence on every run, as far as the time reaches. On a crash, an
-// abort or an input that takes 10 s the input is left in the file crash-<pid> of the current folder.
+// Steps: 1 read the seeds, 2 replay them, 3 mutate: same sequence on every run, as far as the time reaches.
+// On a crash, an abort or an input that takes 10 s the input is left in the file crash-<pid> of the current
+// folder.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,7 +32,8 @@ struct Seed {
   std::string name, bytes;
 };
 
-// What the signal handler writes out. Plain: written by this thread before the call that may raise the signal.
+// What the signal handler writes out. Plain: written by this thread before the call that may raise the
+// signal.
 const char* current_data = nullptr;
 std::size_t current_size = 0;
 char crash_name[32];
@@ -51,7 +54,8 @@ int run(const std::string& input) {
   current_data = input.data();
   current_size = input.size();
   alarm(kHangSeconds);
-  const int result = LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  const int result =
+      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   alarm(0);
   return result;
 }
@@ -83,9 +87,10 @@ class Mutator {
   }
 
   void edit(std::string& s) {
-    static const char* const kTokens[] = {"0",     "-1",  "1",    "2147483647", "-2147483648", "4294967296", "18446744073709551616",
-                                          "1e308", "nan", "-inf", "null",       "[]",          "{}",         "\"\"",
-                                          "\n",    ",",   ":",    "\t",         "[[[[[[[[",    "\\u0000",    "\xff\xfe"};
+    static const char* const kTokens[] = {
+        "0",     "-1",  "1",    "2147483647", "-2147483648", "4294967296", "18446744073709551616",
+        "1e308", "nan", "-inf", "null",       "[]",          "{}",         "\"\"",
+        "\n",    ",",   ":",    "\t",         "[[[[[[[[",    "\\u0000",    "\xff\xfe"};
     const std::size_t at = below(s.size() + 1), length = below(std::min<std::size_t>(s.size() - at, 40) + 1);
     switch (below(8)) {
       case 0:
@@ -108,8 +113,21 @@ class Mutator {
 
   // Numbers are where sizes and indices are: put an extreme one in the place of the next.
   void replace_number(std::string& s, std::size_t from) {
-    static const char* const kNumbers[] = {
-        "0", "-1", "1", "2", "3", "63", "64", "65", "4096", "4097", "1000000000", "2147483648", "-9223372036854775809", "0.5", "1e400"};
+    static const char* const kNumbers[] = {"0",
+                                           "-1",
+                                           "1",
+                                           "2",
+                                           "3",
+                                           "63",
+                                           "64",
+                                           "65",
+                                           "4096",
+                                           "4097",
+                                           "1000000000",
+                                           "2147483648",
+                                           "-9223372036854775809",
+                                           "0.5",
+                                           "1e400"};
     const std::size_t first = s.find_first_of("0123456789", from);
     if (first == std::string::npos) return;
     const std::size_t last = std::min(s.find_first_not_of("0123456789", first), s.size());
@@ -120,7 +138,8 @@ class Mutator {
   std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
 };
 
-// An input may not ask for unbounded memory. Sanitizers reserve terabytes of address space, so there only libFuzzer checks.
+// An input may not ask for unbounded memory. Sanitizers reserve terabytes of address space, so there only
+// libFuzzer checks.
 void limit_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const rlimit limit{1ull << 31, 1ull << 31};

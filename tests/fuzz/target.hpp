@@ -1,5 +1,5 @@
-// What every fuzz target provides, and the two things that it checks of a reader: what is accepted survives a round
-// trip, and what is refused is refused with a reason.
+// What every fuzz target provides, and the two things that it checks of a reader: what is accepted survives a
+// round trip, and what is refused is refused with a reason.
 #ifndef FERMATA_TESTS_FUZZ_TARGET_HPP
 #define FERMATA_TESTS_FUZZ_TARGET_HPP
 
@@ -22,15 +22,19 @@ namespace fermata::fuzz {
   std::abort();
 }
 
-inline std::string_view text_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
-// read: text -> Result<T>; write: T -> text. A second reading must give the same value, and a second writing the same text.
+// read: text -> Result<T>; write: T -> text. A second reading must give the same value, and a second writing
+// the same text.
 template <class Read, class Write>
 int round_trip(std::string_view text, Read read, Write write) {
   const auto first = read(text);
   if (!first.ok()) {
     const Error& error = first.error();
-    if (error.status == Status::kOk || error.status == Status::kPending) fail("refused with success", error.message);
+    if (error.status == Status::kOk || error.status == Status::kPending)
+      fail("refused with success", error.message);
     if (error.message.empty()) fail("refused without a reason", std::string(text));
     return -1;
   }

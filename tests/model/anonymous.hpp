@@ -1,5 +1,5 @@
-// The barriers without ranks in the checker: src/anonymous' headers, with members that are threads of the checker. What is checked is
-// what scenario.hpp checks of plans; and strangers, drops, memory used again.
+// The barriers without ranks in the checker: src/anonymous' headers, with members that are threads of the
+// checker. What is checked is what scenario.hpp checks of plans; and strangers, drops, memory used again.
 #ifndef FERMATA_TESTS_MODEL_ANONYMOUS_HPP
 #define FERMATA_TESTS_MODEL_ANONYMOUS_HPP
 
@@ -107,7 +107,8 @@ struct ModelTree {
   anonymous::Phase<ModelAtomics>& of(unsigned member) { return domains[entry(member)].phase; }
 };
 
-// N members meet Episodes times; plain data that each wrote before are seen by all after, and overwritten an episode later.
+// N members meet Episodes times; plain data that each wrote before are seen by all after, and overwritten an
+// episode later.
 template <class Memory, std::uint32_t N, std::uint64_t Episodes, bool Parks>
 struct MeetSuite : Suite<N> {
   Memory memory;
@@ -129,7 +130,8 @@ struct MeetSuite : Suite<N> {
   }
 };
 
-// Two arrivals a phase, four in all, of three threads: two wait for theirs, the third arrives twice and does not.
+// Two arrivals a phase, four in all, of three threads: two wait for theirs, the third arrives twice and does
+// not.
 template <class Memory, bool Parks>
 struct StrangerSuite : Suite<3> {
   Memory memory;
@@ -240,8 +242,8 @@ struct DropSuite : Suite<N> {
   }
 };
 
-// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, of Next members, which it uses
-// alone; others still leave the first.
+// A waiter destroys the barrier as soon as its wait is over, and makes another one in the same memory, of
+// Next members, which it uses alone; others still leave the first.
 template <class Memory, bool Parks = false, std::uint32_t Next = 3>
 struct RecycleSuite : Suite<3> {
   Memory memory;
@@ -269,8 +271,8 @@ struct RecycleSuite : Suite<3> {
   }
 };
 
-// N members meet Episodes times in memory that one of them, the last of the last episode, destroys at once and makes another barrier of.
-// Whoever is still there reads what it overwrites then.
+// N members meet Episodes times in memory that one of them, the last of the last episode, destroys at once
+// and makes another barrier of. Whoever is still there reads what it overwrites then.
 template <std::uint32_t N, std::uint64_t Episodes, bool Parks>
 struct SharedSuite : Suite<N> {
   anonymous::Shared<ModelAtomics> barrier;

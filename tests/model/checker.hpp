@@ -1,10 +1,11 @@
-// Relacy without its macros: it renames new, assert, errno and std's memory orders for code that is written for it. Ours is
-// not, so the standard headers come first and the macros go.
+// Relacy without its macros: it renames new, assert, errno and std's memory orders for code that is written
+// for it. Ours is not, so the standard headers come first and the macros go.
 //
-// What its findings are worth. A read sees any value that the orders allow, but lags at most one write of the object behind in
-// a full or bounded search, two in a random one. It orders seq_cst fences among each other more strongly than C++ does (each
-// acquires what all earlier ones released), so a fence could hide a race on plain data: that data is in order is shown by the
-// scenarios that never park, which have no fences; those that park show that wake-ups are not lost.
+// What its findings are worth. A read sees any value that the orders allow, but lags at most one write of the
+// object behind in a full or bounded search, two in a random one. It orders seq_cst fences among each other
+// more strongly than C++ does (each acquires what all earlier ones released), so a fence could hide a race on
+// plain data: that data is in order is shown by the scenarios that never park, which have no fences; those
+// that park show that wake-ups are not lost.
 #ifndef FERMATA_TESTS_MODEL_CHECKER_HPP
 #define FERMATA_TESTS_MODEL_CHECKER_HPP
 
@@ -36,7 +37,8 @@
 
 namespace fermata::model {
 
-// What the N threads of a scenario do: thread() each, before() one of them in front of all, after() one of them behind all.
+// What the N threads of a scenario do: thread() each, before() one of them in front of all, after() one of
+// them behind all.
 template <rl::thread_id_t N>
 struct Suite {
   static constexpr rl::thread_id_t kThreads = N;
@@ -53,7 +55,8 @@ struct Suite {
 template <rl::thread_id_t N>
 inline Suite<N>* (*make_suite)() = nullptr;
 
-// The checker is compiled once more for each type that it simulates. So these are one for each number of threads.
+// The checker is compiled once more for each type that it simulates. So these are one for each number of
+// threads.
 template <rl::thread_id_t N>
 struct Simulated : rl::test_suite<Simulated<N>, N> {
   Suite<N>* suite = make_suite<N>();

@@ -1,9 +1,9 @@
 // model_check SCENARIO [SITE[:acquire|:release]] [--expect KIND] [--history]
 // model_check --list
 //
-// Checks one scenario, as it is or with one site weakened. Exit 0: the checker found what was expected (by default nothing;
-// race, deadlock, assertion or livelock). 1: it did not; --history prints the execution that it found. 2: the arguments
-// are wrong, or the program could not be made.
+// Checks one scenario, as it is or with one site weakened. Exit 0: the checker found what was expected (by
+// default nothing; race, deadlock, assertion or livelock). 1: it did not; --history prints the execution that
+// it found. 2: the arguments are wrong, or the program could not be made.
 #include <cstdio>
 #include <cstring>
 #include <ostream>
@@ -16,11 +16,13 @@ namespace fermata::model {
 namespace {
 
 const char* const kSites[] = {
-    "kSlotPublish", "kSlotAwait",     "kWordAdd",        "kWordPoll", "kWordFlip",   "kCreditGive", "kCreditAwait", "kDoorFence",
-    "kRingFence",   "kBellRing",      "kBellRead",       "kCallText", "kCallNumber", "kCallLook",   "kCallRead",    "kLeft",
-    "kLeftRead",    "kReferenceDrop", "kReferencesRead", "kJoin",     "kJoinedRead", "kMove",       "kMovedRead",   "kHandIn",
-    "kTakeAll",     "kFlipAwait",     "kRecycle",        "kPoolPush", "kPoolPop",    "kGone",       "kGoneRead",    "kReadFence",
-    "kReadEnd",     "kReadEndAwait",  "kWithdrawFence",  "kTurnTake", "kTurnGive"};
+    "kSlotPublish",    "kSlotAwait", "kWordAdd",    "kWordPoll",     "kWordFlip",      "kCreditGive",
+    "kCreditAwait",    "kDoorFence", "kRingFence",  "kBellRing",     "kBellRead",      "kCallText",
+    "kCallNumber",     "kCallLook",  "kCallRead",   "kLeft",         "kLeftRead",      "kReferenceDrop",
+    "kReferencesRead", "kJoin",      "kJoinedRead", "kMove",         "kMovedRead",     "kHandIn",
+    "kTakeAll",        "kFlipAwait", "kRecycle",    "kPoolPush",     "kPoolPop",       "kGone",
+    "kGoneRead",       "kReadFence", "kReadEnd",    "kReadEndAwait", "kWithdrawFence", "kTurnTake",
+    "kTurnGive"};
 static_assert(std::size(kSites) == static_cast<std::size_t>(Site::kCount));
 
 bool parse_site(const std::string& text) {
@@ -57,8 +59,8 @@ bool parse(int argc, char** argv, Arguments& out) {
   return !out.scenario.empty();
 }
 
-// What the checker has to say, to standard output or to nobody. It writes while its own memory manager is in force, so the
-// stream may own no buffer.
+// What the checker has to say, to standard output or to nobody. It writes while its own memory manager is in
+// force, so the stream may own no buffer.
 class Text : public std::streambuf {
  public:
   explicit Text(bool wanted) : wanted_(wanted) {}
@@ -92,7 +94,8 @@ rl::test_result_e check(const Scenario& s, bool history) {
   } else {
     run<ProgramSuite<3>>(params);
   }
-  std::printf("%s: %s, %llu executions\n", s.name, rl::format(s.search.kind), static_cast<unsigned long long>(params.stop_iteration));
+  std::printf("%s: %s, %llu executions\n", s.name, rl::format(s.search.kind),
+              static_cast<unsigned long long>(params.stop_iteration));
   return params.test_result;
 }
 
@@ -130,7 +133,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   Arguments arguments;
-  if (!parse(argc, argv, arguments)) return std::fprintf(stderr, "model_check SCENARIO [SITE] [--expect KIND] [--history]\n"), 2;
+  if (!parse(argc, argv, arguments))
+    return std::fprintf(stderr, "model_check SCENARIO [SITE] [--expect KIND] [--history]\n"), 2;
   for (const Scenario& s : all)
     if (arguments.scenario == s.name) return run(s, arguments);
   return std::fprintf(stderr, "no scenario %s\n", arguments.scenario.c_str()), 2;

@@ -1,4 +1,5 @@
-// What exec/ has in a team's segment, in the checker: the cells that the programs name, the doors, and the futex.
+// What exec/ has in a team's segment, in the checker: the cells that the programs name, the doors, and the
+// futex.
 #ifndef FERMATA_TESTS_MODEL_MEMORY_HPP
 #define FERMATA_TESTS_MODEL_MEMORY_HPP
 
@@ -30,7 +31,9 @@ class Places {
 
   std::size_t cell(std::uint32_t offset) const { return find(cells_, offset); }
   std::size_t payload(std::uint32_t offset) const { return find(payloads_, offset); }
-  std::size_t door(const Step& step) const { return step.rings == 1 ? step.door : members_ + find(doors_, step.door); }
+  std::size_t door(const Step& step) const {
+    return step.rings == 1 ? step.door : members_ + find(doors_, step.door);
+  }
   std::size_t cells() const { return cells_.size(); }
   std::size_t payloads() const { return payloads_.size(); }
   std::size_t doors() const { return members_ + doors_.size(); }
@@ -62,9 +65,9 @@ class Places {
 
 inline Places places;  // of the scenario that runs
 
-// The operating system, as far as doorbells need it. sleep() has no time-out: a lost wake-up is a deadlock, which the
-// checker reports. The kernel compares and enqueues under one lock and after its own fence, so it compares with the latest
-// value and nothing comes between; sleeping and waking order nothing else here.
+// The operating system, as far as doorbells need it. sleep() has no time-out: a lost wake-up is a deadlock,
+// which the checker reports. The kernel compares and enqueues under one lock and after its own fence, so it
+// compares with the latest value and nothing comes between; sleeping and waking order nothing else here.
 template <std::uint32_t N>
 class ModelOs {
  public:
@@ -72,7 +75,8 @@ class ModelOs {
 
   void add_bell(const Bell* bell) { bells_[bell_count_++] = bell; }
   void enter(std::uint32_t member) {
-    // A thread that starts to run passes a fence, as any switch does; without it nobody could fence in its place.
+    // A thread that starts to run passes a fence, as any switch does; without it nobody could fence in its
+    // place.
     threads_[member] = rl::ctx().threadx_;
     if (fenced_) rl::atomic_thread_fence(rl::mo_seq_cst, RL_INFO);
   }
@@ -101,7 +105,8 @@ class ModelOs {
   }
 
  private:
-  // A fence here, one in each other thread at wherever that is in its program, each at a time of its own, and one here.
+  // A fence here, one in each other thread at wherever that is in its program, each at a time of its own, and
+  // one here.
   void membarrier() {
     rl::context& c = rl::ctx();
     rl::thread_info_base* const self = c.threadx_;
@@ -152,23 +157,29 @@ class ModelMemory {
   Counter& header(std::uint32_t offset) { return cells_[places.cell(offset)]; }
   Counter& word(std::uint32_t offset) { return header(offset); }
   Counter& credit(std::uint32_t offset) { return header(offset); }
-  Payload& payload(std::uint32_t slot, std::uint32_t i) { return payloads_[places.payload(slot + 8 + 8 * i)]; }
+  Payload& payload(std::uint32_t slot, std::uint32_t i) {
+    return payloads_[places.payload(slot + 8 + 8 * i)];
+  }
   Door<ModelAtomics>& door(const Step& step) { return doors_[places.door(step)]; }
   bool full_fence() const { return fencing_ == Fencing::kFull; }
-  bool must_wake(const Step& step) { return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), full_fence()); }
+  bool must_wake(const Step& step) {
+    return parks && step.rings != 0 && is_armed<ModelAtomics>(door(step), full_fence());
+  }
   void wake(const Step& step) { fermata::wake<ModelAtomics>(door(step), os); }
   void ring(const Step& step) {
     if (must_wake(step)) wake(step);
   }
 
   // The transport is not what is checked here: a line lands at once.
-  void carry(const Step& step, std::uint32_t offset, std::uint64_t header_bits, std::uint32_t words, const std::uint64_t* from) {
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t header_bits, std::uint32_t words,
+             const std::uint64_t* from) {
     const auto word = [&](std::uint32_t i) -> Payload& { return payload(offset, i); };
     if (land<ModelAtomics>(header(offset), word, header_bits, words, from, [] {})) ring(step);
   }
 
   ModelOs<N> os;
-  bool parks = false;  // else the members spin, and the doors, which nobody would look at, are left out of the search
+  // else the members spin, and the doors, which nobody would look at, are left out of the search
+  bool parks = false;
 
  private:
   Fencing fencing_ = Fencing::kFull;

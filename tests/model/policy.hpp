@@ -1,5 +1,5 @@
-// The atomics policy of the model: RealAtomics' shape (sync/atomics.hpp) over the checker's atomics. One site may be
-// weakened: its accesses become relaxed (or lose one half of acq_rel), its fence is left out.
+// The atomics policy of the model: RealAtomics' shape (sync/atomics.hpp) over the checker's atomics. One site
+// may be weakened: its accesses become relaxed (or lose one half of acq_rel), its fence is left out.
 #ifndef FERMATA_TESTS_MODEL_POLICY_HPP
 #define FERMATA_TESTS_MODEL_POLICY_HPP
 
@@ -53,7 +53,8 @@ struct ModelAtomics {
   }
   template <Site S, class T>
   static bool compare_exchange_acquire(Atomic<T>& a, T from, T to) {
-    return a.compare_exchange_strong(from, to, is_weak(S) ? rl::mo_relaxed : rl::mo_acquire, RL_INFO, rl::mo_relaxed, RL_INFO);
+    return a.compare_exchange_strong(from, to, is_weak(S) ? rl::mo_relaxed : rl::mo_acquire, RL_INFO,
+                                     rl::mo_relaxed, RL_INFO);
   }
   template <class T>
   static bool compare_exchange_relaxed(Atomic<T>& a, T from, T to) {

@@ -32,7 +32,8 @@ Programs make_programs(const Wanted& wanted) {
     MemberProgram entry;
     std::memcpy(&entry, blob->data() + header.programs_offset + m * sizeof entry, sizeof entry);
     std::vector<Step> steps(entry.count);
-    std::memcpy(steps.data(), blob->data() + header.steps_offset + entry.first * sizeof(Step), entry.count * sizeof(Step));
+    std::memcpy(steps.data(), blob->data() + header.steps_offset + entry.first * sizeof(Step),
+                entry.count * sizeof(Step));
     out.steps.push_back(steps);
   }
   return out;

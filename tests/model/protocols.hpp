@@ -1,5 +1,5 @@
-// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs (sync/handover.hpp), turns
-// (sync/turn.hpp) and rings (sync/ring.hpp).
+// The protocols beside the signals, in the checker: status lines (sync/status_line.hpp), hand-overs
+// (sync/handover.hpp), turns (sync/turn.hpp) and rings (sync/ring.hpp).
 #ifndef FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 #define FERMATA_TESTS_MODEL_PROTOCOLS_HPP
 
@@ -20,7 +20,8 @@ struct ModelLine {
   Shared<std::uint32_t> state{0};
 };
 
-// One member begins three calls, two of which are kept; another looks for the first one twice. What it finds is that one's descriptor.
+// One member begins three calls, two of which are kept; another looks for the first one twice. What it finds
+// is that one's descriptor.
 struct StatusLineSuite : Suite<2> {
   ModelLine line;
 
@@ -37,8 +38,8 @@ struct StatusLineSuite : Suite<2> {
   }
 };
 
-// Who sees a member joined knows its process; who sees that it has left sees its calls finished: nobody reports it missing
-// in one.
+// Who sees a member joined knows its process; who sees that it has left sees its calls finished: nobody
+// reports it missing in one.
 struct StateSuite : Suite<2> {
   ModelLine line;
   Shared<std::uint32_t> process{0};
@@ -89,13 +90,16 @@ struct ReferenceSuite : Suite<3> {
   }
 };
 
-// Two use what a third keeps, and uses again when both have given it back. kCounted: it counts up how many have.
+// Two use what a third keeps, and uses again when both have given it back. kCounted: it counts up how many
+// have.
 template <bool kCounted>
 struct CollectSuite : Suite<3> {
   Shared<std::uint32_t> count{kCounted ? 0 : 2};
   rl::var<std::uint64_t> object{0};
 
-  bool are_gone() { return kCounted ? have_dropped<ModelAtomics>(count, 2) : references_are_gone<ModelAtomics>(count); }
+  bool are_gone() {
+    return kCounted ? have_dropped<ModelAtomics>(count, 2) : references_are_gone<ModelAtomics>(count);
+  }
   void thread(unsigned member) override {
     if (member > 0) {
       RL_ASSERT(object(RL_INFO) == 0);
@@ -153,12 +157,14 @@ struct HandInSuite : Suite<3> {
       hand_in<ModelAtomics>(top, &nodes[member]);
       return;
     }
-    for (Node* node = take_all<ModelAtomics, Node>(top); node != nullptr; node = ModelAtomics::load_relaxed(node->next))
+    for (Node* node = take_all<ModelAtomics, Node>(top); node != nullptr;
+         node = ModelAtomics::load_relaxed(node->next))
       RL_ASSERT(node->left(RL_INFO) == 7);
   }
 };
 
-// Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read, as what goes by address is.
+// Pieces through a ring of two slots, each used twice; the last one is its writer's again once it was read,
+// as what goes by address is.
 struct RingSuite : Suite<2> {
   static constexpr std::uint64_t kSlots = 2;
   static constexpr std::uint64_t kPieces = 4;

@@ -1,6 +1,7 @@
-// One scenario: the production cursor on compiled programs, every member a thread of the checker, and the property that
-// makes a collective one. Checked in every execution that the search reaches:
-//   - nobody leaves before all have entered: plain data that each member wrote before are seen by all after, without race;
+// One scenario: the production cursor on compiled programs, every member a thread of the checker, and the
+// property that makes a collective one. Checked in every execution that the search reaches:
+//   - nobody leaves before all have entered: plain data that each member wrote before are seen by all after,
+//   without race;
 //   - reuse: an episode later everybody may overwrite what was read in this one;
 //   - the result is right for everybody, in every episode;
 //   - parked members are woken: a lost wake-up is a deadlock.
@@ -11,8 +12,9 @@
 
 namespace fermata::model {
 
-// In full: every interleaving, and every value that the orders let a read see. Bounded: those with at most so many
-// preemptions (a switch from a member that could go on). Random: so many executions, with reads that lag further behind.
+// In full: every interleaving, and every value that the orders let a read see. Bounded: those with at most so
+// many preemptions (a switch from a member that could go on). Random: so many executions, with reads that lag
+// further behind.
 struct Search {
   rl::scheduler_type_e kind = rl::sched_full;
   unsigned preemptions = 0;
@@ -43,7 +45,8 @@ struct ProgramSuite : Suite<N> {
   using Memory = ModelMemory<N>;
 
   Memory memory;
-  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;  // by parity: read in one episode, overwritten in the next but one
+  // by parity: read in one episode, overwritten in the next but one
+  std::array<std::array<rl::var<std::uint64_t>, 2>, N> written;
 
   void before() override {
     memory.prepare(scenario->fencing);
@@ -64,7 +67,8 @@ struct ProgramSuite : Suite<N> {
         std::uint64_t nothing = 0;
         // As in carry().
         if (!goes_in_rounds<Load::kNothing>(steps) || (episode + member) % 2 == 1) {
-          cursor.template start<Load::kNothing>(memory, steps, episode, tag(episode), 0, [](std::uint32_t) { return 0; });
+          cursor.template start<Load::kNothing>(memory, steps, episode, tag(episode), 0,
+                                                [](std::uint32_t) { return 0; });
           finish<Load::kNothing>(cursor, {}, nullptr);
         } else if (!go_in_rounds<Load::kNothing>(cursor, steps, episode, nothing)) {
           finish<Load::kNothing>(cursor, {}, nullptr);
@@ -88,14 +92,18 @@ struct ProgramSuite : Suite<N> {
     const Carried carried{.words = words, .fold = add_words};
     const auto word = [&](std::uint32_t i) { return regs[0][i]; };
     // Both ways to walk such a program, side by side and in turn.
-    if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) && (episode + member) % 2 == 0) {
+    if (words == 1 && goes_in_rounds<Load::kOneWord>(programs.steps[member].data()) &&
+        (episode + member) % 2 == 0) {
       const Step* const steps = programs.steps[member].data();
-      if (!go_in_rounds<Load::kOneWord>(cursor, steps, episode, regs[0][0])) finish<Load::kOneWord>(cursor, carried, regs);
+      if (!go_in_rounds<Load::kOneWord>(cursor, steps, episode, regs[0][0]))
+        finish<Load::kOneWord>(cursor, carried, regs);
     } else if (words == 1) {
-      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, tag(episode), words, word);
+      cursor.template start<Load::kOneWord>(memory, programs.steps[member].data(), episode, tag(episode),
+                                            words, word);
       finish<Load::kOneWord>(cursor, carried, regs);
     } else {
-      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, tag(episode), words, word);
+      cursor.template start<Load::kWords>(memory, programs.steps[member].data(), episode, tag(episode), words,
+                                          word);
       finish<Load::kWords>(cursor, carried, regs);
     }
     if (scenario->wanted.kind == Kind::kReduce && member != 0) return;
@@ -125,7 +133,8 @@ struct ProgramSuite : Suite<N> {
   void finish(TheCursor& cursor, const Carried& carried, std::uint64_t (*regs)[kPayloadWords]) {
     while (!cursor.template advance<L>(memory, carried, regs, 0)) {
       if (scenario->parks) {
-        park<ModelAtomics>(memory.door(cursor.at()), memory.full_fence(), memory.os, 0, [&] { return cursor.ready(memory); });
+        park<ModelAtomics>(memory.door(cursor.at()), memory.full_fence(), memory.os, 0,
+                           [&] { return cursor.ready(memory); });
       } else {
         ModelAtomics::pause();
       }

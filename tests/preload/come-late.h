@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Waits until the first thread of the process sleeps in its wait, for a second at most, and then for that long. */
+/* Waits until the first thread of the process sleeps in its wait, for a second at most, and then for that
+ * long. */
 static void come_later_than_first(useconds_t us) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());

@@ -1,6 +1,6 @@
-/* count-calls PROGRAM ARGUMENT...: runs it, and prints how many system calls its threads made until it ended, last on standard error. Those
- * of whoever waits for another thread (futex, sched_yield) are as many as the tracer is slow: left out. Exit code: the program's; 77:
- * nobody may be traced here. */
+/* count-calls PROGRAM ARGUMENT...: runs it, and prints how many system calls its threads made until it ended,
+ * last on standard error. Those of whoever waits for another thread (futex, sched_yield) are as many as the
+ * tracer is slow: left out. Exit code: the program's; 77: nobody may be traced here. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -10,7 +10,9 @@
 
 static int begins(pid_t thread) {
   struct __ptrace_syscall_info info;
-  if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY) return 0;
+  if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) <= 0 ||
+      info.op != PTRACE_SYSCALL_INFO_ENTRY)
+    return 0;
   return info.entry.nr != SYS_futex && info.entry.nr != SYS_sched_yield;
 }
 
@@ -25,7 +27,8 @@ int main(int argc, char** argv) {
     _exit(127);
   }
   int status = 0, code = 99;
-  if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+  if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
   const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
   if (ptrace(PTRACE_SETOPTIONS, pid, NULL, options) != 0) {
     kill(pid, SIGKILL);

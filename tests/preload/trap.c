@@ -1,5 +1,6 @@
-/* Preloaded after Fermata: what a wait must not call ends the program, with its name. A program says between which points it waits
-   (trap_enter, trap_leave). Allocators, the loader, locks, and cancellation points. Linked directly it does the same for the library. */
+/* Preloaded after Fermata: what a wait must not call ends the program, with its name. A program says between
+   which points it waits (trap_enter, trap_leave). Allocators, the loader, locks, and cancellation points.
+   Linked directly it does the same for the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -58,7 +59,8 @@ PASS(int, dl_iterate_phdr, (int (*use)(struct dl_phdr_info*, size_t, void*), voi
 PASS(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
 PASS(int, pthread_once, (pthread_once_t * once, void (*run)(void)), (once, run))
 PASS(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t* mutex), (cond, mutex))
-PASS(int, pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t* mutex, const struct timespec* until), (cond, mutex, until))
+PASS(int, pthread_cond_timedwait,
+     (pthread_cond_t * cond, pthread_mutex_t* mutex, const struct timespec* until), (cond, mutex, until))
 PASS(int, sem_wait, (sem_t * semaphore), (semaphore))
 PASS(int, usleep, (useconds_t us), (us))
 PASS(int, pthread_join, (pthread_t thread, void** result), (thread, result))

@@ -20,7 +20,8 @@ class Houses {
  public:
   // hosts_of_ranks: ascending from 0.
   Houses(std::vector<int> hosts_of_ranks, const net::LoopOptions& links)
-      : hosts(std::move(hosts_of_ranks)), loop(std::vector<std::uint32_t>(hosts.begin(), hosts.end()), links) {}
+      : hosts(std::move(hosts_of_ranks)),
+        loop(std::vector<std::uint32_t>(hosts.begin(), hosts.end()), links) {}
   ~Houses() {
     std::vector<std::thread> ends;
     for (fermata_team* team : teams) ends.emplace_back([team] { fermata_team_destroy(team); });
@@ -29,7 +30,9 @@ class Houses {
   Houses(const Houses&) = delete;
   Houses& operator=(const Houses&) = delete;
 
-  const fermata_port* port(int host) { return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host))); }
+  const fermata_port* port(int host) {
+    return reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
+  }
 
   // Each rank in a thread of its own, with a time limit; what each returned, and its detail.
   struct End {

@@ -19,8 +19,8 @@ inline constexpr int kMixed = 2;
 
 inline int team_engine(int engine) { return engine == kMixed ? FERMATA_PROCESSES : engine; }
 
-// ThreadSanitizer sees nothing between processes of one member each, and may take what threads of one process have ordered by way of
-// another for a race.
+// ThreadSanitizer sees nothing between processes of one member each, and may take what threads of one process
+// have ordered by way of another for a race.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kSeesOtherProcesses = false;
 #else
@@ -28,7 +28,8 @@ inline constexpr bool kSeesOtherProcesses = true;
 #endif
 // Those that tests run by.
 inline std::vector<int> engines() {
-  return kSeesOtherProcesses ? std::vector<int>{FERMATA_THREADS, FERMATA_PROCESSES, kMixed} : std::vector<int>{FERMATA_THREADS, kMixed};
+  return kSeesOtherProcesses ? std::vector<int>{FERMATA_THREADS, FERMATA_PROCESSES, kMixed}
+                             : std::vector<int>{FERMATA_THREADS, kMixed};
 }
 // Those of them that have such an engine.
 template <class Param>
@@ -48,7 +49,8 @@ inline void run_threads(int first, int step, int members, const std::function<vo
 }
 
 // died: for each process that did not end well, with what waitpid says.
-inline void run_members(int engine, int members, const std::function<void(int rank)>& member, const std::function<void(int how)>& died) {
+inline void run_members(int engine, int members, const std::function<void(int rank)>& member,
+                        const std::function<void(int how)>& died) {
   if (engine == FERMATA_THREADS) {
     std::vector<std::thread> crew;
     for (int r = 0; r < members; ++r) crew.emplace_back([&, r] { member(r); });
@@ -60,7 +62,8 @@ inline void run_members(int engine, int members, const std::function<void(int ra
   for (int p = 0; p < processes; ++p) {
     const pid_t pid = fork();
     if (pid == 0) {
-      run_threads(p, processes, members, member);  // every `processes`-th rank, so that neighbours are in different ones
+      // every `processes`-th rank, so that neighbours are in different ones
+      run_threads(p, processes, members, member);
       _exit(0);
     }
     crew.push_back(pid);

@@ -16,7 +16,8 @@ namespace fermata::test {
 // Losses may come in rows, and a loaded machine may be away for long: nobody is given up here.
 inline constexpr net::LoopOptions kGoodLinks{};
 inline constexpr net::LoopOptions kLateLinks{.delay_ns = 50'000};
-inline constexpr net::LoopOptions kBadLinks{.delay_ns = 20'000, .jitter_ns = 60'000, .held = 0.1, .lost = 0.1, .seed = 11};
+inline constexpr net::LoopOptions kBadLinks{
+    .delay_ns = 20'000, .jitter_ns = 60'000, .held = 0.1, .lost = 0.1, .seed = 11};
 
 // In blocks, or dealt out in turn.
 inline std::vector<int> hosts_of_ranks(int members, int hosts, bool scattered) {
@@ -37,7 +38,8 @@ class PretendedHosts {
   }
 
   // Empty, or what went wrong.
-  std::string make(const fermata_team_config& config, const std::vector<int>& host_of, int hosts, const net::LoopOptions& links) {
+  std::string make(const fermata_team_config& config, const std::vector<int>& host_of, int hosts,
+                   const net::LoopOptions& links) {
     host_of_ = host_of;
     links_ = std::make_unique<net::Loop>(std::vector<std::uint32_t>(host_of.begin(), host_of.end()), links);
     for (int host = 0; host < hosts; ++host) {
@@ -51,7 +53,9 @@ class PretendedHosts {
     }
     return {};
   }
-  fermata_team* team_of(int rank) const { return teams_[static_cast<std::size_t>(host_of_[static_cast<std::size_t>(rank)])]; }
+  fermata_team* team_of(int rank) const {
+    return teams_[static_cast<std::size_t>(host_of_[static_cast<std::size_t>(rank)])];
+  }
 
  private:
   std::vector<int> host_of_;

@@ -1,6 +1,7 @@
-/* soak episodes ENGINE MEMBERS COUNT: so many episodes, in which nobody may leave before all have come; memory may not grow.
-   soak kills SEED COUNT: so many teams of processes, one of whose members is killed, delayed or stopped at a random moment: the others get
-   an error in the set time, nobody hangs, and no segment or descriptor stays. Prints counts; ends with 1 and a reason at the first flaw. */
+/* soak episodes ENGINE MEMBERS COUNT: so many episodes, in which nobody may leave before all have come;
+   memory may not grow. soak kills SEED COUNT: so many teams of processes, one of whose members is killed,
+   delayed or stopped at a random moment: the others get an error in the set time, nobody hangs, and no
+   segment or descriptor stays. Prints counts; ends with 1 and a reason at the first flaw. */
 #define _GNU_SOURCE
 #include <fermata/fermata.h>
 #include <pthread.h>
@@ -49,7 +50,8 @@ static fermata_anonymous_shared* shared;
 static fermata_ranked* ranked;
 static fermata_team* team;
 static enum { kAnonymous, kShared, kRanked, kRankedSum, kThreads, kProcesses, kProcessesSum } engine;
-static const char* const kEngines[] = {"anonymous", "shared", "ranked", "ranked-sum", "threads", "processes", "processes-sum"};
+static const char* const kEngines[] = {"anonymous", "shared",    "ranked",       "ranked-sum",
+                                       "threads",   "processes", "processes-sum"};
 
 static void add(void* into, const void* other, void* context) {
   (void)context;
@@ -90,7 +92,8 @@ static void* work(void* argument) {
       FAIL("rank %u left episode %llu before rank %u came", rank, e, other);
   }
   const long grown = resident_kib() - before;
-  if (count >= 100000 && grown > 1024) FAIL("rank %u: %ld KiB more memory after %llu episodes", rank, grown, count);
+  if (count >= 100000 && grown > 1024)
+    FAIL("rank %u: %ld KiB more memory after %llu episodes", rank, grown, count);
   fermata_member_leave(member);
   return NULL;
 }
@@ -99,8 +102,10 @@ static int episodes(const char* name) {
   while (strcmp(name, kEngines[engine]) != 0)
     if ((unsigned)++engine == sizeof kEngines / sizeof *kEngines) FAIL("no such engine: %s", name);
   const int of_processes = engine == kShared || engine == kProcesses || engine == kProcessesSum;
-  if (engine == kAnonymous && fermata_anonymous_create(members, 0, &anonymous) != FERMATA_OK) FAIL("no barrier");
-  if ((engine == kRanked || engine == kRankedSum) && fermata_ranked_create(members, &ranked) != FERMATA_OK) FAIL("no barrier");
+  if (engine == kAnonymous && fermata_anonymous_create(members, 0, &anonymous) != FERMATA_OK)
+    FAIL("no barrier");
+  if ((engine == kRanked || engine == kRankedSum) && fermata_ranked_create(members, &ranked) != FERMATA_OK)
+    FAIL("no barrier");
   if (engine == kShared) {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fermata_anonymous_shared_init(shared, members);
@@ -137,17 +142,19 @@ static unsigned draw(unsigned below) {
 
 enum { kKill, kDelay, kStall };
 enum { kMostPatient = 20 };
-static const double kPatience[] = {2, kMostPatient, 0.1}; /* seconds that a call may wait, once all have met */
+static const double kPatience[] = {2, kMostPatient,
+                                   0.1}; /* seconds that a call may wait, once all have met */
 
 static void member_of(unsigned rank, int action, int met_while_joining) {
   fermata_member* member = NULL;
   const int joined = fermata_team_join(team, (int)rank, &member);
-  if (joined == FERMATA_OK) fermata_member_set_timeout(member, met_while_joining ? kPatience[action] : kMostPatient);
+  if (joined == FERMATA_OK)
+    fermata_member_set_timeout(member, met_while_joining ? kPatience[action] : kMostPatient);
   for (unsigned long long e = 1;; ++e) {
     int64_t one = 1, all = 0;
     const int status = joined != FERMATA_OK ? joined
-                       : e % 3 == 0         ? fermata_allreduce(member, &one, &all, 1, FERMATA_INT64, FERMATA_SUM)
-                                            : fermata_barrier(member);
+                       : e % 3 == 0 ? fermata_allreduce(member, &one, &all, 1, FERMATA_INT64, FERMATA_SUM)
+                                    : fermata_barrier(member);
     if (status != FERMATA_OK) {
       seats[rank].status = status;
       seats[rank].error_at = now();
@@ -181,14 +188,18 @@ static void trial(unsigned long long number) {
   config.wait = (int)draw(4);
   const int action = (int)draw(3);
   const unsigned victim = draw(members);
-  if (fermata_team_create(&config, &team) != FERMATA_OK) FAIL("trial %llu: no team: %s", number, fermata_error_detail());
+  if (fermata_team_create(&config, &team) != FERMATA_OK)
+    FAIL("trial %llu: no team: %s", number, fermata_error_detail());
   memset(seats, 0, MOST * sizeof *seats);
   pid_t processes[MOST];
   for (unsigned r = 0; r < members; ++r)
     if ((processes[r] = fork()) == 0) member_of(r, action, number % 10 == 0);
-  /* One in ten is met while it joins: of a member that never came the others learn by their time limit alone. */
+  /* One in ten is met while it joins: of a member that never came the others learn by their time limit alone.
+   */
   for (unsigned r = 0; number % 10 != 0 && r < members; ++r)
-    for (const double until = now() + 20; atomic_load_explicit(&seats[r].at, memory_order_relaxed) == 0 && now() < until;) nap_us(100);
+    for (const double until = now() + 20;
+         atomic_load_explicit(&seats[r].at, memory_order_relaxed) == 0 && now() < until;)
+      nap_us(100);
   nap_us(draw(3000));
   const int had_joined = atomic_load_explicit(&seats[victim].at, memory_order_relaxed) > 0;
   const double acted = now();
@@ -207,23 +218,29 @@ static void trial(unsigned long long number) {
       processes[r] = 0;
       --left;
       if (status != 0 && !(r == victim && action == kKill))
-        FAIL("trial %llu, action %d: rank %u of %u ended with %x", number, action, r, members, (unsigned)status);
+        FAIL("trial %llu, action %d: rank %u of %u ended with %x", number, action, r, members,
+             (unsigned)status);
       continue;
     }
-    if (now() > deadline) FAIL("trial %llu, action %d: rank %u of %u (pid %d) hangs", number, action, r, members, (int)processes[r]);
+    if (now() > deadline)
+      FAIL("trial %llu, action %d: rank %u of %u (pid %d) hangs", number, action, r, members,
+           (int)processes[r]);
     nap_us(100);
   }
   if (action == kStall) {
     kill(processes[victim], SIGKILL);
     waitpid(processes[victim], NULL, 0);
   }
-  /* An abort and a death are noticed within 20 ms, on a loaded machine somewhat later; what stands still, when the time is over. */
+  /* An abort and a death are noticed within 20 ms, on a loaded machine somewhat later; what stands still,
+   * when the time is over. */
   for (unsigned r = 0; r < members; ++r) {
     if (r == victim) continue;
     const double took = seats[r].error_at - acted;
     const int timed_out = seats[r].status == FERMATA_ERR_TIMEOUT;
-    if (took > 4 + (action == kDelay ? 0 : kPatience[action]) || (timed_out && (action == kDelay || (action == kKill && had_joined))))
-      FAIL("trial %llu, action %d: rank %u got status %d after %.3f s", number, action, r, seats[r].status, took);
+    if (took > 4 + (action == kDelay ? 0 : kPatience[action]) ||
+        (timed_out && (action == kDelay || (action == kKill && had_joined))))
+      FAIL("trial %llu, action %d: rank %u got status %d after %.3f s", number, action, r, seats[r].status,
+           took);
   }
   fermata_team_destroy(team);
   if (memory_left() != 0) FAIL("trial %llu: a segment stays", number);

@@ -22,8 +22,8 @@ std::vector<std::int32_t> range(int from, int to) {
 
 class EveryAlgorithm : public testing::TestWithParam<std::pair<const char*, int>> {};
 
-// Of each kind that the algorithm does at all: every size (butterfly: the powers of two), one verdict for a barrier and for
-// what is only moved, else one for each class of operators, several roots where there is one.
+// Of each kind that the algorithm does at all: every size (butterfly: the powers of two), one verdict for a
+// barrier and for what is only moved, else one for each class of operators, several roots where there is one.
 TEST_P(EveryAlgorithm, OneToSeventy) {
   const auto [name, degree] = GetParam();
   const Algorithm& algorithm = *find_algorithm(name);
@@ -35,7 +35,8 @@ TEST_P(EveryAlgorithm, OneToSeventy) {
     const bool does = algorithm.applicable({.kind = kind, .members = 4, .degree = degree});
     const std::int64_t roots = has_root(kind) ? 3 * 70 - 3 : sizes;  // fewer at P = 1 and 2
     const std::int64_t verdicts = does ? roots * (folds(kind) ? 3 : 1) : 0;
-    EXPECT_EQ(row.proved[k] + (algorithm.redundant && kind == Kind::kAllreduce ? row.refused : 0), verdicts) << name_of(kind);
+    EXPECT_EQ(row.proved[k] + (algorithm.redundant && kind == Kind::kAllreduce ? row.refused : 0), verdicts)
+        << name_of(kind);
   }
   EXPECT_EQ(row.refused > 0, algorithm.redundant);
 }
@@ -70,8 +71,8 @@ TEST(Roots, EveryOneUpToThirtyThreeMembers) {
           const Request request{.kind = kind, .members = p, .root = root, .degree = 3};
           if (!algorithm.applicable(request)) continue;
           const auto verdict = verify(algorithm.build(request), kFloatSum);
-          ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << name_of(kind) << " P=" << p << " root " << root << ": "
-                                    << verdict.error().message;
+          ASSERT_TRUE(verdict.ok()) << algorithm.name << " " << name_of(kind) << " P=" << p << " root "
+                                    << root << ": " << verdict.error().message;
         }
       }
     }
@@ -97,13 +98,18 @@ TEST(Dissemination, SumsAndMax) {
 }
 
 TEST(FloatingPointSums, AcceptedWhereAllMembersFoldOneTree) {
-  for (const char* name : {"linear", "kary", "binomial", "binomial_high", "tournament", "extended_butterfly", "complete"}) {
+  for (const char* name :
+       {"linear", "kary", "binomial", "binomial_high", "tournament", "extended_butterfly", "complete"}) {
     for (int p = 1; p <= 70; ++p) {
-      EXPECT_TRUE(verify(find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << name << p;
+      EXPECT_TRUE(
+          verify(find_algorithm(name)->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok())
+          << name << p;
     }
   }
   for (int p = 1; p <= 64; p *= 2) {
-    EXPECT_TRUE(verify(find_algorithm("butterfly")->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok()) << p;
+    EXPECT_TRUE(
+        verify(find_algorithm("butterfly")->build({.kind = Kind::kAllreduce, .members = p}), kFloatSum).ok())
+        << p;
   }
 }
 
@@ -116,7 +122,8 @@ TEST(Broken, AnySignalRemovedFromAnyBarrier) {
         const Schedule s = a.build(request);
         for (std::size_t stage = 0; stage < s.stages.size(); ++stage) {
           for (std::size_t i = 0; i < s.stages[stage].transfers.size(); ++i) {
-            ASSERT_FALSE(verify(without(s, stage, i), {}).ok()) << s.algorithm << " P=" << p << " stage " << stage;
+            ASSERT_FALSE(verify(without(s, stage, i), {}).ok())
+                << s.algorithm << " P=" << p << " stage " << stage;
           }
         }
       }

@@ -24,17 +24,23 @@ BlockPlan made(const PlanRequest& request, int best) {
   options.bytes = request.bytes;
   options.measure_best = best;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
-  auto plan = make_block_plan(request.topology, request.profile, options, best > 0 ? measure_blocks_on_this_machine() : nullptr);
+  auto plan = make_block_plan(request.topology, request.profile, options,
+                              best > 0 ? measure_blocks_on_this_machine() : nullptr);
   if (!plan) throw CommandError(plan.error().message);
   return *std::move(plan);
 }
 
-BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) { return {key.fingerprint, key.engine, key.members, key.cpus, {plan}}; }
+BlockPlans file_of(const PlanKey& key, const BlockPlan& plan) {
+  return {key.fingerprint, key.engine, key.members, key.cpus, {plan}};
+}
 
 void note_line(const PlanRequest& request) {
-  const std::size_t all = bytes_together(request.key.kind, static_cast<std::size_t>(request.key.members), request.bytes);
+  const std::size_t all =
+      bytes_together(request.key.kind, static_cast<std::size_t>(request.key.members), request.bytes);
   if (all == 0) return;
-  fmt::print(stderr, "note: blocks so small ride together on a line, as {} of {} bytes does; this is what requests and wide types take\n",
+  fmt::print(stderr,
+             "note: blocks so small ride together on a line, as {} of {} bytes does; this is what requests "
+             "and wide types take\n",
              request.key.kind == Kind::kScatter ? "a broadcast" : "an allreduce", all);
 }
 
@@ -80,7 +86,9 @@ void explain_blocks(const PlanRequest& request, bool json) {
       if (plan.kind == request.key.kind && plan.bytes == bytes) return show(plan);
   }
   print_notices(request, stderr);
-  fmt::print(stderr, "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
+  fmt::print(
+      stderr,
+      "note: no such plan in the cache: this is what would be chosen; `fermata plan` times the best few\n");
   show(made(request, 0));
 }
 
@@ -101,14 +109,16 @@ void predict_blocks(const PlanRequest& request, const std::string& json) {
   }
   if (plan.entries.size() < 2) throw CommandError("fewer than two schedules can run: no order to compare");
   const Agreement found = agreement(predicted, measured, kNoise);
-  fmt::print("\n{} of {} members, blocks of {} bytes: {} schedules; ties within {:.0f} %\n", name_of(plan.kind), request.key.members,
-             plan.bytes, plan.entries.size(), 100 * kNoise);
-  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n", found.rank_correlation,
-             100 * found.pairs_in_order);
-  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error, 100 * found.worst_error);
+  fmt::print("\n{} of {} members, blocks of {} bytes: {} schedules; ties within {:.0f} %\n",
+             name_of(plan.kind), request.key.members, plan.bytes, plan.entries.size(), 100 * kNoise);
+  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
+             found.rank_correlation, 100 * found.pairs_in_order);
+  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
+             100 * found.worst_error);
   // What choosing by prediction costs.
   const auto first = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
-  fmt::print("the predicted best takes {:.2f} times the measured best\n", measured[static_cast<std::size_t>(first)] / measured.front());
+  fmt::print("the predicted best takes {:.2f} times the measured best\n",
+             measured[static_cast<std::size_t>(first)] / measured.front());
   if (json.empty()) return;
   const nlohmann::json out = {{"members", request.key.members},
                               {"collective", name_of(plan.kind)},

@@ -40,7 +40,9 @@ std::vector<int> numbers(const std::string& option, const std::string& list) {
   return *parsed;
 }
 
-std::vector<std::string> names(const std::string& list) { return list == "none" ? std::vector<std::string>{} : bench::split(list); }
+std::vector<std::string> names(const std::string& list) {
+  return list == "none" ? std::vector<std::string>{} : bench::split(list);
+}
 
 bench::Options options_from(const BenchArguments& a) {
   bench::Options o;
@@ -63,7 +65,8 @@ bench::Options options_from(const BenchArguments& a) {
   o.rivals = names(a.rivals);
   o.algorithms = names(a.algorithm);
   o.layouts = names(a.layout);
-  if (a.roots != "fixed" && a.roots != "rotating") throw CommandError("--roots: fixed or rotating, not '" + a.roots + "'");
+  if (a.roots != "fixed" && a.roots != "rotating")
+    throw CommandError("--roots: fixed or rotating, not '" + a.roots + "'");
   o.rotating = a.roots == "rotating";
   o.pin = !a.no_pin;
   o.floors = !a.no_floors;
@@ -129,9 +132,11 @@ void check_guidelines(bench::Options options, const BenchArguments& a) {
   json["guidelines"] = bench::guidelines_json(guidelines);
   write_output(a.json, json.dump(1) + "\n");
   if (guidelines.empty()) throw CommandError("no guideline could be checked");
-  const auto violated =
-      std::count_if(guidelines.begin(), guidelines.end(), [](const bench::Guideline& g) { return g.finding == bench::Finding::kViolated; });
-  if (violated != 0) throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
+  const auto violated = std::count_if(guidelines.begin(), guidelines.end(), [](const bench::Guideline& g) {
+    return g.finding == bench::Finding::kViolated;
+  });
+  if (violated != 0)
+    throw CommandError(fmt::format("{} of {} guidelines violated", violated, guidelines.size()));
 }
 
 void overlap(bench::Options options, const BenchArguments& a) {
@@ -165,7 +170,9 @@ void planning(const bench::Options& options, const BenchArguments& a) {
 }
 
 void teams(const bench::Options& options, const BenchArguments& a) {
-  const auto run = [&] { return bench::run_teams(options.engines, options.members, options.seconds, options.progress); };
+  const auto run = [&] {
+    return bench::run_teams(options.engines, options.members, options.seconds, options.progress);
+  };
   rows_of(options, a, run, bench::teams_table, bench::teams_json);
 }
 
@@ -181,26 +188,38 @@ void bench_command(const BenchArguments& a) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
+  CLI::App* command =
+      app.add_subcommand("bench", "Time Fermata, its rivals and hand-written floors, interleaved");
   const auto a = std::make_shared<BenchArguments>();
   command->add_option("collective", a->collective,
                       collectives() +
-                          "; barrier if not given, with --guidelines all. Or overlap: an allreduce while computing; planning: "
+                          "; barrier if not given, with --guidelines all. Or overlap: an allreduce while "
+                          "computing; planning: "
                           "what planning itself takes; teams: what it takes to make and to split them");
   command->add_option("-n,--members", a->members, "Numbers of members")->capture_default_str();
-  command->add_option("--engine", a->engine, "a list of threads, processes, mixed (processes of two threads each)")->capture_default_str();
-  command->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")->capture_default_str();
-  command->add_option("--layout", a->layout, "Their layouts, e.g. private,packed+2slots; the planner's if not given");
+  command
+      ->add_option("--engine", a->engine,
+                   "a list of threads, processes, mixed (processes of two threads each)")
+      ->capture_default_str();
+  command
+      ->add_option("--algorithm", a->algorithm, "Algorithms beside the planner's choice: a list, all or none")
+      ->capture_default_str();
+  command->add_option("--layout", a->layout,
+                      "Their layouts, e.g. private,packed+2slots; the planner's if not given");
   command->add_option("--rivals", a->rivals, "A list, all or none")->capture_default_str();
-  command->add_option("--bytes", a->bytes, "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
+  command->add_option("--bytes", a->bytes,
+                      "Payloads: multiples of 8 up to 8388608, of one member's block; 8 if not given");
   command->add_option("--quantity", a->quantity, "period, latency, epcc: a list")->capture_default_str();
   command->add_option("--roots", a->roots, "fixed: 0; rotating: another in each call")->capture_default_str();
   command->add_option("--seconds", a->seconds, "Time for each group of subjects")->capture_default_str();
-  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")->capture_default_str();
-  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")->capture_default_str();
+  command->add_option("--limit", a->limit, "Seconds after which a batch counts as hung")
+      ->capture_default_str();
+  command->add_option("--burners", a->burners, "Processes that burn CPU time meanwhile")
+      ->capture_default_str();
   command->add_option("--seed", a->seed, "Of the order of subjects within rounds")->capture_default_str();
-  command->add_flag("--guidelines", a->guidelines,
-                    "Is each collective as fast as what does the same by other calls? Exit status 1 if one is not");
+  command->add_flag(
+      "--guidelines", a->guidelines,
+      "Is each collective as fast as what does the same by other calls? Exit status 1 if one is not");
   command->add_flag("--no-pin", a->no_pin, "Never pin members");
   command->add_flag("--no-floors", a->no_floors, "Leave floors and probes out; there are no bounds then");
   command->add_option("--json", a->json, "Write raw samples, statistics and the machine to this file");

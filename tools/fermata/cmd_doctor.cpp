@@ -45,7 +45,8 @@ void run(bool json) {
   if (json) {
     nlohmann::ordered_json out = {{"format", "fermata-doctor"}, {"version", 1}};
     for (const Check& c : checks)
-      out["checks"].push_back({{"name", c.name}, {"state", c.state}, {"detail", c.detail}, {"follows", c.follows}});
+      out["checks"].push_back(
+          {{"name", c.name}, {"state", c.state}, {"detail", c.detail}, {"follows", c.follows}});
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
@@ -59,7 +60,8 @@ void run(bool json) {
 
 void add_doctor(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("doctor", "Show what this system permits and what follows for Fermata");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Show what this system permits and what follows for Fermata");
   command->add_flag("--json", *json, "print JSON");
   command->callback([json] { run(*json); });
 }

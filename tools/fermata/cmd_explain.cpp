@@ -41,7 +41,8 @@ Plan find(const PlanRequest& request) {
   return std::move(plan.value());
 }
 
-// Why hosts were joined as they were: what one signal costs between the first ranks of each two, microseconds.
+// Why hosts were joined as they were: what one signal costs between the first ranks of each two,
+// microseconds.
 void print_links(const PlanRequest& r) {
   constexpr std::size_t kMost = 12;
   std::vector<std::int32_t> first(r.hosts.size(), -1);
@@ -54,7 +55,9 @@ void print_links(const PlanRequest& r) {
     fmt::print("\n  {:<12.12}", r.hosts[a]);
     for (std::size_t b = 0; b < n; ++b)
       if (a == b) fmt::print(" {:>10}", "-");
-      else fmt::print(" {:>10.1f}", (r.profile.o.at(first[a], first[b]) + r.profile.l.at(first[a], first[b])) / 1e3);
+      else
+        fmt::print(" {:>10.1f}",
+                   (r.profile.o.at(first[a], first[b]) + r.profile.l.at(first[a], first[b])) / 1e3);
   }
   fmt::print("\n");
   if (n < r.hosts.size()) fmt::print("  ... and {} hosts more\n", r.hosts.size() - n);
@@ -64,10 +67,12 @@ void print_links(const PlanRequest& r) {
 
 void add_explain(CLI::App& app) {
   auto a = std::make_shared<ExplainArguments>();
-  CLI::App* command = app.add_subcommand("explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
+  CLI::App* command = app.add_subcommand(
+      "explain", "show a plan: levels, stages, matrices, layout, costs, and why others lost");
   add_plan_selectors(*command, a->which);
   command->add_option("--plan", a->file, "a plan's file instead of the cache");
-  command->add_flag("--matrices", a->matrices, "print the stages as boolean matrices up to 16 members, not only up to 8");
+  command->add_flag("--matrices", a->matrices,
+                    "print the stages as boolean matrices up to 16 members, not only up to 8");
   command->add_flag("--json", a->json, "print the plan's file");
   command->callback([a] {
     PlanRequest request;

@@ -1,4 +1,5 @@
-// fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here, and keeps the plan.
+// fermata plan: chooses a schedule and its layout for a team, times the best few if the team can run here,
+// and keeps the plan.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -42,22 +43,26 @@ std::string ns(double value) {
 
 void print_summary(const Plan& plan) {
   fmt::print("{} of {} {}: {} in {}\n", name_of(plan.key.kind), plan.key.members,
-             plan.key.engine == Engine::kThreads ? "threads" : "processes", plan.schedule.algorithm, to_string(plan.layout));
+             plan.key.engine == Engine::kThreads ? "threads" : "processes", plan.schedule.algorithm,
+             to_string(plan.layout));
   if (!plan.levels.children.empty()) fmt::print("  levels     {}\n", shape_text(plan.levels));
-  fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns), ns(plan.predicted_latency_ns));
+  fmt::print("  predicted  {} per episode, latency {}\n", ns(plan.predicted_period_ns),
+             ns(plan.predicted_latency_ns));
   if (plan.measured_period_ns > 0) fmt::print("  measured   {} per episode\n", ns(plan.measured_period_ns));
   fmt::print("  bound      {} ({} stages)\n", ns(plan.bound_ns), plan.schedule.stages.size());
   if (plan.credit_batch > 0) fmt::print("  credits    every {} episodes\n", plan.credit_batch);
   for (std::size_t i = 1; i < std::min(plan.candidates.size(), kRunnersUp + 1); ++i) {
     const Candidate& c = plan.candidates[i];
-    fmt::print("  {:<10} {} in {}: {}\n", i == 1 ? "others" : "", c.algorithm, to_string(c.layout), c.verdict);
+    fmt::print("  {:<10} {} in {}: {}\n", i == 1 ? "others" : "", c.algorithm, to_string(c.layout),
+               c.verdict);
   }
 }
 
 void run_blocks(const PlanningArguments& a, const PlanRequest& request) {
   if (!a.algorithm.empty() || !a.layout.empty() || !a.emit.empty() || a.declared || a.sparseness > 0)
     throw CommandError(
-        "operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, --json and "
+        "operations on blocks have no layouts, and all their algorithms are compared: --best, --estimate, "
+        "--json and "
         "--no-save are for them");
   BlockPlanning how;
   how.best = a.estimate ? 0 : a.best;
@@ -87,15 +92,18 @@ void run(const PlanningArguments& a) {
   print_summary(*plan);
   write_output(a.json, to_json(*plan));
   if (!a.emit.empty()) {
-    const auto code = emit_code(*plan, fmt::format("fermata_{}_{}", name_of(plan->key.kind), plan->key.members));
+    const auto code =
+        emit_code(*plan, fmt::format("fermata_{}_{}", name_of(plan->key.kind), plan->key.members));
     if (!code) throw CommandError(code.error().message);
     write_output(a.emit, *code);
   }
   if (a.no_save) return;
   const auto known = plan->measured_period_ns > 0 ? Result<Plan>(Error{}) : load_plan(plan->key);
   if (known && known->measured_period_ns > 0) {
-    fmt::print("  not saved: the saved plan ({}) was measured, and this one is an estimate; to replace it, delete {}\n",
-               known->schedule.algorithm, plan_path(plan->key));
+    fmt::print(
+        "  not saved: the saved plan ({}) was measured, and this one is an estimate; to replace it, delete "
+        "{}\n",
+        known->schedule.algorithm, plan_path(plan->key));
     return;
   }
   const auto path = save_plan(*plan);
@@ -107,14 +115,19 @@ void run(const PlanningArguments& a) {
 
 void add_plan(CLI::App& app) {
   auto a = std::make_shared<PlanningArguments>();
-  CLI::App* command = app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and keep it");
+  CLI::App* command =
+      app.add_subcommand("plan", "choose, prove and time the best schedule for a team, and keep it");
   add_plan_selectors(*command, a->which);
   command->add_option("--algorithm", a->algorithm, "this one instead of a search, e.g. 'kary(4)'");
   command->add_option("--layout", a->layout, "this one instead of a search, e.g. packed+2slots");
   command->add_flag("--estimate", a->estimate, "predict only, time nothing");
-  command->add_option("--best", a->best, "how many of the predicted best to time")->check(CLI::Range(1, 200))->capture_default_str();
+  command->add_option("--best", a->best, "how many of the predicted best to time")
+      ->check(CLI::Range(1, 200))
+      ->capture_default_str();
   command->add_flag("--declared-levels", a->declared, "levels from the topology instead of the profile");
-  command->add_option("--sparseness", a->sparseness, "of the clustering, as a share of the diameter (default: from the distances)")
+  command
+      ->add_option("--sparseness", a->sparseness,
+                   "of the clustering, as a share of the diameter (default: from the distances)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--json", a->json, "also write the plan to this file");
   command->add_option("--emit", a->emit, "also write the plan as a C++20 header, hard-coded, to this file");

@@ -31,11 +31,13 @@ struct Subject {
 
 std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& only) {
   std::vector<Subject> subjects;
-  if (!only.empty() && find_algorithm(only) == nullptr) throw CommandError("no algorithm is called '" + only + "'");
+  if (!only.empty() && find_algorithm(only) == nullptr)
+    throw CommandError("no algorithm is called '" + only + "'");
   for (const Algorithm& algorithm : algorithms()) {
     if (!only.empty() && only != algorithm.name) continue;
-    for (const char* layout : {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots", "published",
-                               "published+2slots", "private+line128", "private+2slots+line128"}) {
+    for (const char* layout :
+         {"private", "private+2slots", "private+4slots", "private+stride2", "packed", "packed+2slots",
+          "published", "published+2slots", "private+line128", "private+2slots+line128"}) {
       PlanOptions options;
       options.key = request.key;
       options.algorithm = algorithm.has_degree ? std::string(algorithm.name) + "(2)" : algorithm.name;
@@ -55,9 +57,11 @@ std::vector<Subject> subjects_of(const PlanRequest& request, const std::string& 
 void run(const PredictArguments& a) {
   check_output(a.json);
   const PlanRequest request = resolve(a.which);
-  if (!request.here) throw CommandError("this team can't run on this machine: nothing to measure predictions against");
+  if (!request.here)
+    throw CommandError("this team can't run on this machine: nothing to measure predictions against");
   print_notices(request, stdout);
-  if (request.blocks && !a.algorithm.empty()) throw CommandError("of operations on blocks all algorithms are compared");
+  if (request.blocks && !a.algorithm.empty())
+    throw CommandError("of operations on blocks all algorithms are compared");
   if (request.blocks) return predict_blocks(request, a.json);
   std::vector<Subject> subjects = subjects_of(request, a.algorithm);
   const Measure measure = measure_on_this_machine();
@@ -67,11 +71,13 @@ void run(const PredictArguments& a) {
       if (!ns) throw CommandError(ns.error().message);
       s.samples.push_back(*ns);
     }
-  std::sort(subjects.begin(), subjects.end(), [](const Subject& x, const Subject& y) { return median(x.samples) < median(y.samples); });
+  std::sort(subjects.begin(), subjects.end(),
+            [](const Subject& x, const Subject& y) { return median(x.samples) < median(y.samples); });
   std::vector<double> predicted;
   std::vector<double> measured;
   nlohmann::json rows = nlohmann::json::array();
-  fmt::print("{:<24} {:<24} {:>12} {:>12} {:>8}\n", "algorithm", "layout", "predicted ns", "measured ns", "error");
+  fmt::print("{:<24} {:<24} {:>12} {:>12} {:>8}\n", "algorithm", "layout", "predicted ns", "measured ns",
+             "error");
   for (const Subject& s : subjects) {
     const double p = s.plan.predicted_period_ns;
     const double m = median(s.samples);
@@ -80,14 +86,20 @@ void run(const PredictArguments& a) {
     const std::string layout = to_string(s.plan.layout);
     const std::string& name = s.plan.schedule.algorithm;
     fmt::print("{:<24} {:<24} {:>12.1f} {:>12.1f} {:>+7.0f}%\n", name, layout, p, m, 100 * (p - m) / m);
-    rows.push_back({{"algorithm", name}, {"layout", layout}, {"predicted_ns", p}, {"measured_ns", m}, {"samples", s.samples}});
+    rows.push_back({{"algorithm", name},
+                    {"layout", layout},
+                    {"predicted_ns", p},
+                    {"measured_ns", m},
+                    {"samples", s.samples}});
   }
   if (subjects.size() < 2) throw CommandError("fewer than two subjects can run: no order to compare");
   const Agreement found = agreement(predicted, measured, kNoise);
-  fmt::print("\n{} subjects, {} members; ties within {:.0f} %\n", subjects.size(), request.key.members, 100 * kNoise);
-  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n", found.rank_correlation,
-             100 * found.pairs_in_order);
-  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error, 100 * found.worst_error);
+  fmt::print("\n{} subjects, {} members; ties within {:.0f} %\n", subjects.size(), request.key.members,
+             100 * kNoise);
+  fmt::print("rank correlation {:.2f}; {:.0f} % of the pairs that differ are predicted in order\n",
+             found.rank_correlation, 100 * found.pairs_in_order);
+  fmt::print("error of the prediction: median {:.0f} %, worst {:.0f} %\n", 100 * found.median_error,
+             100 * found.worst_error);
   if (a.json.empty()) return;
   const nlohmann::json out = {{"members", request.key.members},
                               {"collective", name_of(request.key.kind)},
@@ -103,7 +115,8 @@ void run(const PredictArguments& a) {
 
 void add_predict(CLI::App& app) {
   auto a = std::make_shared<PredictArguments>();
-  CLI::App* command = app.add_subcommand("predict", "set predictions beside measurements: every algorithm, layout and slot count");
+  CLI::App* command = app.add_subcommand(
+      "predict", "set predictions beside measurements: every algorithm, layout and slot count");
   add_plan_selectors(*command, a->which);
   command->add_option("--algorithm", a->algorithm, "this one only, in all layouts; without its degree");
   command->add_option("--json", a->json, "also write all to this file");

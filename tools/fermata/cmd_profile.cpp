@@ -21,7 +21,8 @@ namespace {
 struct ProfileArguments {
   std::string cpus, json_path, file;
   double seconds = 0;
-  bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false, mpi = false;
+  bool processes = false, sample = false, no_save = false, table = false, heat = false, estimate = false,
+       mpi = false;
 };
 
 // A bar on a terminal; elsewhere a line at every tenth.
@@ -34,7 +35,8 @@ class Progress {
     if (terminal_) {
       constexpr int kWidth = 40;
       const auto filled = static_cast<std::size_t>(done * kWidth);
-      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'), std::string(kWidth - filled, ' '), percent, what);
+      fmt::print(stderr, "\r[{}{}] {:3d} %  {:<32.32}", std::string(filled, '#'),
+                 std::string(kWidth - filled, ' '), percent, what);
       if (what == "done") fmt::print(stderr, "\r{:90}\r", "");
     } else if (percent / 10 > last_ / 10 || (percent == 100 && last_ < 100)) {
       fmt::print(stderr, "profile: {:3d} %  {}\n", percent, what);
@@ -67,7 +69,8 @@ Profile measured(const ProfileArguments& o) {
   options.processes = o.processes;
   options.sample = o.sample;
   const std::size_t count = options.cpus.empty() ? topology->cpus.size() : options.cpus.size();
-  options.seconds_per_pair = o.seconds > 0 ? share_of_pair(o.seconds, o.sample ? 4 : count) : default_share(count);
+  options.seconds_per_pair =
+      o.seconds > 0 ? share_of_pair(o.seconds, o.sample ? 4 : count) : default_share(count);
   options.seconds = o.seconds;
   auto progress = std::make_shared<Progress>();
   options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
@@ -83,7 +86,8 @@ Profile measured_job(const ProfileArguments& o, const Job& job) {
   options.sample = o.sample;
   options.seconds = o.seconds;
   auto progress = std::make_shared<Progress>();
-  if (job.rank == 0) options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
+  if (job.rank == 0)
+    options.progress = [progress](double done, const std::string& what) { (*progress)(done, what); };
   auto profile = measure_job(job, *topology, options, measure_profile);
   if (!profile) throw CommandError(profile.error().message);
   return *std::move(profile);
@@ -124,7 +128,8 @@ void report(const ProfileArguments& o, const Profile& profile) {
     for (const Cpu& cpu : old->topology.cpus)
       if (profile.topology.find(cpu.os_index) == nullptr) lost.push_back(cpu.os_index);
   if (!lost.empty()) {
-    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n", cpu_list(lost));
+    fmt::print("not saved: the saved profile also has CPUs {} (--json FILE keeps this one)\n",
+               cpu_list(lost));
     return;
   }
   const auto saved = save_profile(profile);
@@ -136,13 +141,20 @@ void report(const ProfileArguments& o, const Profile& profile) {
 
 void add_profile(CLI::App& app) {
   auto o = std::make_shared<ProfileArguments>();
-  CLI::App* command = app.add_subcommand("profile", "Measure what a signal and what a byte costs between CPUs");
+  CLI::App* command =
+      app.add_subcommand("profile", "Measure what a signal and what a byte costs between CPUs");
   command->add_option("--cpus", o->cpus, "only these CPUs, as 0-3,8");
   command->add_flag("--processes", o->processes, "between processes that share memory, not threads");
-  command->add_flag("--sample", o->sample, "at most three pairs per level; their medians stand for the others");
-  command->add_option("--seconds", o->seconds, "aimed duration of the whole; with --mpi fewer pairs are measured where it is short")
+  command->add_flag("--sample", o->sample,
+                    "at most three pairs per level; their medians stand for the others");
+  command
+      ->add_option("--seconds", o->seconds,
+                   "aimed duration of the whole; with --mpi fewer pairs are measured where it is short")
       ->check(CLI::Range(0.1, 3600.0));
-  command->add_flag("--mpi", o->mpi, "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
+  command
+      ->add_flag(
+          "--mpi", o->mpi,
+          "between the processes of the MPI job that this is started in: mpirun ... fermata profile --mpi")
       ->excludes("--processes")
       ->excludes("--cpus");
   command->add_option("--json", o->json_path, "also write the profile to this file");

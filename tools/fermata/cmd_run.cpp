@@ -63,7 +63,9 @@ struct Choice {
 // Why no preload reaches this program; empty: one can.
 std::string out_of_reach(const std::string& program) {
   if (has_foreign_rights(program))
-    return program + " runs with the rights of its file (setuid, setgid or capabilities): the loader ignores preloads there";
+    return program +
+           " runs with the rights of its file (setuid, setgid or capabilities): the loader ignores preloads "
+           "there";
   const auto symbols = elf_symbols(program);
   if (!symbols || !symbols->dynamic) return program + " is not dynamically linked: preloads cannot reach it";
   return "";
@@ -89,7 +91,8 @@ Choice choose(const RunArguments& a) {
         const auto symbols = elf_symbols(object);
         if (!symbols) continue;
         for (const char* s : p.symbols)
-          if (found.empty() && symbols->imported.contains(s)) found = fmt::format("{} uses {}", fs::path(object).filename().string(), s);
+          if (found.empty() && symbols->imported.contains(s))
+            found = fmt::format("{} uses {}", fs::path(object).filename().string(), s);
       }
       if (found.empty()) continue;
       wanted.emplace_back(p.name);
@@ -97,7 +100,8 @@ Choice choose(const RunArguments& a) {
     }
     if (wanted.empty())
       return {{},
-              "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it loads them later): "
+              "no barrier of pthreads or OpenMP and no MPI is imported (--preload pthread,openmp helps if it "
+              "loads them later): "
               "left as it is"};
   } else if (a.preloads != "none") {
     for (std::size_t at = 0; at <= a.preloads.size();) {
@@ -117,25 +121,32 @@ Choice choose(const RunArguments& a) {
     }
   }
   for (const std::string& name : wanted) {
-    const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads), [&](const Preload& p) { return name == p.name; });
+    const bool known = std::any_of(std::begin(kPreloads), std::end(kPreloads),
+                                   [&](const Preload& p) { return name == p.name; });
     if (!known)
       throw CommandError(
-          "--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 and mpi-mpich5, "
+          "--preload takes auto, none, or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5 "
+          "and mpi-mpich5, "
           "not '" +
           name + "'");
     const std::string library = library_of(name);
-    if (library.empty()) choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
+    if (library.empty())
+      choice.why += fmt::format("; libfermata-{}.so is not installed beside this tool", name);
     else choice.libraries.push_back(library);
   }
   return choice;
 }
 
-void set_environment(const RunArguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory) {
+void set_environment(const RunArguments& a, const std::vector<std::string>& libraries,
+                     const std::string& stats_directory) {
   std::string preload;
   for (const std::string& library : libraries) preload += (preload.empty() ? "" : ":") + library;
-  if (const char* given = getenv("LD_PRELOAD"); given != nullptr && *given != '\0' && !preload.empty()) preload += std::string(":") + given;
+  if (const char* given = getenv("LD_PRELOAD"); given != nullptr && *given != '\0' && !preload.empty())
+    preload += std::string(":") + given;
   if (!preload.empty()) setenv("LD_PRELOAD", preload.c_str(), 1);
-  const auto set = [](os::Variable variable, const std::string& value) { setenv(os::row_of(variable).name, value.c_str(), 1); };
+  const auto set = [](os::Variable variable, const std::string& value) {
+    setenv(os::row_of(variable).name, value.c_str(), 1);
+  };
   if (!stats_directory.empty()) set(os::Variable::kStats, stats_directory);
   if (!a.trace.empty()) set(os::Variable::kTrace, "1");
   if (a.stall > 0) set(os::Variable::kStallSeconds, fmt::format("{}", a.stall));
@@ -153,7 +164,8 @@ void place(const RunArguments& a) {
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     places += fmt::format("{}{{{}}}", places.empty() ? "" : ",", cpu);
   }
-  if (sched_setaffinity(0, sizeof set, &set) != 0) throw CommandError(fmt::format("--cpus {}: {}", a.cpus, std::strerror(errno)));
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    throw CommandError(fmt::format("--cpus {}: {}", a.cpus, std::strerror(errno)));
   setenv("OMP_PLACES", places.c_str(), 0);
   setenv("OMP_PROC_BIND", "true", 0);
 }
@@ -169,13 +181,14 @@ void place(const RunArguments& a) {
 
 pid_t started = -1;
 
-// What a process sends to us alone is passed on. What the terminal sends reaches the whole foreground group by itself: it comes from the
-// kernel.
+// What a process sends to us alone is passed on. What the terminal sends reaches the whole foreground group
+// by itself: it comes from the kernel.
 void forward(int signal, siginfo_t* from, void*) {
   if (started > 0 && from->si_code <= 0) kill(started, signal);
 }
 
-// Around a child's life: our signals are its own, none comes between, and what was ignored stays ignored at both.
+// Around a child's life: our signals are its own, none comes between, and what was ignored stays ignored at
+// both.
 class SignalsPassed {
  public:
   SignalsPassed() {
@@ -215,7 +228,8 @@ struct Ended {
 };
 
 // Runs it as a child that gets our signals. `silent`: its standard output goes nowhere.
-Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries, const std::string& stats_directory, bool silent) {
+Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries,
+                const std::string& stats_directory, bool silent) {
   const auto begin = std::chrono::steady_clock::now();
   SignalsPassed signals;
   started = fork();
@@ -233,7 +247,9 @@ Ended run_child(const RunArguments& a, const std::vector<std::string>& libraries
   }
   started = -1;
   ended.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   ended.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   return ended;
 }
@@ -268,7 +284,8 @@ void compare(const RunArguments& a, const Choice& choice) {
     // Who goes first changes: what a first run warms up must not favour one side.
     Ended sides[2];
     for (const int side : {i % 2, 1 - i % 2}) {
-      sides[side] = run_child(a, side == 1 ? choice.libraries : std::vector<std::string>{}, "", i > 0 || side == 0);
+      sides[side] =
+          run_child(a, side == 1 ? choice.libraries : std::vector<std::string>{}, "", i > 0 || side == 0);
       if (is_interrupted(sides[side].status)) end_like(sides[side].status);
     }
     status = sides[1].status;
@@ -277,16 +294,20 @@ void compare(const RunArguments& a, const Choice& choice) {
     without_wall.push_back(sides[0].wall_s);
     with_wall.push_back(sides[1].wall_s);
     if (!a.quiet)
-      fmt::print(stderr, "pair {:>2}: without {:9.3f} s, with {:9.3f} s, {:5.2f}x; CPU {:9.3f} s, {:9.3f} s\n", i + 1, sides[0].wall_s,
-                 sides[1].wall_s, wall.back(), sides[0].cpu_s, sides[1].cpu_s);
+      fmt::print(stderr,
+                 "pair {:>2}: without {:9.3f} s, with {:9.3f} s, {:5.2f}x; CPU {:9.3f} s, {:9.3f} s\n", i + 1,
+                 sides[0].wall_s, sides[1].wall_s, wall.back(), sides[0].cpu_s, sides[1].cpu_s);
     if (sides[0].status != sides[1].status) {
-      fmt::print(stderr, "fermata run: wait status {} without, {} with: not the same program any more\n", sides[0].status, sides[1].status);
+      fmt::print(stderr, "fermata run: wait status {} without, {} with: not the same program any more\n",
+                 sides[0].status, sides[1].status);
       break;
     }
   }
   fmt::print(stderr,
-             "{} pairs: {:.3f} s without, {:.3f} s with: {:.2f} times as fast, {:.2f} times the CPU time (medians of paired ratios)\n",
-             wall.size(), median(without_wall), median(with_wall), median(wall), 1 / std::max(1e-9, median(cpu)));
+             "{} pairs: {:.3f} s without, {:.3f} s with: {:.2f} times as fast, {:.2f} times the CPU time "
+             "(medians of paired ratios)\n",
+             wall.size(), median(without_wall), median(with_wall), median(wall),
+             1 / std::max(1e-9, median(cpu)));
   if (!a.json.empty())
     write_json(a.json, {{"pairs", wall.size()},
                         {"without_s", without_wall},
@@ -304,26 +325,34 @@ void report(const RunArguments& a, const Choice& choice, const fs::path& directo
     auto one = read_stats(entry.path().string());
     if (one && (!one->sites.empty() || !one->fell_back.empty())) all.push_back(std::move(*one));
   }
-  std::sort(all.begin(), all.end(), [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
+  std::sort(all.begin(), all.end(),
+            [](const ProcessStats& x, const ProcessStats& y) { return x.process < y.process; });
   if (a.stats) {
-    if (choice.libraries.empty()) fmt::print(stderr, "fermata run: no statistics, since no preload was loaded ({})\n", choice.why);
-    else if (!reached) fmt::print(stderr, "fermata run: no statistics, since no process loaded the preload or had a use for it\n");
-    else if (all.empty()) fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
+    if (choice.libraries.empty())
+      fmt::print(stderr, "fermata run: no statistics, since no preload was loaded ({})\n", choice.why);
+    else if (!reached)
+      fmt::print(stderr,
+                 "fermata run: no statistics, since no process loaded the preload or had a use for it\n");
+    else if (all.empty())
+      fmt::print(stderr, "fermata run: no barrier was waited at, and no collective was called\n");
     for (const ProcessStats& p : all) fmt::print(stderr, "{}", to_text(p));
   }
   if (!a.trace.empty()) write_json(a.trace, trace_of(all));
   if (a.json.empty()) return;
-  nlohmann::ordered_json out = {{"format", "fermata-run"}, {"version", 1}, {"processes", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json out = {
+      {"format", "fermata-run"}, {"version", 1}, {"processes", nlohmann::ordered_json::array()}};
   for (const ProcessStats& p : all) out["processes"].push_back(to_json(p));
   write_json(a.json, out);
 }
 
-// The folder that preloads write to, gone when this object is or, should we be killed, when a process that waits for our end notices.
+// The folder that preloads write to, gone when this object is or, should we be killed, when a process that
+// waits for our end notices.
 class StatsFolder {
  public:
   StatsFolder() {
     path_ = (fs::temp_directory_path() / "fermata-run-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw CommandError(fmt::format("{}: {}", path_, std::strerror(errno)));
+    if (mkdtemp(path_.data()) == nullptr)
+      throw CommandError(fmt::format("{}: {}", path_, std::strerror(errno)));
     if (pipe2(alive_, O_CLOEXEC) == 0) start_cleaner();
   }
   ~StatsFolder() {
@@ -336,8 +365,8 @@ class StatsFolder {
   const std::string& path() const { return path_; }
 
  private:
-  // It reads a pipe whose other end only we have: the end of the file is our end. In a session of its own, so that what ends a whole
-  // process group leaves it, with nothing open that somebody could wait for.
+  // It reads a pipe whose other end only we have: the end of the file is our end. In a session of its own, so
+  // that what ends a whole process group leaves it, with nothing open that somebody could wait for.
   void start_cleaner() {
     cleaner_ = fork();
     if (cleaner_ != 0) return void(close(alive_[0]));
@@ -351,7 +380,8 @@ class StatsFolder {
     }
     // Processes of the program may still make files.
     std::error_code failed;
-    for (int i = 0; i < 100 && (fs::remove_all(path_, failed), fs::exists(path_, failed)); ++i) usleep(10'000);
+    for (int i = 0; i < 100 && (fs::remove_all(path_, failed), fs::exists(path_, failed)); ++i)
+      usleep(10'000);
     _exit(0);
   }
 
@@ -362,7 +392,8 @@ class StatsFolder {
 
 void run(const RunArguments& a) {
   if (a.compare > 0 && (a.stats || !a.trace.empty()))
-    throw CommandError("--compare takes neither --stats nor --trace: their time would be taken for the barriers'");
+    throw CommandError(
+        "--compare takes neither --stats nor --trace: their time would be taken for the barriers'");
   check_output(a.trace);
   check_output(a.json);
   const Choice choice = choose(a);
@@ -390,18 +421,25 @@ void run(const RunArguments& a) {
 
 void add_run(CLI::App& app) {
   auto a = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
+  CLI::App* command = app.add_subcommand(
+      "run", "run an unmodified program with Fermata's barriers: fermata run [options] -- command");
   command
       ->add_option("--preload", a->preloads,
-                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, mpi-mpich, mpi-openmpi5, "
+                   "auto: by what the program imports; none; or a list of pthread, openmp, mpi-openmpi, "
+                   "mpi-mpich, mpi-openmpi5, "
                    "mpi-mpich5")
       ->capture_default_str();
-  command->add_option("--cpus", a->cpus, "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
-  command->add_flag("--stats", a->stats, "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");
+  command->add_option("--cpus", a->cpus,
+                      "run on these CPUs only, e.g. 0-3; OpenMP threads are bound to them in this order");
+  command->add_flag("--stats", a->stats,
+                    "at the end: episodes, waits and who came last, per barrier and call site (on stderr)");
   command->add_option("--trace", a->trace, "write every wait to this file, for chrome://tracing or Perfetto");
-  command->add_option("--compare", a->compare, "run it so many times with and without, in turns; print paired ratios")
+  command
+      ->add_option("--compare", a->compare,
+                   "run it so many times with and without, in turns; print paired ratios")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--stall-report", a->stall, "say who is missing after so many seconds of waiting")->check(CLI::PositiveNumber);
+  command->add_option("--stall-report", a->stall, "say who is missing after so many seconds of waiting")
+      ->check(CLI::PositiveNumber);
   command->add_option("--json", a->json, "write the statistics, or the comparison, to this file");
   command->add_flag("--quiet", a->quiet, "say nothing of what was chosen");
   command->add_option("command", a->command, "the program and its arguments")->required();

@@ -47,9 +47,11 @@ void run(const TopoArguments& o) {
 void add_topo(CLI::App& app) {
   auto o = std::make_shared<TopoArguments>();
   CLI::App* command = app.add_subcommand("topo", "Show packages, NUMA nodes, caches, cores and CPUs");
-  auto* xml =
-      command->add_option("--xml", o->xml, "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");
-  auto* synthetic = command->add_option("--synthetic", o->synthetic, "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
+  auto* xml = command->add_option(
+      "--xml", o->xml,
+      "read an hwloc XML file instead of this machine; only one that you trust, as hwloc does");
+  auto* synthetic = command->add_option("--synthetic", o->synthetic,
+                                        "an hwloc synthetic string: \"pack:2 l3:1 core:4 pu:2\"");
   auto* file = command->add_option("--file", o->file, "a file that --text or --json printed, or hwloc XML");
   xml->excludes(synthetic)->excludes(file);
   synthetic->excludes(file);

@@ -31,16 +31,18 @@ struct VerifyArguments {
 };
 
 // Sizes beyond the exhaustive range: powers of two, their neighbours, and what machines have.
-constexpr std::int32_t kSpotChecks[] = {96, 127, 128, 192, 255, 256, 257, 511, 512, 513, 768, 1000, 1023, 1024};
+constexpr std::int32_t kSpotChecks[] = {96,  127, 128, 192, 255,  256,  257,
+                                        511, 512, 513, 768, 1000, 1023, 1024};
 
 struct NamedOp {
   const char* name;
   OpTraits op;
 };
-constexpr NamedOp kOps[] = {{"integer sum", {.associative = true, .commutative = true, .idempotent = false}},
-                            {"floating-point sum", {.associative = false, .commutative = true, .idempotent = false}},
-                            {"max", {.associative = true, .commutative = true, .idempotent = true}},
-                            {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
+constexpr NamedOp kOps[] = {
+    {"integer sum", {.associative = true, .commutative = true, .idempotent = false}},
+    {"floating-point sum", {.associative = false, .commutative = true, .idempotent = false}},
+    {"max", {.associative = true, .commutative = true, .idempotent = true}},
+    {"not commutative", {.associative = true, .commutative = false, .idempotent = false}}};
 
 Json to_json(const SweepRow& row) {
   Json proved;
@@ -58,8 +60,9 @@ Json to_json(const SweepRow& row) {
 
 std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
   // Below the kinds' names, which don't fit: two or three syllables of each.
-  constexpr const char* kColumns[kKindCount] = {"barrier", "bcast",   "reduce",   "allred", "gather", "scatter",
-                                                "allgath", "redscat", "alltoall", "scan",   "exscan"};
+  constexpr const char* kColumns[kKindCount] = {"barrier",  "bcast",   "reduce",  "allred",
+                                                "gather",   "scatter", "allgath", "redscat",
+                                                "alltoall", "scan",    "exscan"};
   fmt::print("{:<20}", "algorithm");
   for (const char* column : kColumns) fmt::print("{:>9}", column);
   fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9}\n", "refused", "rank order", "reuse", "wrong", "ms");
@@ -69,8 +72,8 @@ std::int64_t print_table(const std::vector<std::int32_t>& sizes, Json& rows) {
       const SweepRow row = sweep(algorithm, degree, sizes);
       fmt::print("{:<20}", row.algorithm);
       for (const std::int64_t proved : row.proved) fmt::print("{:>9}", proved);
-      fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.refused, fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse,
-                 row.wrong, row.ms);
+      fmt::print("{:>8}{:>12}{:>7}{:>7}{:>9.1f}\n", row.refused,
+                 fmt::format("{}/{}", row.rank_order, row.rank_order_of), row.reuse, row.wrong, row.ms);
       if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
       std::fflush(stdout);
       wrong += row.wrong;
@@ -84,7 +87,8 @@ std::int64_t print_broken(Json& rows) {
   fmt::print("\n{:<76}{:>8}{:>10}{:>7}\n", "broken on purpose", "tried", "must be", "wrong");
   std::int64_t wrong = 0;
   for (const BreakRow& row : broken_schedules()) {
-    fmt::print("{:<76}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted", row.wrong);
+    fmt::print("{:<76}{:>8}{:>10}{:>7}\n", row.what, row.tried, row.must_refuse ? "refused" : "accepted",
+               row.wrong);
     if (row.wrong > 0) fmt::print("  wrong: {}\n", row.first_wrong);
     wrong += row.wrong;
     rows.push_back({{"what", row.what},
@@ -107,7 +111,9 @@ void verify_all(const VerifyArguments& options) {
       "every algorithm, every kind, P = 1..{}{};\n"
       "integer sum, floating-point sum, max where something is folded; roots 0, P/2, P-1\n\n",
       options.most,
-      options.most >= 70 && options.most < 1024 ? fmt::format(" and spot checks to 1024 (to {} in pieces)", kMostPiecesSwept) : "");
+      options.most >= 70 && options.most < 1024
+          ? fmt::format(" and spot checks to 1024 (to {} in pieces)", kMostPiecesSwept)
+          : "");
   Json json{{"version", 1}, {"sizes", sizes}, {"algorithms", Json::array()}, {"broken", Json::array()}};
   const std::int64_t wrong = print_table(sizes, json["algorithms"]) + print_broken(json["broken"]);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -135,10 +141,13 @@ Schedule chosen(const VerifyArguments& options) {
   }
   const Result<AlgorithmName> name = parse_algorithm(options.algorithm);
   if (!name) throw CommandError(name.error().message);
-  const Request request{.kind = kind_of(options.kind), .members = options.members, .root = options.root, .degree = name->degree};
+  const Request request{.kind = kind_of(options.kind),
+                        .members = options.members,
+                        .root = options.root,
+                        .degree = name->degree};
   if (!name->algorithm->applicable(request)) {
-    throw CommandError(
-        fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm, options.kind, options.members, options.root));
+    throw CommandError(fmt::format("{} cannot do a {} of {} members with root {}", options.algorithm,
+                                   options.kind, options.members, options.root));
   }
   return name->algorithm->build(request);
 }
@@ -174,7 +183,8 @@ void print_results(const Schedule& s) {
         continue;
       }
       ++shown;
-      fmt::print("  member {}{}: {}\n", m, s.chunks > 1 ? fmt::format(", chunk {}", chunk) : "", result_expression(s, m, chunk));
+      fmt::print("  member {}{}: {}\n", m, s.chunks > 1 ? fmt::format(", chunk {}", chunk) : "",
+                 result_expression(s, m, chunk));
     }
   }
   if (more > 0) fmt::print("  ... and {} more\n", more);
@@ -193,8 +203,9 @@ bool print_verdicts(const Schedule& s) {
   }
   for (const int slots : {1, 2, 4}) {
     const std::size_t hazards = reuse_hazards(s, slots, s.kind != Kind::kBarrier).size();
-    fmt::print("back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
-               hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
+    fmt::print(
+        "back to back with {} slot{}: {}\n", slots, slots > 1 ? "s" : "",
+        hazards == 0 ? std::string("safe") : fmt::format("{} run-ahead hazards: credits needed", hazards));
     if (hazards == 0) break;
   }
   return any;
@@ -206,8 +217,8 @@ void verify_one(const VerifyArguments& options) {
   if (s.transfer_count() <= kMostPrinted) {
     fmt::print("{}", to_text(s));
   } else {
-    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members, s.stages.size(),
-               s.transfer_count());
+    fmt::print("{} {}, {} members, {} stages, {} transfers\n", s.algorithm, name_of(s.kind), s.members,
+               s.stages.size(), s.transfer_count());
   }
   if (s.vertices() <= 24) fmt::print("\n{}", to_matrices(s));
   const bool proved = print_verdicts(s);
@@ -226,22 +237,29 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "prove schedules, and see that broken ones are refused");
   command->add_flag("--all", options->all, "every algorithm, kind and size, and schedules broken on purpose");
-  command->add_option("--max", options->most, "with --all: every size up to this (spot checks beyond from 70 on)")
+  command
+      ->add_option("--max", options->most,
+                   "with --all: every size up to this (spot checks beyond from 70 on)")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag("--programs", options->programs, "how long proofs of compiled programs take, for every algorithm, up to 1024 members");
+  command->add_flag("--programs", options->programs,
+                    "how long proofs of compiled programs take, for every algorithm, up to 1024 members");
   command->add_option("--json", options->json, "with --all: also write the table to this file");
   command->add_option("--algorithm", options->algorithm, "one of the table, e.g. kary(4)");
   command->add_option("--file", options->file, "a schedule in a file, as this command prints it");
-  command->add_option("-n,--members", options->members, "members")->check(CLI::Range(1, kMaxScheduleMembers))->capture_default_str();
+  command->add_option("-n,--members", options->members, "members")
+      ->check(CLI::Range(1, kMaxScheduleMembers))
+      ->capture_default_str();
   command->add_option("--kind", options->kind, collectives())->capture_default_str();
-  command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")->capture_default_str();
+  command->add_option("--root", options->root, "of a broadcast, reduce, gather or scatter")
+      ->capture_default_str();
   command->callback([options] {
-    const int ways =
-        (options->all ? 1 : 0) + (options->programs ? 1 : 0) + (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
+    const int ways = (options->all ? 1 : 0) + (options->programs ? 1 : 0) +
+                     (options->algorithm.empty() ? 0 : 1) + (options->file.empty() ? 0 : 1);
     if (ways != 1) throw CommandError("verify takes one of --all, --programs, --algorithm and --file");
     check_output(options->json);
-    if (!options->json.empty() && !options->all) throw CommandError("--json writes the table of --all, and nothing else");
+    if (!options->json.empty() && !options->all)
+      throw CommandError("--json writes the table of --all, and nothing else");
     if (options->programs) return time_program_proofs();
     options->all ? verify_all(*options) : verify_one(*options);
   });

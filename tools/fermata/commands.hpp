@@ -1,5 +1,5 @@
-// One file per subcommand: cmd_NAME.cpp defines add_NAME, which registers the subcommand with CLI11. Its callback
-// throws CommandError (exit code 1, message on stderr) or returns.
+// One file per subcommand: cmd_NAME.cpp defines add_NAME, which registers the subcommand with CLI11. Its
+// callback throws CommandError (exit code 1, message on stderr) or returns.
 #ifndef FERMATA_TOOLS_COMMANDS_HPP
 #define FERMATA_TOOLS_COMMANDS_HPP
 
@@ -13,12 +13,15 @@ struct CommandError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Whether a file can be written there, asked before the work whose result it is to hold, which may take hours. Throws CommandError.
+// Whether a file can be written there, asked before the work whose result it is to hold, which may take
+// hours. Throws CommandError.
 void check_output(const std::string& path);
-// Writes it, whole or not at all; into what is no regular file (/dev/stdout) as it is. Nothing if the path is empty. Throws CommandError.
+// Writes it, whole or not at all; into what is no regular file (/dev/stdout) as it is. Nothing if the path is
+// empty. Throws CommandError.
 void write_output(const std::string& path, const std::string& text);
 
-// Path of a library that belongs to this tool, in its build tree (there in `folder`) or as installed; empty: there is none.
+// Path of a library that belongs to this tool, in its build tree (there in `folder`) or as installed; empty:
+// there is none.
 std::string library_beside(const std::string& folder, const std::string& file);
 
 // Registers one subcommand. main.cpp calls those in its table, in the order that `fermata --help` shows.

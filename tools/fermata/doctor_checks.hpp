@@ -16,9 +16,11 @@ struct Check {
 
 std::string line_of(const std::string& path);  // the first line of a file; empty if it can't be read
 
-std::vector<Check> check_scheduling();  // CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
-Check check_variables();                // the environment's FERMATA_* variables
-std::vector<Check> check_kernel();      // membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
+// CPUs, quota, SMT, isolation, pinning, virtual machine, clock, profile
+std::vector<Check> check_scheduling();
+Check check_variables();  // the environment's FERMATA_* variables
+// membarrier, CMA, memfd, locks, sockets, futexes, seccomp, huge pages, counters
+std::vector<Check> check_kernel();
 
 }  // namespace fermata::tool
 #endif

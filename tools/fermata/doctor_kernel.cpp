@@ -55,13 +55,15 @@ int in_child(const std::function<int()>& body, const std::function<void(pid_t)>&
 Check membarrier_check(const char* name, int command, int registration, const char* among) {
   const long supported = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
   if (supported < 0)
-    return {name, "no", "membarrier: " + reason(errno), "both sides of a doorbell run a full fence: tens of ns per signal"};
-  const bool works =
-      (supported & command) != 0 && syscall(SYS_membarrier, registration, 0, 0) == 0 && syscall(SYS_membarrier, command, 0, 0) == 0;
+    return {name, "no", "membarrier: " + reason(errno),
+            "both sides of a doorbell run a full fence: tens of ns per signal"};
+  const bool works = (supported & command) != 0 && syscall(SYS_membarrier, registration, 0, 0) == 0 &&
+                     syscall(SYS_membarrier, command, 0, 0) == 0;
   if (works)
     return {name, "yes", std::string("registered and run among ") + among,
             "who parks pays for the fence; a sender pays one load of a shared line"};
-  return {name, "no", "not offered by this kernel, or refused", "both sides of a doorbell run a full fence: tens of ns per signal"};
+  return {name, "no", "not offered by this kernel, or refused",
+          "both sides of a doorbell run a full fence: tens of ns per signal"};
 }
 
 bool reads_memory_of(pid_t process, const long* theirs, long expected) {
@@ -83,9 +85,12 @@ Check cma() {
       [&](pid_t child) { down = reads_memory_of(child, address, 815); });
   const std::string scope = line_of("/proc/sys/kernel/yama/ptrace_scope");
   const std::string found = std::string("process_vm_readv of a child: ") + (down ? "works" : "refused") +
-                            ", of the parent: " + (up == 0 ? "works" : "refused") + (scope.empty() ? "" : "; yama ptrace_scope " + scope);
-  if (down && up == 0) return {"CMA", "yes", found, "payloads beyond the line can be copied once, from memory to memory"};
-  return {"CMA", down ? "partly" : "no", found, "payloads beyond the line go through the segment: two copies"};
+                            ", of the parent: " + (up == 0 ? "works" : "refused") +
+                            (scope.empty() ? "" : "; yama ptrace_scope " + scope);
+  if (down && up == 0)
+    return {"CMA", "yes", found, "payloads beyond the line can be copied once, from memory to memory"};
+  return {"CMA", down ? "partly" : "no", found,
+          "payloads beyond the line go through the segment: two copies"};
 }
 
 Check memfd() {
@@ -124,8 +129,10 @@ Check record_locks() {
   const bool released = !locked_by_another(fd);
   close(fd);
   if (status == 0 && held && released)
-    return {"record locks", "yes", "held by a process, dropped at its end", "a dead member process is reported as lost, by rank"};
-  return {"record locks", "no", "a lock on a memfd was not seen, or not dropped", "a dead process is only a time-out"};
+    return {"record locks", "yes", "held by a process, dropped at its end",
+            "a dead member process is reported as lost, by rank"};
+  return {"record locks", "no", "a lock on a memfd was not seen, or not dropped",
+          "a dead process is only a time-out"};
 }
 
 Check abstract_socket() {
@@ -139,7 +146,9 @@ Check abstract_socket() {
   const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0;
   const int code = errno;
   close(fd);
-  if (bound) return {"unix sockets", "yes", "an abstract name can be bound", "unrelated processes can join a team by its name"};
+  if (bound)
+    return {"unix sockets", "yes", "an abstract name can be bound",
+            "unrelated processes can join a team by its name"};
   return {"unix sockets", "no", reason(code), "only processes that inherit the descriptor can join a team"};
 }
 
@@ -150,7 +159,8 @@ Check futex2() {
 #else
   const bool there = false;
 #endif
-  return {"futex2", there ? "yes" : "no", there ? "futex_waitv is offered" : "futex_waitv is not offered, or refused",
+  return {"futex2", there ? "yes" : "no",
+          there ? "futex_waitv is offered" : "futex_waitv is not offered, or refused",
           "not needed: a member parks on one doorbell; a wait for several teams at once would use it"};
 }
 
@@ -160,7 +170,8 @@ Check seccomp() {
   for (std::string line; std::getline(file, line);)
     if (line.compare(0, 8, "Seccomp:") == 0) mode = line.substr(line.find_first_not_of(" \t", 8));
   if (mode == "0") return {"seccomp", "no", "no filter", "system calls are refused by permission only"};
-  if (mode == "?") return {"seccomp", "unknown", "the kernel doesn't say", "each call is tried before it is relied on"};
+  if (mode == "?")
+    return {"seccomp", "unknown", "the kernel doesn't say", "each call is tried before it is relied on"};
   return {"seccomp", "yes", "a filter is active (mode " + mode + ")",
           "calls that it refuses show in this table; each is tried before it is relied on"};
 }
@@ -174,7 +185,8 @@ std::string chosen(const std::string& line) {
 Check huge_pages() {
   const std::string heap = chosen(line_of("/sys/kernel/mm/transparent_hugepage/enabled"));
   const std::string shared = chosen(line_of("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
-  if (heap.empty()) return {"huge pages", "unknown", "no transparent huge pages here", "segments use ordinary pages"};
+  if (heap.empty())
+    return {"huge pages", "unknown", "no transparent huge pages here", "segments use ordinary pages"};
   const bool some = heap != "never" || (shared != "never" && shared != "deny" && !shared.empty());
   return {"huge pages", some ? "partly" : "no", "transparent: heap " + heap + ", shared memory " + shared,
           "a team's lines fit a few ordinary pages; only payloads of megabytes would gain"};
@@ -192,15 +204,19 @@ Check counters() {
   if (fd >= 0) close(fd);
   const std::string level = line_of("/proc/sys/kernel/perf_event_paranoid");
   const std::string paranoid = level.empty() ? "" : "; perf_event_paranoid " + level;
-  if (fd >= 0) return {"perf counters", "yes", "cycles can be counted" + paranoid, "benchmarks may report cycles beside ns"};
+  if (fd >= 0)
+    return {"perf counters", "yes", "cycles can be counted" + paranoid,
+            "benchmarks may report cycles beside ns"};
   return {"perf counters", "no", "cycles: " + reason(code) + paranoid, "benchmarks report time only"};
 }
 
 }  // namespace
 
 std::vector<Check> check_kernel() {
-  return {membarrier_check("membarrier private", MEMBARRIER_CMD_PRIVATE_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, "threads"),
-          membarrier_check("membarrier global", MEMBARRIER_CMD_GLOBAL_EXPEDITED, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, "processes"),
+  return {membarrier_check("membarrier private", MEMBARRIER_CMD_PRIVATE_EXPEDITED,
+                           MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, "threads"),
+          membarrier_check("membarrier global", MEMBARRIER_CMD_GLOBAL_EXPEDITED,
+                           MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, "processes"),
           memfd(),
           record_locks(),
           abstract_socket(),

@@ -23,25 +23,31 @@ Check affinity(const Topology& t) {
   for (const Cpu& c : t.cpus) cpus.push_back(c.os_index);
   const bool all = static_cast<std::int32_t>(cpus.size()) == t.cpus_total;
   const std::string count = std::to_string(cpus.size()) + " of " + std::to_string(t.cpus_total);
-  return {"affinity", all ? "yes" : "partly", "this process may use CPUs " + cpu_list(cpus) + " (" + count + ")",
+  return {"affinity", all ? "yes" : "partly",
+          "this process may use CPUs " + cpu_list(cpus) + " (" + count + ")",
           std::to_string(t.usable_cpus()) + " members can spin at once; larger teams yield or park"};
 }
 
 Check quota() {
   const os::CgroupQuota q = os::cgroup_quota();
-  const std::string where =
-      q.version == 0 ? "no cpu control group is visible" : "cgroup version " + std::to_string(q.version) + ", " + q.group;
-  if (q.cpus == 0) return {"cgroup quota", "no", where + ": no limit", "CPU time is bounded by affinity alone"};
+  const std::string where = q.version == 0 ? "no cpu control group is visible"
+                                           : "cgroup version " + std::to_string(q.version) + ", " + q.group;
+  if (q.cpus == 0)
+    return {"cgroup quota", "no", where + ": no limit", "CPU time is bounded by affinity alone"};
   const std::string cpus = std::to_string(q.cpus).substr(0, 6);
-  return {"cgroup quota", "partly", where + ": " + cpus + " CPUs",
-          "spinning uses the quota up: more members than that are throttled together, so waits turn to parking"};
+  return {
+      "cgroup quota", "partly", where + ": " + cpus + " CPUs",
+      "spinning uses the quota up: more members than that are throttled together, so waits turn to parking"};
 }
 
 Check smt() {
   const std::string active = line_of("/sys/devices/system/cpu/smt/active");
   if (active == "1")
-    return {"SMT", "yes", "cores run several hardware threads", "waiting pauses give the sibling its turn; --place core fills cores first"};
-  if (active == "0") return {"SMT", "no", "one hardware thread per core (as declared)", "a spinning member disturbs no sibling"};
+    return {"SMT", "yes", "cores run several hardware threads",
+            "waiting pauses give the sibling its turn; --place core fills cores first"};
+  if (active == "0")
+    return {"SMT", "no", "one hardware thread per core (as declared)",
+            "a spinning member disturbs no sibling"};
   return {"SMT", "unknown", "the kernel doesn't say", "the profile shows whether two CPUs share a core"};
 }
 
@@ -61,27 +67,37 @@ Check pinning(const Topology& t) {
   CPU_ZERO(&one);
   const auto cpu = static_cast<std::size_t>(t.cpus.front().os_index);
   if (cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof before, &before) != 0)
-    return {"pinning", "unknown", "more CPUs than this check knows", "pinning is tried when a team asks for it"};
+    return {"pinning", "unknown", "more CPUs than this check knows",
+            "pinning is tried when a team asks for it"};
   CPU_SET(cpu, &one);
   const bool works = sched_setaffinity(0, sizeof one, &one) == 0;
   if (works) sched_setaffinity(0, sizeof before, &before);
-  if (works) return {"pinning", "yes", "sched_setaffinity works", "plans can be laid out for the CPUs that members stay on"};
-  return {"pinning", "no", "sched_setaffinity is refused", "teams get placement-free plans, and no profile can be measured"};
+  if (works)
+    return {"pinning", "yes", "sched_setaffinity works",
+            "plans can be laid out for the CPUs that members stay on"};
+  return {"pinning", "no", "sched_setaffinity is refused",
+          "teams get placement-free plans, and no profile can be measured"};
 }
 
 Check hypervisor(const Topology& t) {
-  if (!t.virtual_machine) return {"virtual machine", "no", "no hypervisor is visible", "the declared topology can be trusted"};
-  return {"virtual machine", "yes", "a hypervisor is there",
-          "the declared topology and distances may be wrong and may drift: where the profile differs, it wins"};
+  if (!t.virtual_machine)
+    return {"virtual machine", "no", "no hypervisor is visible", "the declared topology can be trusted"};
+  return {
+      "virtual machine", "yes", "a hypervisor is there",
+      "the declared topology and distances may be wrong and may drift: where the profile differs, it wins"};
 }
 
 Check clock_source() {
   const std::string source = line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  const bool fast = source == "tsc" || source == "kvm-clock" || source == "arch_sys_counter" || source == "timebase" ||
-                    source == "hyperv_clocksource_tsc_page";
-  if (source.empty()) return {"clock", "unknown", "the kernel doesn't say", "time-outs are checked rarely anyway"};
-  if (fast) return {"clock", "yes", source + ": read without a system call", "measuring and time-outs cost tens of ns per look"};
-  return {"clock", "partly", source + ": each look is a system call", "measure longer batches; time-outs cost more"};
+  const bool fast = source == "tsc" || source == "kvm-clock" || source == "arch_sys_counter" ||
+                    source == "timebase" || source == "hyperv_clocksource_tsc_page";
+  if (source.empty())
+    return {"clock", "unknown", "the kernel doesn't say", "time-outs are checked rarely anyway"};
+  if (fast)
+    return {"clock", "yes", source + ": read without a system call",
+            "measuring and time-outs cost tens of ns per look"};
+  return {"clock", "partly", source + ": each look is a system call",
+          "measure longer batches; time-outs cost more"};
 }
 
 Check saved_profile(const Topology& t) {
@@ -102,7 +118,13 @@ Check saved_profile(const Topology& t) {
 std::vector<Check> check_scheduling() {
   const auto topology = discover_topology();
   if (!topology) return {{"topology", "no", topology.error().message, "nothing can be planned here"}};
-  return {affinity(*topology),     quota(), smt(), isolation(), pinning(*topology), hypervisor(*topology), clock_source(),
+  return {affinity(*topology),
+          quota(),
+          smt(),
+          isolation(),
+          pinning(*topology),
+          hypervisor(*topology),
+          clock_source(),
           saved_profile(*topology)};
 }
 

@@ -33,13 +33,18 @@ Check check_variables() {
     const char* const value = os::text_of(variable);
     if (value == nullptr) continue;
     const os::VariableRow& row = os::row_of(variable);
-    set += (set.empty() ? "" : "; ") + std::string(row.name) + "=" + value + " (" + row.meaning + "; read by " + readers_of(row) + ")";
+    set += (set.empty() ? "" : "; ") + std::string(row.name) + "=" + value + " (" + row.meaning +
+           "; read by " + readers_of(row) + ")";
     char text[os::kComplaint];
-    if (os::complaint((std::string(row.name) + "=" + value).c_str(), text)) wrong += (wrong.empty() ? "" : "; ") + std::string(text);
+    if (os::complaint((std::string(row.name) + "=" + value).c_str(), text))
+      wrong += (wrong.empty() ? "" : "; ") + std::string(text);
   }
-  if (set.empty()) return {"variables", "no", "no FERMATA_* variable that is known is set", "all settings are at their defaults"};
+  if (set.empty())
+    return {"variables", "no", "no FERMATA_* variable that is known is set",
+            "all settings are at their defaults"};
   if (!wrong.empty()) return {"variables", "partly", set, wrong};
-  return {"variables", "yes", set, "programs take these settings, but for those that run with the rights of their file"};
+  return {"variables", "yes", set,
+          "programs take these settings, but for those that run with the rights of their file"};
 }
 
 }  // namespace fermata::tool

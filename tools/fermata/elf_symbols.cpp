@@ -57,7 +57,8 @@ std::string executed(const std::string& path, int depth = 0) {
   std::string interpreter, argument;
   line >> interpreter >> argument;
   // "#!/usr/bin/env python3" runs python3.
-  if (interpreter.size() >= 4 && interpreter.substr(interpreter.size() - 4) == "/env" && !argument.empty() && argument[0] != '-')
+  if (interpreter.size() >= 4 && interpreter.substr(interpreter.size() - 4) == "/env" && !argument.empty() &&
+      argument[0] != '-')
     interpreter = find_program(argument);
   return interpreter.empty() ? path : executed(interpreter, depth + 1);
 }
@@ -94,13 +95,16 @@ std::string loader_says(const std::string& path) {
 std::string function_in(Elf* elf, std::uint32_t kind, std::uint64_t address) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != kind || header.sh_entsize == 0) continue;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != kind || header.sh_entsize == 0)
+      continue;
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr) continue;
     const auto symbols = static_cast<int>(data->d_size / header.sh_entsize);
     for (int i = 0; i < symbols; ++i) {
       GElf_Sym symbol;
-      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      if (gelf_getsym(data, i, &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
+          symbol.st_shndx == SHN_UNDEF)
+        continue;
       if (address <= symbol.st_value || address - symbol.st_value > symbol.st_size) continue;
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
       if (name == nullptr || *name == '\0') continue;
@@ -133,7 +137,8 @@ Result<ElfSymbols> elf_symbols(const std::string& path) {
       GElf_Sym symbol;
       if (gelf_getsym(data, i, &symbol) == nullptr) continue;
       const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
-      if (name != nullptr && *name != '\0') (symbol.st_shndx == SHN_UNDEF ? out.imported : out.exported).insert(name);
+      if (name != nullptr && *name != '\0')
+        (symbol.st_shndx == SHN_UNDEF ? out.imported : out.exported).insert(name);
     }
   }
   return out;
@@ -144,7 +149,8 @@ bool has_foreign_rights(const std::string& program) {
   if (stat(program.c_str(), &s) != 0) return false;
   const bool other_user = (s.st_mode & S_ISUID) != 0 && s.st_uid != getuid();
   const bool other_group = (s.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && s.st_gid != getgid();
-  return other_user || other_group || (getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
+  return other_user || other_group ||
+         (getuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
 std::string function_at(const std::string& path, std::uint64_t offset) {
@@ -159,12 +165,14 @@ std::string function_at(const std::string& path, std::uint64_t offset) {
   for (std::size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
     if (gelf_getphdr(elf.get(), static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD)
-      first = std::min<std::uint64_t>(first, segment.p_align > 1 ? segment.p_vaddr - segment.p_vaddr % segment.p_align : segment.p_vaddr);
+      first = std::min<std::uint64_t>(
+          first, segment.p_align > 1 ? segment.p_vaddr - segment.p_vaddr % segment.p_align : segment.p_vaddr);
   }
   if (first == UINT64_MAX) return "";
   const std::uint64_t address = first + offset;
   const std::string name = function_in(elf.get(), SHT_SYMTAB, address);
-  return name.empty() ? function_in(elf.get(), SHT_DYNSYM, address) : name;  // a stripped library has what it exports
+  // a stripped library has what it exports
+  return name.empty() ? function_in(elf.get(), SHT_DYNSYM, address) : name;
 }
 
 Result<std::vector<std::string>> loaded_objects(const std::string& program) {
@@ -178,7 +186,8 @@ Result<std::vector<std::string>> loaded_objects(const std::string& program) {
     // "libm.so.6 => /lib/libm.so.6 (0x...)" or "/lib64/ld-linux.so.2 (0x...)"
     const auto slash = line.find('/');
     const auto end = line.find(" (0x");
-    if (slash != std::string::npos && end != std::string::npos && slash < end) objects.push_back(line.substr(slash, end - slash));
+    if (slash != std::string::npos && end != std::string::npos && slash < end)
+      objects.push_back(line.substr(slash, end - slash));
   }
   return objects;
 }

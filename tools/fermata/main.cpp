@@ -10,14 +10,16 @@
 
 namespace {
 constexpr fermata::tool::AddCommand kCommands[] = {
-    fermata::tool::add_doctor, fermata::tool::add_topo,    fermata::tool::add_profile, fermata::tool::add_verify,
-    fermata::tool::add_plan,   fermata::tool::add_explain, fermata::tool::add_predict, fermata::tool::add_bench,
+    fermata::tool::add_doctor,  fermata::tool::add_topo,  fermata::tool::add_profile,
+    fermata::tool::add_verify,  fermata::tool::add_plan,  fermata::tool::add_explain,
+    fermata::tool::add_predict, fermata::tool::add_bench,
 #ifdef FERMATA_HAVE_ELF
     fermata::tool::add_run,
 #endif
 };
 
-// The first word that is no option, if it is no command either: CLI11 would say only that a command is required.
+// The first word that is no option, if it is no command either: CLI11 would say only that a command is
+// required.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] == '-') continue;
@@ -30,11 +32,13 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 
 std::string names_of_commands(const CLI::App& app) {
   std::string names;
-  for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
+  for (const CLI::App* command : app.get_subcommands({}))
+    names += (names.empty() ? "" : ", ") + command->get_name();
   return names;
 }
 
-// Before the command runs: a misspelt variable would silently change nothing. --quiet is for programs whose standard error is read.
+// Before the command runs: a misspelt variable would silently change nothing. --quiet is for programs whose
+// standard error is read.
 void name_wrong_variables_before(CLI::App* command) {
   command->parse_complete_callback([command] {
     const CLI::Option* const quiet = command->get_option_no_throw("--quiet");
@@ -51,7 +55,8 @@ int main(int argc, char** argv) {
   for (const auto add : kCommands) add(app);
   for (CLI::App* const command : app.get_subcommands({})) name_wrong_variables_before(command);
   if (argc == 1) {
-    fmt::print(stderr, "fermata: no command was given; the commands are {} (--help says more)\n", names_of_commands(app));
+    fmt::print(stderr, "fermata: no command was given; the commands are {} (--help says more)\n",
+               names_of_commands(app));
     return 1;
   }
   if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {

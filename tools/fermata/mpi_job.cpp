@@ -30,7 +30,8 @@ struct MpiJob::Table : fermata_job {};
 
 MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
   const std::string mpi = launched_by();
-  if (mpi.empty()) throw CommandError("--mpi: no MPI launcher has started this; use mpirun ... fermata profile --mpi");
+  if (mpi.empty())
+    throw CommandError("--mpi: no MPI launcher has started this; use mpirun ... fermata profile --mpi");
   void* const library = dlopen(transport_of(mpi).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw CommandError(dlerror());
   const auto open = reinterpret_cast<decltype(&fermata_mpi_job)>(dlsym(library, "fermata_mpi_job"));
@@ -43,7 +44,9 @@ MpiJob::MpiJob() : table_(std::make_unique<Table>()) {
   job_.pinned.assign(table->pinned, table->pinned + table->processes);
   for (const int host : job_.hosts)
     if (static_cast<std::size_t>(host) == job_.names.size()) job_.names.emplace_back(table->names[host]);
-  job_.gather = [table](const void* mine, std::size_t bytes, void* all) { return table->gather(mine, bytes, all) == FERMATA_OK; };
+  job_.gather = [table](const void* mine, std::size_t bytes, void* all) {
+    return table->gather(mine, bytes, all) == FERMATA_OK;
+  };
   job_.time = table->time;
   job_.rest = table->rest;
 }

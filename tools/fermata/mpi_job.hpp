@@ -12,7 +12,8 @@ namespace fermata::tool {
 // Whose launcher has started this process: openmpi, mpich; empty: none that is known.
 std::string launched_by();
 
-// Joins the job by libfermata-net-<launcher's>, which lies beside this tool; leaves it at the end. Throws CommandError.
+// Joins the job by libfermata-net-<launcher's>, which lies beside this tool; leaves it at the end. Throws
+// CommandError.
 class MpiJob {
  public:
   MpiJob();

@@ -29,8 +29,10 @@ void check_output(const std::string& path) {
   if (path.empty()) return;
   const fs::path folder = fs::absolute(path).parent_path();
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) throw CommandError(fmt::format("{}: there is no folder {}", path, folder.string()));
-  if (fs::is_directory(path, ignored)) throw CommandError(fmt::format("{}: this is a folder, not a file", path));
+  if (!fs::is_directory(folder, ignored))
+    throw CommandError(fmt::format("{}: there is no folder {}", path, folder.string()));
+  if (fs::is_directory(path, ignored))
+    throw CommandError(fmt::format("{}: this is a folder, not a file", path));
   const fs::path replaced = is_no_file(path) ? fs::path(path) : folder;
   if (access(replaced.c_str(), replaced == folder ? W_OK | X_OK : W_OK) != 0)
     throw CommandError(fmt::format("{}: {}", path, std::strerror(errno)));

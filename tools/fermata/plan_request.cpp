@@ -18,7 +18,10 @@ namespace fermata::tool {
 std::string collectives() {
   std::string list;
   for (int kind = 0; kind < kKindCount; ++kind) {
-    list += (list.empty() ? "" : kind + 1 == kKindCount ? " or " : ", ") + std::string(name_of(static_cast<Kind>(kind)));
+    list += (list.empty()             ? ""
+             : kind + 1 == kKindCount ? " or "
+                                      : ", ") +
+            std::string(name_of(static_cast<Kind>(kind)));
   }
   return list;
 }
@@ -43,15 +46,19 @@ std::vector<std::int32_t> placement(const PlanArguments& a, const PlanRequest& r
     const std::vector<std::int32_t> list = take(parse_cpu_list(a.cpus));
     if (list.empty()) throw CommandError("--cpus: the list is empty");
     std::vector<std::int32_t> cpus;
-    for (std::int32_t m = 0; m < r.key.members; ++m) cpus.push_back(list[static_cast<std::size_t>(m) % list.size()]);
+    for (std::int32_t m = 0; m < r.key.members; ++m)
+      cpus.push_back(list[static_cast<std::size_t>(m) % list.size()]);
     for (const std::int32_t cpu : cpus)
-      if (r.topology.find(cpu) == nullptr) throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
+      if (r.topology.find(cpu) == nullptr)
+        throw CommandError("--cpus: this process may not use CPU " + std::to_string(cpu));
     return cpus;
   }
   // A machine that isn't at hand has no scheduler to leave the placement to.
   const std::string place_name = a.place.empty() && !r.here ? "core" : a.place;
   if (place_name.empty()) return {};
-  const Placement how = place_name == "core" ? Placement::kCore : place_name == "cpu" ? Placement::kCpu : Placement::kRoundRobin;
+  const Placement how = place_name == "core"  ? Placement::kCore
+                        : place_name == "cpu" ? Placement::kCpu
+                                              : Placement::kRoundRobin;
   return place(r.topology, r.key.members, how);
 }
 
@@ -83,7 +90,8 @@ void find_machine(const PlanArguments& a, PlanRequest& r) {
   }
   auto machine = discover_topology();
   if (!a.topology.empty()) r.topology = take(topology_from_file(a.topology));
-  else if (machine && (a.profile.empty() || r.profile.fingerprint == fingerprint(*machine))) r.topology = *machine;
+  else if (machine && (a.profile.empty() || r.profile.fingerprint == fingerprint(*machine)))
+    r.topology = *machine;
   else if (!a.profile.empty()) r.topology = r.profile.topology;
   else throw CommandError(machine.error().message);
   r.here = machine && fingerprint(*machine) == fingerprint(r.topology);
@@ -117,20 +125,27 @@ void show_progress(double done, const std::string& what) {
 }
 
 void add_plan_selectors(CLI::App& command, PlanArguments& a) {
-  command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")->check(CLI::Range(1, 4096));
+  command.add_option("-n,--members", a.members, "members of the team (default: CPUs that may be used)")
+      ->check(CLI::Range(1, 4096));
   command.add_option("--cpus", a.cpus, "CPU of each rank, e.g. 0-3,8; repeated when shorter than the team");
-  command.add_option("--place", a.place, "place the ranks: one per core first, on all CPUs, or across packages")
+  command
+      .add_option("--place", a.place, "place the ranks: one per core first, on all CPUs, or across packages")
       ->check(CLI::IsMember({"core", "cpu", "round-robin"}))
       ->excludes("--cpus");
   command.add_option("--collective", a.collective, "what the members do together")
-      ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "alltoall",
-                             "scan", "exscan"}))
+      ->check(CLI::IsMember({"barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather",
+                             "reduce_scatter", "alltoall", "scan", "exscan"}))
       ->capture_default_str();
-  command.add_option("--bytes", a.bytes, "payload: what a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
+  command
+      .add_option("--bytes", a.bytes,
+                  "payload: what a member contributes or gets (default 8; a barrier: 0, or 8 to carry tags)")
       ->check(CLI::Range(std::int64_t{0}, kMostBytes));
-  command.add_option("--engine", a.engine, "what the members are")->check(CLI::IsMember({"threads", "processes"}))->capture_default_str();
+  command.add_option("--engine", a.engine, "what the members are")
+      ->check(CLI::IsMember({"threads", "processes"}))
+      ->capture_default_str();
   command.add_option("--profile", a.profile, "a profile's file (default: this machine's from the cache)");
-  command.add_option("--topology", a.topology, "a topology's file: what `fermata topo` printed as text or JSON, or hwloc XML");
+  command.add_option("--topology", a.topology,
+                     "a topology's file: what `fermata topo` printed as text or JSON, or hwloc XML");
 }
 
 void print_contradictions(const PlanRequest& request, std::FILE* to) {
@@ -147,7 +162,8 @@ PlanRequest resolve(const PlanArguments& a) {
   find_machine(a, r);
   r.contradictions = contradictions(r.profile);
   r.key.members = a.members;
-  if (a.members == 0 && !a.cpus.empty()) r.key.members = static_cast<std::int32_t>(take(parse_cpu_list(a.cpus)).size());
+  if (a.members == 0 && !a.cpus.empty())
+    r.key.members = static_cast<std::int32_t>(take(parse_cpu_list(a.cpus)).size());
   if (r.key.members == 0) r.key.members = r.topology.usable_cpus();
   r.key.kind = kind_of(a.collective);
   r.key.engine = a.engine == "threads" ? Engine::kThreads : Engine::kProcesses;

@@ -31,7 +31,8 @@ std::string first_reason(const std::string& program, F&& f) {
   for (const std::string& object : *objects) {
     const auto symbols = elf_symbols(object);
     if (!symbols) continue;
-    if (std::string reason = f(std::filesystem::path(object).filename().string(), *symbols); !reason.empty()) return reason;
+    if (std::string reason = f(std::filesystem::path(object).filename().string(), *symbols); !reason.empty())
+      return reason;
   }
   return "";
 }
@@ -52,10 +53,12 @@ std::string why_openmp_alone(const std::string& program) {
   const char* tool = std::getenv("OMP_TOOL");
   if (tool != nullptr && strcasecmp(tool, "disabled") == 0) return "";
   const char* tools = std::getenv("OMP_TOOL_LIBRARIES");
-  if (tools != nullptr && *tools != '\0') return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
+  if (tools != nullptr && *tools != '\0')
+    return "OMP_TOOL_LIBRARIES names an OMPT tool: OpenMP is left alone";
   return first_reason(program, [](const std::string& file, const ElfSymbols& symbols) -> std::string {
     // libomp has the function, too, as the place where the search for a tool begins.
-    if (!symbols.exported.contains("ompt_start_tool") || symbols.exported.contains("__kmpc_barrier")) return "";
+    if (!symbols.exported.contains("ompt_start_tool") || symbols.exported.contains("__kmpc_barrier"))
+      return "";
     return fmt::format("{} is an OMPT tool: OpenMP is left alone", file);
   });
 }

@@ -33,8 +33,8 @@ std::string mpi_library_of(const std::string& program) {
   return "";
 }
 
-// Newer releases have a preload of their own, if they were there when Fermata was built; the older one's serves them, too, but for the
-// functions that it does not know.
+// Newer releases have a preload of their own, if they were there when Fermata was built; the older one's
+// serves them, too, but for the functions that it does not know.
 std::string preload_for(const std::string& library) {
   const std::string family = family_of(library);
   const auto symbols = elf_symbols(library);
@@ -44,7 +44,8 @@ std::string preload_for(const std::string& library) {
 
 bool is_launcher(const std::string& program) {
   const std::string name = name_of(program);
-  return begins_with(name, "mpirun") || begins_with(name, "mpiexec") || name == "orterun" || name == "prterun" || name == "srun";
+  return begins_with(name, "mpirun") || begins_with(name, "mpiexec") || name == "orterun" ||
+         name == "prterun" || name == "srun";
 }
 
 // What it is called is often a link to what it is.
@@ -54,7 +55,9 @@ std::string family_of_launcher(const std::string& program) {
   if (!objects) return "";
   const std::string path = fs::canonical(objects->front(), ignored).string();
   const std::string name = name_of(path);
-  if (begins_with(name, "orterun") || begins_with(name, "prterun") || name.find("openmpi") != std::string::npos) return "mpi-openmpi";
+  if (begins_with(name, "orterun") || begins_with(name, "prterun") ||
+      name.find("openmpi") != std::string::npos)
+    return "mpi-openmpi";
   if (name.find("hydra") != std::string::npos || name.find("mpich") != std::string::npos) return "mpi-mpich";
   return "";
 }
@@ -65,12 +68,17 @@ MpiChoice choose_mpi(const std::vector<std::string>& command) {
   const bool launched = is_launcher(command[0]);
   for (std::size_t i = launched ? 1 : 0; i < (launched ? command.size() : 1); ++i) {
     const std::string library = mpi_library_of(command[i]);
-    if (!library.empty()) return {command[i], preload_for(library), fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
+    if (!library.empty())
+      return {command[i], preload_for(library),
+              fmt::format("{} uses {}", name_of(command[i]), name_of(library))};
   }
   const std::string started = launched_by();
-  const std::string family = launched ? family_of_launcher(command[0]) : started.empty() ? "" : "mpi-" + started;
+  const std::string family = launched          ? family_of_launcher(command[0])
+                             : started.empty() ? ""
+                                               : "mpi-" + started;
   if (family.empty()) return {command[0], "", ""};
-  return {command[0], family, launched ? name_of(command[0]) + " starts it" : "an MPI launcher has started it"};
+  return {command[0], family,
+          launched ? name_of(command[0]) + " starts it" : "an MPI launcher has started it"};
 }
 
 }  // namespace fermata::tool

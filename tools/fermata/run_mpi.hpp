@@ -8,13 +8,14 @@
 namespace fermata::tool {
 
 struct MpiChoice {
-  std::string program;  // the one that barriers and collectives are looked for in: behind a launcher the first that uses MPI
+  // the one that barriers and collectives are looked for in: behind a launcher the first that uses MPI
+  std::string program;
   std::string preload;  // mpi-openmpi, mpi-mpich, mpi-openmpi5, mpi-mpich5; empty: no MPI
   std::string why;
 };
 
-// The library that the program is linked to decides; of a program that opens it later, an interpreter, the launcher that started it or is
-// to start it.
+// The library that the program is linked to decides; of a program that opens it later, an interpreter, the
+// launcher that started it or is to start it.
 MpiChoice choose_mpi(const std::vector<std::string>& command);
 
 }  // namespace fermata::tool

@@ -24,7 +24,8 @@ std::string text_of(const char (&field)[N]) {
   return out;
 }
 
-// Of a file. A call site without an exported symbol is "+0x1234 (/path/program)": its name is looked for in that object.
+// Of a file. A call site without an exported symbol is "+0x1234 (/path/program)": its name is looked for in
+// that object.
 class Places {
  public:
   const std::string& of(const stats::Record& r) {
@@ -39,10 +40,12 @@ class Places {
     const auto open = text.find(" (/");
     std::uint64_t offset = 0;
     if (text.rfind("+0x", 0) != 0 || open == std::string::npos || text.back() != ')') return text;
-    if (std::from_chars(text.data() + 3, text.data() + open, offset, 16).ptr != text.data() + open) return text;
+    if (std::from_chars(text.data() + 3, text.data() + open, offset, 16).ptr != text.data() + open)
+      return text;
     const std::string path = text.substr(open + 2, text.size() - open - 3);
     const std::string function = function_at(path, offset);
-    return (function.empty() ? text.substr(0, open) : function) + " (" + path.substr(path.rfind('/') + 1) + ")";
+    return (function.empty() ? text.substr(0, open) : function) + " (" + path.substr(path.rfind('/') + 1) +
+           ")";
   }
 
   std::map<std::string, std::string> known_;
@@ -60,7 +63,8 @@ std::string duration_if(bool known, double ns) { return known ? duration(ns) : "
 // Of all its calls, from those that were looked at.
 std::uint64_t scaled(std::uint64_t sum, std::uint64_t looked_at, std::uint64_t calls) {
   if (looked_at == 0) return 0;
-  const double all = static_cast<double>(sum) * (static_cast<double>(calls) / static_cast<double>(looked_at)) + 0.5;
+  const double all =
+      static_cast<double>(sum) * (static_cast<double>(calls) / static_cast<double>(looked_at)) + 0.5;
   return all < 0x1p63 ? static_cast<std::uint64_t>(all) : std::uint64_t{1} << 63;
 }
 
@@ -75,7 +79,8 @@ struct Late {
 };
 
 void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Places& places) {
-  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>, std::pair<SiteStats, Late>> sites;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>, std::pair<SiteStats, Late>>
+      sites;
   std::map<std::uint32_t, std::pair<ThreadStats, Late>> threads;
   std::map<std::string, std::uint64_t> left;
   for (std::uint32_t i = 0; i < records; ++i) {
@@ -125,7 +130,8 @@ void add(ProcessStats& out, const stats::File& file, std::uint32_t records, Plac
 constexpr std::size_t kThreadsShown = 32;
 
 double share(const ProcessStats& p) {
-  return 100.0 * static_cast<double>(p.episodes) / static_cast<double>(std::max<std::uint64_t>(1, p.episodes + p.left));
+  return 100.0 * static_cast<double>(p.episodes) /
+         static_cast<double>(std::max<std::uint64_t>(1, p.episodes + p.left));
 }
 
 }  // namespace
@@ -140,16 +146,19 @@ Result<ProcessStats> stats_of(const stats::File& file, const std::string& name) 
   out.plan = text_of(file.plan);
   // order: relaxed at all: the file was read after its writers had ended, or it is a snapshot
   const std::uint32_t events = file.events.load(std::memory_order_relaxed);
-  const std::uint32_t records = std::min(file.records.load(std::memory_order_relaxed), stats::kRecords);  // order: see above
-  out.not_counted = file.lost.load(std::memory_order_relaxed);                                            // order: see above
+  // order: see above
+  const std::uint32_t records = std::min(file.records.load(std::memory_order_relaxed), stats::kRecords);
+  // order: see above
+  out.not_counted = file.lost.load(std::memory_order_relaxed);
   Places places;
   add(out, file, records, places);
   for (std::uint32_t i = 0; i < std::min(events, stats::kEvents); ++i) {
     const stats::Event& e = file.event[i];
     if (e.record >= records || e.end_ns < e.begin_ns) continue;
     const stats::Record& r = file.record[e.record];
-    out.waits.push_back(
-        {static_cast<double>(e.begin_ns) * 1e-3, static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0, places.of(r)});
+    out.waits.push_back({static_cast<double>(e.begin_ns) * 1e-3,
+                         static_cast<double>(e.end_ns - e.begin_ns) * 1e-3, r.thread, e.last != 0,
+                         places.of(r)});
   }
   return out;
 }
@@ -164,37 +173,49 @@ Result<ProcessStats> read_stats(const std::string& path) {
 }
 
 std::string to_text(const ProcessStats& p) {
-  std::string out = fmt::format("process {}: {}\n", p.process, p.command.size() > 80 ? p.command.substr(0, 77) + "..." : p.command);
+  std::string out = fmt::format("process {}: {}\n", p.process,
+                                p.command.size() > 80 ? p.command.substr(0, 77) + "..." : p.command);
   out += fmt::format("  {}; {}\n  {} episodes by Fermata", p.library, p.plan, p.episodes);
   if (p.left > 0) out += fmt::format(", {} by the run-time ({:.1f} % by Fermata)", p.left, share(p));
   out += fmt::format(" in {} threads\n", p.threads.size());
   if (!p.sites.empty()) {
-    out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", "barrier and call site", "threads", "calls", "wait each",
-                       "all waits", "longest", "last late");
+    out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", "barrier and call site",
+                       "threads", "calls", "wait each", "all waits", "longest", "last late");
     for (const SiteStats& s : p.sites) {
       const std::string object = s.object != 0 ? fmt::format("{:#x} ", s.object) : "";
-      const std::string place = object + (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
-      out += fmt::format("  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
-                         duration_if(s.timed, s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
-                         duration_if(s.timed, static_cast<double>(s.waited_ns)), duration_if(s.timed, static_cast<double>(s.longest_ns)),
-                         duration_if(s.late_known, s.late_ns));
+      const std::string place =
+          object +
+          (s.place.size() > 44 - object.size() ? s.place.substr(0, 41 - object.size()) + "..." : s.place);
+      out += fmt::format(
+          "  {:<44} {:>7} {:>10} {:>9} {:>10} {:>10} {:>9}\n", place, s.members, s.calls,
+          duration_if(s.timed,
+                      s.calls > 0 ? static_cast<double>(s.waited_ns) / static_cast<double>(s.calls) : 0),
+          duration_if(s.timed, static_cast<double>(s.waited_ns)),
+          duration_if(s.timed, static_cast<double>(s.longest_ns)), duration_if(s.late_known, s.late_ns));
       if (!s.reason.empty()) out += fmt::format("      the run-time's: {}\n", s.reason);
       if (!s.plan.empty()) out += fmt::format("      {}\n", s.plan);
     }
     // Who comes last makes the others wait: equal shares are balance.
     const std::uint64_t all = p.episodes + p.left;
-    out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", "thread", "calls", "came last", "by", "waited");
+    out +=
+        fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", "thread", "calls", "came last", "by", "waited");
     for (const ThreadStats& t : p.threads) {
       if (static_cast<std::size_t>(&t - p.threads.data()) == kThreadsShown) break;
       const double part = all > 0 ? 100.0 * static_cast<double>(t.last) / static_cast<double>(all) : 0.0;
-      const std::string last = t.judged ? fmt::format("{:>6} {:>3.0f} %", t.last, part) : "-";  // MPI ranks don't tell each other
-      out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", t.thread, t.calls, last, duration_if(t.late_known, t.late_ns),
+      // MPI ranks don't tell each other
+      const std::string last = t.judged ? fmt::format("{:>6} {:>3.0f} %", t.last, part) : "-";
+      out += fmt::format("  {:<12} {:>10} {:>12} {:>10} {:>10}\n", t.thread, t.calls, last,
+                         duration_if(t.late_known, t.late_ns),
                          duration_if(t.timed, static_cast<double>(t.waited_ns)));
     }
-    if (p.threads.size() > kThreadsShown) out += fmt::format("  and {} threads more (--json has all)\n", p.threads.size() - kThreadsShown);
+    if (p.threads.size() > kThreadsShown)
+      out += fmt::format("  and {} threads more (--json has all)\n", p.threads.size() - kThreadsShown);
   }
-  for (const auto& [reason, episodes] : p.fell_back) out += fmt::format("  left to the run-time {} times: {}\n", episodes, reason);
-  if (p.not_counted > 0) out += fmt::format("  {} calls at further barriers and call sites found no room: not counted\n", p.not_counted);
+  for (const auto& [reason, episodes] : p.fell_back)
+    out += fmt::format("  left to the run-time {} times: {}\n", episodes, reason);
+  if (p.not_counted > 0)
+    out += fmt::format("  {} calls at further barriers and call sites found no room: not counted\n",
+                       p.not_counted);
   return out;
 }
 
@@ -208,9 +229,10 @@ nlohmann::ordered_json if_known(bool known, T value) {
 }  // namespace
 
 nlohmann::ordered_json to_json(const ProcessStats& p) {
-  nlohmann::ordered_json out = {
-      {"process", p.process},   {"command", p.command}, {"library", p.library},      {"plan", p.plan},
-      {"episodes", p.episodes}, {"left", p.left},       {"share_percent", share(p)}, {"not_counted", p.not_counted}};
+  nlohmann::ordered_json out = {{"process", p.process},      {"command", p.command},
+                                {"library", p.library},      {"plan", p.plan},
+                                {"episodes", p.episodes},    {"left", p.left},
+                                {"share_percent", share(p)}, {"not_counted", p.not_counted}};
   out["sites"] = out["threads"] = out["fell_back"] = nlohmann::ordered_json::array();
   for (const SiteStats& s : p.sites)
     out["sites"].push_back({{"object", s.object},
@@ -229,14 +251,16 @@ nlohmann::ordered_json to_json(const ProcessStats& p) {
                               {"came_last", if_known(t.judged, t.last)},
                               {"waited_ns", if_known(t.timed, t.waited_ns)},
                               {"late_ns", if_known(t.late_known, t.late_ns)}});
-  for (const auto& [reason, times] : p.fell_back) out["fell_back"].push_back({{"reason", reason}, {"times", times}});
+  for (const auto& [reason, times] : p.fell_back)
+    out["fell_back"].push_back({{"reason", reason}, {"times", times}});
   return out;
 }
 
 nlohmann::ordered_json trace_of(const std::vector<ProcessStats>& all) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const ProcessStats& p : all) {
-    events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", p.process}, {"args", {{"name", p.command}}}});
+    events.push_back(
+        {{"name", "process_name"}, {"ph", "M"}, {"pid", p.process}, {"args", {{"name", p.command}}}});
     for (const Wait& w : p.waits)
       events.push_back({{"name", w.last ? "last at " + w.place : w.place},
                         {"cat", "barrier"},

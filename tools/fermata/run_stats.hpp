@@ -33,7 +33,8 @@ struct SiteStats {
 struct ThreadStats {
   std::uint32_t thread = 0;
   std::uint64_t calls = 0, last = 0, waited_ns = 0;
-  double late_ns = 0;                                      // how long after all others it came, where it came last; on average
+  // how long after all others it came, where it came last; on average
+  double late_ns = 0;
   bool timed = false, judged = false, late_known = false;  // else waited_ns, last and late_ns are not known
 };
 

@@ -15,7 +15,8 @@ namespace fermata::tool {
 namespace {
 
 constexpr std::int32_t kSizes[] = {2, 16, 64, 256, 1024};
-constexpr std::int32_t kMostComplete = 64;  // members: everybody signals everybody, and programs have members^2 steps
+// members: everybody signals everybody, and programs have members^2 steps
+constexpr std::int32_t kMostComplete = 64;
 
 Plan plan_of(const Algorithm& algorithm, Kind kind, std::int32_t members) {
   Plan plan;
@@ -47,7 +48,8 @@ double microseconds(const ProgramHeader& program) {
 }  // namespace
 
 void time_program_proofs() {
-  fmt::print("us to prove a compiled program, best of 5, in at most 64 MiB of memory\n{:<20}{:<11}", "algorithm", "collective");
+  fmt::print("us to prove a compiled program, best of 5, in at most 64 MiB of memory\n{:<20}{:<11}",
+             "algorithm", "collective");
   for (const std::int32_t members : kSizes) fmt::print("{:>10}", fmt::format("n={}", members));
   fmt::print("\n");
   for (const Algorithm& algorithm : algorithms())
@@ -58,11 +60,14 @@ void time_program_proofs() {
       for (const std::int32_t members : kSizes) {
         const bool fits = algorithm.applicable({.kind = kind, .members = members, .degree = 4}) &&
                           (algorithm.name != std::string("complete") || members <= kMostComplete);
-        const auto program = fits ? compile(plan_of(algorithm, kind, members)) : Error{Status::kUnsupported, ""};
-        line += program ? fmt::format("{:>10.1f}", microseconds(*reinterpret_cast<const ProgramHeader*>(program->data())))
+        const auto program =
+            fits ? compile(plan_of(algorithm, kind, members)) : Error{Status::kUnsupported, ""};
+        line += program ? fmt::format("{:>10.1f}",
+                                      microseconds(*reinterpret_cast<const ProgramHeader*>(program->data())))
                         : fmt::format("{:>10}", "-");
       }
-      if (line.find_first_not_of(" -") != std::string::npos) fmt::print("{:<20}{:<11}{}\n", algorithm.name, name_of(kind), line);
+      if (line.find_first_not_of(" -") != std::string::npos)
+        fmt::print("{:<20}{:<11}{}\n", algorithm.name, name_of(kind), line);
     }
 }
 

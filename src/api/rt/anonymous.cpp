@@ -18,14 +18,16 @@ int status_of(const Arrival& arrival) { return arrival.last ? FERMATA_LAST : FER
 static_assert(static_cast<int>(fermata::anonymous::Met::kLast) == FERMATA_LAST);
 static_assert(static_cast<int>(fermata::anonymous::Met::kUnsupported) == FERMATA_ERR_UNSUPPORTED);
 static_assert(static_cast<int>(fermata::anonymous::Met::kOther) == FERMATA_OK);
-static_assert(sizeof(SharedBarrier) == sizeof(fermata_anonymous_shared) && alignof(SharedBarrier) == alignof(fermata_anonymous_shared));
+static_assert(sizeof(SharedBarrier) == sizeof(fermata_anonymous_shared) &&
+              alignof(SharedBarrier) == alignof(fermata_anonymous_shared));
 
 }  // namespace
 
 extern "C" {
 
 int fermata_anonymous_create(uint32_t count, unsigned flags, fermata_anonymous** out) {
-  if (out == nullptr || count < 1 || count > kMostArrivals || (flags & ~FERMATA_ANONYMOUS_COMPLETION) != 0) return FERMATA_ERR_ARGUMENT;
+  if (out == nullptr || count < 1 || count > kMostArrivals || (flags & ~FERMATA_ANONYMOUS_COMPLETION) != 0)
+    return FERMATA_ERR_ARGUMENT;
   fermata::anonymous::Shape shape;
   shape.completion = (flags & FERMATA_ANONYMOUS_COMPLETION) != 0;
   Barrier* barrier = nullptr;
@@ -44,7 +46,8 @@ void fermata_anonymous_destroy(fermata_anonymous* barrier) {
 }
 
 int fermata_anonymous_arrive(fermata_anonymous* barrier, uint32_t arrivals, uint64_t* phase) {
-  if (barrier == nullptr || phase == nullptr || arrivals < 1 || arrivals > kMostArrivals) return FERMATA_ERR_ARGUMENT;
+  if (barrier == nullptr || phase == nullptr || arrivals < 1 || arrivals > kMostArrivals)
+    return FERMATA_ERR_ARGUMENT;
   const Arrival arrival = in(barrier)->arrive(arrivals);
   *phase = arrival.token;
   return status_of(arrival);

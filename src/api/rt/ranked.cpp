@@ -57,15 +57,20 @@ bool read_all(int fd, void* to, std::size_t bytes) {
 }
 
 // Only this process's user can have written it.
-bool is_own(const struct stat& found) { return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+bool is_own(const struct stat& found) {
+  return found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 ProgramHeader* read_plan(int fd) {
   struct stat file;
-  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || !is_own(file) || file.st_size > kMostPlan) return nullptr;
+  if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || !is_own(file) || file.st_size > kMostPlan)
+    return nullptr;
   const auto bytes = static_cast<std::size_t>(file.st_size);
   if (bytes < sizeof(ProgramHeader)) return nullptr;
   auto* blob = static_cast<ProgramHeader*>(malloc(bytes));
-  if (blob != nullptr && read_all(fd, blob, bytes) && program_is_sound(blob, bytes) && program_hash(*blob) == blob->hash) return blob;
+  if (blob != nullptr && read_all(fd, blob, bytes) && program_is_sound(blob, bytes) &&
+      program_hash(*blob) == blob->hash)
+    return blob;
   free(blob);
   return nullptr;
 }
@@ -94,8 +99,8 @@ ProgramHeader* planned_barrier(std::uint32_t members) {
   ProgramHeader* plan = read_plan(fd);
   close(fd);
   if (plan == nullptr) return nullptr;
-  const bool fits =
-      plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) && plan->payload == 0 && plan->regions == 1;
+  const bool fits = plan->members == members && plan->kind == static_cast<std::uint32_t>(Kind::kBarrier) &&
+                    plan->payload == 0 && plan->regions == 1;
   if (fits && exec::prove_program(*plan)) return plan;
   free(plan);
   return nullptr;
@@ -117,14 +122,16 @@ Status make_team(std::uint32_t members, exec::Team** out, bool* saved) {
   options.members = members;
   options.wait = wait_kind_or(WaitKind::kAuto);
   options.stall_ns = os::stall_ns();
-  ProgramHeader* const programs[] = {barrier_program(members, saved), exec::make_builtin(exec::builtin_allreduce(members, 8)),
+  ProgramHeader* const programs[] = {barrier_program(members, saved),
+                                     exec::make_builtin(exec::builtin_allreduce(members, 8)),
                                      exec::make_builtin(exec::builtin_allreduce(members, kLinePayload))};
   options.programs[static_cast<int>(exec::PlanSlot::kBarrier)] = programs[0];
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce8)] = programs[1];
   options.programs[static_cast<int>(exec::PlanSlot::kAllreduce56)] = programs[2];
   Status status = Status::kMemory;
   const char* detail = "";
-  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr) status = exec::Team::create(options, out, &detail);
+  if (programs[0] != nullptr && programs[1] != nullptr && programs[2] != nullptr)
+    status = exec::Team::create(options, out, &detail);
   for (ProgramHeader* program : programs) free(program);
   return status;
 }
@@ -184,10 +191,13 @@ int fermata_ranked_meet(fermata_ranked* barrier, std::uint32_t rank) {
   return static_cast<int>(entry->settled->barrier(entry->openings));
 }
 
-int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes, fermata_fold fold, void* context) {
+int fermata_ranked_allreduce(fermata_ranked* barrier, std::uint32_t rank, void* data, std::size_t bytes,
+                             fermata_fold fold, void* context) {
   const Entry* entry = entry_of(barrier, rank);
-  if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD) return FERMATA_ERR_ARGUMENT;
-  return static_cast<int>(entry->settled->allreduce_whole(entry->openings, data, static_cast<std::uint32_t>(bytes), fold, context));
+  if (entry == nullptr || data == nullptr || fold == nullptr || bytes < 1 || bytes > FERMATA_MAX_PAYLOAD)
+    return FERMATA_ERR_ARGUMENT;
+  return static_cast<int>(entry->settled->allreduce_whole(entry->openings, data,
+                                                          static_cast<std::uint32_t>(bytes), fold, context));
 }
 
 std::uint64_t fermata_ranked_calls(const fermata_ranked* barrier, std::uint32_t rank) {
@@ -197,8 +207,8 @@ std::uint64_t fermata_ranked_calls(const fermata_ranked* barrier, std::uint32_t 
 int fermata_ranked_describe(const fermata_ranked* barrier, char* text, std::size_t capacity) {
   if (barrier == nullptr || text == nullptr || capacity == 0) return FERMATA_ERR_ARGUMENT;
   const ProgramHeader& program = *barrier->team->program(exec::PlanSlot::kBarrier);
-  snprintf(text, capacity, "%.63s, %.31s; %s; waiting: %s", program.algorithm, program.layout, barrier->saved ? "saved" : "built-in",
-           kNames[static_cast<int>(barrier->team->wait())]);
+  snprintf(text, capacity, "%.63s, %.31s; %s; waiting: %s", program.algorithm, program.layout,
+           barrier->saved ? "saved" : "built-in", kNames[static_cast<int>(barrier->team->wait())]);
   return FERMATA_OK;
 }
 

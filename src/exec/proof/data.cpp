@@ -117,13 +117,16 @@ class DataProof {
       }
     }
     for (std::uint32_t m = 0; m < members_; ++m)
-      if (!at_end(m, now_[m])) return fail("it waits for a signal that is sent after something else that waits for it", m, now_[m]);
+      if (!at_end(m, now_[m]))
+        return fail("it waits for a signal that is sent after something else that waits for it", m, now_[m]);
     return true;
   }
 
   // ---- 2.
 
-  Node& reg(std::uint32_t member, std::uint32_t i) { return registers_now_[std::size_t{member} * registers_ + i]; }
+  Node& reg(std::uint32_t member, std::uint32_t i) {
+    return registers_now_[std::size_t{member} * registers_ + i];
+  }
 
   bool fold_all() {
     registers_now_ = scratch_.array<Node>(std::size_t{members_} * registers_);
@@ -136,7 +139,9 @@ class DataProof {
       content_[place] = reg(m, step(m, i).reg);
       return true;
     };
-    return episode(0, send, [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) { return take(m, i, content_[place]); });
+    return episode(0, send, [&](std::uint32_t m, std::uint32_t i, std::uint32_t place) {
+      return take(m, i, content_[place]);
+    });
   }
 
   bool take(std::uint32_t m, std::uint32_t i, Node theirs) {
@@ -159,14 +164,18 @@ class DataProof {
       const std::uint32_t last = now_[m];
       if (kind_ == Kind::kReduce && m != set_.root) continue;
       if (kind_ == Kind::kBroadcast) {
-        if (result != expressions_.contribution(set_.root)) return fail("it ends with something else than the root's value", m, last);
+        if (result != expressions_.contribution(set_.root))
+          return fail("it ends with something else than the root's value", m, last);
         continue;
       }
       if (m > 0 && kind_ != Kind::kReduce && result == reg(m - 1, 0)) continue;
-      if (!expressions_.has_all(result)) return fail("it ends without the contribution of every member", m, last);
+      if (!expressions_.has_all(result))
+        return fail("it ends without the contribution of every member", m, last);
       if (kind_ == Kind::kBarrier) continue;  // tags, which may arrive more than once
-      if (!expressions_.has_none_twice(result)) return fail("it ends with a contribution more than once", m, last);
-      if (kind_ != Kind::kReduce && !expressions_.same(result, reg(0, 0))) return fail("it folds in another order than member 0", m, last);
+      if (!expressions_.has_none_twice(result))
+        return fail("it ends with a contribution more than once", m, last);
+      if (kind_ != Kind::kReduce && !expressions_.same(result, reg(0, 0)))
+        return fail("it folds in another order than member 0", m, last);
     }
     return true;
   }
@@ -233,7 +242,8 @@ class DataProof {
       free_ = copy->next_free;
     } else {
       copy = scratch_.array<Copy>(1);
-      if (copy == nullptr || (copy->heard = scratch_.array<std::uint16_t>(members_)) == nullptr) return nullptr;
+      if (copy == nullptr || (copy->heard = scratch_.array<std::uint16_t>(members_)) == nullptr)
+        return nullptr;
     }
     memcpy(copy->heard, heard(m), members_ * sizeof *copy->heard);
     copy->users = 1;
@@ -304,7 +314,8 @@ class DataProof {
   bool none_is_late(std::uint32_t e) {
     for (std::uint32_t p = 0; p < places_.count(); ++p)
       if (of_place_[p] != kNone && places_[p].mask + 1 <= e)
-        return fail("it writes to a slot that may not have been read yet", places_[p].writer, places_[p].step);
+        return fail("it writes to a slot that may not have been read yet", places_[p].writer,
+                    places_[p].step);
     return true;
   }
 
@@ -334,6 +345,8 @@ class DataProof {
 
 }  // namespace
 
-Proof prove_data(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) { return DataProof(set, terms, scratch).run(); }
+Proof prove_data(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) {
+  return DataProof(set, terms, scratch).run();
+}
 
 }  // namespace fermata::exec::proof

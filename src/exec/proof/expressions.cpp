@@ -43,7 +43,8 @@ bool Expressions::grow(Table& table) {
   if (scratch_.failed()) return false;
   for (std::size_t i = 0; i < table.size; ++i) {
     if (table.keys[i] == 0) continue;
-    Node* const value = look_up(bigger, static_cast<Node>(table.keys[i] >> 32), static_cast<Node>(table.keys[i]));
+    Node* const value =
+        look_up(bigger, static_cast<Node>(table.keys[i] >> 32), static_cast<Node>(table.keys[i]));
     *value = table.values[i];
   }
   table = bigger;

@@ -14,7 +14,8 @@ class Expressions {
   using Node = std::uint32_t;
   static constexpr Node kNothing = 0;
 
-  Expressions(std::uint32_t members, Scratch& scratch) : members_(members), width_((members + 63) / 64), scratch_(scratch) {}
+  Expressions(std::uint32_t members, Scratch& scratch)
+      : members_(members), width_((members + 63) / 64), scratch_(scratch) {}
   bool prepare();  // false: no memory
 
   Node contribution(std::uint32_t member) const { return member + 1; }

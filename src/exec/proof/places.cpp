@@ -3,7 +3,9 @@
 namespace fermata::exec::proof {
 namespace {
 
-std::uint32_t hash_of(std::uint32_t offset) { return static_cast<std::uint32_t>(offset * 0x9e3779b97f4a7c15u >> 32); }
+std::uint32_t hash_of(std::uint32_t offset) {
+  return static_cast<std::uint32_t>(offset * 0x9e3779b97f4a7c15u >> 32);
+}
 
 bool adds(Code code) { return code == Code::kAdd || code == Code::kFlip; }
 bool gives(Code code) { return code == Code::kCreditGive || code == Code::kCreditGiveAway; }
@@ -56,7 +58,8 @@ bool Places::claim(std::uint64_t offset, std::uint64_t bytes) {
 const char* Places::claim_all(const Place& place) {
   const std::uint64_t bytes = place.use == Place::Use::kSlot ? 8 + round_up(header_.payload, 8) : 8;
   for (std::uint64_t k = 0; k <= place.mask; ++k)
-    if (!claim(place.offset + k * place.stride, bytes)) return "what it writes overlaps what another step writes";
+    if (!claim(place.offset + k * place.stride, bytes))
+      return "what it writes overlaps what another step writes";
   return nullptr;
 }
 
@@ -64,7 +67,8 @@ const char* Places::claim_all(const Place& place) {
 const char* Places::claim_door(const Step& step) {
   if (step.rings != 2 || !terms_.parks) return nullptr;
   if (const std::uint32_t known = find(step.door); known != kNone)
-    return places_[known].use == Place::Use::kDoor ? nullptr : "the door that it rings overlaps what a step writes";
+    return places_[known].use == Place::Use::kDoor ? nullptr
+                                                   : "the door that it rings overlaps what a step writes";
   Place door;
   door.use = Place::Use::kDoor;
   door.offset = step.door;
@@ -73,15 +77,18 @@ const char* Places::claim_door(const Step& step) {
   return nullptr;
 }
 
-const char* Places::signal(const Step& step, std::uint32_t member, std::uint32_t index, std::uint32_t* place) {
+const char* Places::signal(const Step& step, std::uint32_t member, std::uint32_t index,
+                           std::uint32_t* place) {
   if (leaves(step.code) && (terms_.hosts == nullptr || share_memory(member, step.peer)))
     return "it sends over hosts to a member on its own";
   *place = find(step.offset);
   if (*place != kNone) {
     Place& known = places_[*place];
-    if (!adds(step.code) || known.use != Place::Use::kWord) return "what it writes overlaps what another step writes";
+    if (!adds(step.code) || known.use != Place::Use::kWord)
+      return "what it writes overlaps what another step writes";
     if (step.code == Code::kFlip || known.code == Code::kFlip) return "two steps store to one word";
-    if (known.threshold != step.threshold || known.rings != step.rings || (known.rings != 0 && known.door != step.door))
+    if (known.threshold != step.threshold || known.rings != step.rings ||
+        (known.rings != 0 && known.door != step.door))
       return "it adds to a word otherwise than another step";
     ++known.signals;
     return use_word(step, member);
@@ -98,7 +105,8 @@ const char* Places::signal(const Step& step, std::uint32_t member, std::uint32_t
   fresh.step = index;
   fresh.peer = step.peer;
   fresh.signals = 1;
-  if (fresh.use == Place::Use::kWord && fresh.threshold == 0) return "it adds to a word that nothing completes";
+  if (fresh.use == Place::Use::kWord && fresh.threshold == 0)
+    return "it adds to a word that nothing completes";
   if (const char* flaw = claim_all(fresh)) return flaw;
   if (const char* flaw = claim_door(step)) return flaw;
   *place = add(fresh);
@@ -110,11 +118,14 @@ const char* Places::wait(const Step& step, std::uint32_t member, std::uint32_t* 
   if (found == kNone || places_[found].use != use_of(step.code)) return "nobody signals what it waits for";
   const Place& p = places_[found];
   *place = found;
-  if (step.code == Code::kPoll && step.threshold != p.threshold) return "it waits for another number of adds than come";
+  if (step.code == Code::kPoll && step.threshold != p.threshold)
+    return "it waits for another number of adds than come";
   if (step.code == Code::kAwait && (step.mask != p.mask || (step.mask != 0 && step.stride != p.stride)))
     return "it looks for a slot elsewhere than its writer puts it";
-  if (step.code != Code::kPoll && step.peer != p.writer) return "it waits for another member than the one that signals";
-  if (leaves(p.code) ? p.peer != member : !share_memory(p.writer, member)) return "what it waits for comes to another host";
+  if (step.code != Code::kPoll && step.peer != p.writer)
+    return "it waits for another member than the one that signals";
+  if (leaves(p.code) ? p.peer != member : !share_memory(p.writer, member))
+    return "what it waits for comes to another host";
   if (step.code == Code::kCreditAwait && (step.threshold == 0 || step.threshold < p.threshold))
     return "it waits for credits that come later than its slots last";
   if (!terms_.parks) return nullptr;

@@ -22,9 +22,11 @@ struct ProgramSet {
 
   ProgramSet(const ProgramHeader& program, std::uint32_t of_root)
       : header(program),
-        programs(reinterpret_cast<const MemberProgram*>(reinterpret_cast<const std::byte*>(&program) + program.programs_offset) +
+        programs(reinterpret_cast<const MemberProgram*>(reinterpret_cast<const std::byte*>(&program) +
+                                                        program.programs_offset) +
                  std::size_t{of_root} * program.members),
-        all_steps(reinterpret_cast<const Step*>(reinterpret_cast<const std::byte*>(&program) + program.steps_offset)),
+        all_steps(reinterpret_cast<const Step*>(reinterpret_cast<const std::byte*>(&program) +
+                                                program.steps_offset)),
         root(of_root) {}
   const Step* steps(std::uint32_t member) const { return all_steps + programs[member].first; }
   std::uint32_t count(std::uint32_t member) const { return programs[member].count; }
@@ -49,7 +51,8 @@ struct Place {
 
 class Places {
  public:
-  Places(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch) : header_(header), terms_(terms), scratch_(scratch) {}
+  Places(const ProgramHeader& header, const ProofTerms& terms, Scratch& scratch)
+      : header_(header), terms_(terms), scratch_(scratch) {}
   // False: no memory. `most`: the number of places, including doors.
   bool prepare(std::size_t most);
 
@@ -70,7 +73,9 @@ class Places {
   const char* claim_all(const Place& place);
   std::uint32_t add(const Place& place);
   const char* claim_door(const Step& step);
-  bool share_memory(std::uint32_t a, std::uint32_t b) const { return terms_.hosts == nullptr || terms_.hosts[a] == terms_.hosts[b]; }
+  bool share_memory(std::uint32_t a, std::uint32_t b) const {
+    return terms_.hosts == nullptr || terms_.hosts[a] == terms_.hosts[b];
+  }
 
   const ProgramHeader& header_;
   const ProofTerms& terms_;

@@ -17,7 +17,8 @@ Proof prove_program(const ProgramHeader& program, const ProofTerms& terms) {
   for (std::uint32_t root = 0; root < program.roots; ++root) {
     const proof::ProgramSet set(program, root);
     proof::Scratch scratch(terms.most_bytes);
-    Proof found = program.payload == 0 ? proof::prove_words(set, terms, scratch) : proof::prove_data(set, terms, scratch);
+    Proof found = program.payload == 0 ? proof::prove_words(set, terms, scratch)
+                                       : proof::prove_data(set, terms, scratch);
     found.root = root;
     if (!found) return found;
   }
@@ -26,7 +27,9 @@ Proof prove_program(const ProgramHeader& program, const ProofTerms& terms) {
 
 void describe(const Proof& proof, char (&text)[kProofText]) {
   if (proof) snprintf(text, sizeof text, "proved");
-  else snprintf(text, sizeof text, "member %u, step %u of its program for root %u: %s", proof.member, proof.step, proof.root, proof.flaw);
+  else
+    snprintf(text, sizeof text, "member %u, step %u of its program for root %u: %s", proof.member, proof.step,
+             proof.root, proof.flaw);
 }
 
 }  // namespace fermata::exec

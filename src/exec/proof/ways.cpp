@@ -5,12 +5,15 @@ namespace {
 
 // Equal except for the jump target and the number of pauses.
 bool same_step(const Step& a, const Step& b) {
-  return a.code == b.code && a.reg == b.reg && a.fold == b.fold && a.rings == b.rings && a.offset == b.offset && a.stride == b.stride &&
-         a.mask == b.mask && a.threshold == b.threshold && a.door == b.door && a.peer == b.peer;
+  return a.code == b.code && a.reg == b.reg && a.fold == b.fold && a.rings == b.rings &&
+         a.offset == b.offset && a.stride == b.stride && a.mask == b.mask && a.threshold == b.threshold &&
+         a.door == b.door && a.peer == b.peer;
 }
 
 bool is_of_word(Code code) { return code == Code::kAdd || code == Code::kFlip || code == Code::kPoll; }
-bool signals(Code code) { return code == Code::kSend || code == Code::kSendAway || code == Code::kAdd || code == Code::kFlip; }
+bool signals(Code code) {
+  return code == Code::kSend || code == Code::kSendAway || code == Code::kAdd || code == Code::kFlip;
+}
 
 }  // namespace
 
@@ -116,7 +119,8 @@ bool Ways::follow(const Fork& fork) {
   state.at = fork.at;
   state.own = fork.own;
   state.branch = fork.branch;
-  for (; state.climbs < fork.climbs; ++state.climbs) state.climbing[state.climbs] = kept_[fork.first_climbing + state.climbs];
+  for (; state.climbs < fork.climbs; ++state.climbs)
+    state.climbing[state.climbs] = kept_[fork.first_climbing + state.climbs];
   const std::uint32_t add = branches_[fork.branch].add;
   std::uint32_t& climb = climb_[nodes_[add].place];
   if (climb == kNone) {
@@ -170,7 +174,8 @@ bool Ways::label(std::uint32_t member, State& state, std::uint32_t* node) {
   if (climb_first_ ? label_climb(s, state, node) || (!learns && label_own(member, s, state, node))
                    : label_own(member, s, state, node) || label_climb(s, state, node))
     return true;
-  if (!learns) return fail("whoever completes a word here does otherwise than others who complete it", member, state.at);
+  if (!learns)
+    return fail("whoever completes a word here does otherwise than others who complete it", member, state.at);
   ++lines_[learning_].count;
   ++state.climbing[state.climbs - 1].done;
   return new_node(member, state.at, node);
@@ -220,7 +225,8 @@ bool Ways::is_within(std::uint32_t branch, std::uint32_t outer) const {
 void Ways::drop_finished(State& state) const {
   std::uint32_t kept = 0;
   for (std::uint32_t k = 0; k < state.climbs; ++k)
-    if (state.climbing[k].done < lines_[state.climbing[k].line].count) state.climbing[kept++] = state.climbing[k];
+    if (state.climbing[k].done < lines_[state.climbing[k].line].count)
+      state.climbing[kept++] = state.climbing[k];
   state.climbs = kept;
 }
 
@@ -230,10 +236,13 @@ bool Ways::join(std::uint32_t member, State& state, std::uint32_t previous) {
   const char* const kFlaw = "ways through the program join that have done different things";
   drop_finished(state);
   State there;
-  for (; there.climbs < seen.climbs; ++there.climbs) there.climbing[there.climbs] = kept_[seen.first_climbing + there.climbs];
+  for (; there.climbs < seen.climbs; ++there.climbs)
+    there.climbing[there.climbs] = kept_[seen.first_climbing + there.climbs];
   drop_finished(there);
-  while (state.own < seen.own && is_known_complete(lines_[member].first + state.own, state.branch)) ++state.own;
-  if (state.own != seen.own || state.climbs != there.climbs || !is_within(state.branch, seen.branch)) return fail(kFlaw, member, state.at);
+  while (state.own < seen.own && is_known_complete(lines_[member].first + state.own, state.branch))
+    ++state.own;
+  if (state.own != seen.own || state.climbs != there.climbs || !is_within(state.branch, seen.branch))
+    return fail(kFlaw, member, state.at);
   for (std::uint32_t k = 0; k < state.climbs; ++k)
     if (state.climbing[k].line != there.climbing[k].line || state.climbing[k].done != there.climbing[k].done)
       return fail(kFlaw, member, state.at);
@@ -245,7 +254,8 @@ bool Ways::end(std::uint32_t member, State& state) {
   drop_finished(state);
   const Line& own = lines_[member];
   while (state.own < own.count && is_known_complete(own.first + state.own, state.branch)) ++state.own;
-  if (state.own < own.count || state.climbs > 0) return fail("whoever completes a word here leaves something out", member, state.at);
+  if (state.own < own.count || state.climbs > 0)
+    return fail("whoever completes a word here leaves something out", member, state.at);
   return true;
 }
 
@@ -255,7 +265,8 @@ bool Ways::match_waits() {
     if (signals(n.step->code)) continue;
     // Any of several members may do a climb, so it cannot wait at the door of one member.
     const bool climbs = i >= lines_[set_.header.members - 1].first + lines_[set_.header.members - 1].count;
-    if (climbs && terms_.parks && n.step->rings == 1) return fail("whoever completes a word parks at one member's door", n.member, n.index);
+    if (climbs && terms_.parks && n.step->rings == 1)
+      return fail("whoever completes a word parks at one member's door", n.member, n.index);
     if (const char* flaw = places_.wait(*n.step, n.member, &n.place)) return fail(flaw, n.member, n.index);
     ++places_[n.place].waits;
   }

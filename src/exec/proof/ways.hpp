@@ -94,7 +94,9 @@ class Ways {
   bool fork(std::uint32_t member, const State& state, std::uint32_t add);
   bool keep(const State& state, std::uint32_t* first);
   bool see(std::uint32_t member, const State& state, std::uint32_t node);
-  void edge(std::uint32_t from, std::uint32_t to, std::uint32_t branch) { edges_[edge_count_++] = {from, to, branch}; }
+  void edge(std::uint32_t from, std::uint32_t to, std::uint32_t branch) {
+    edges_[edge_count_++] = {from, to, branch};
+  }
   void drop_finished(State& state) const;
   bool completes(std::uint32_t branch, const Step& step) const;
   bool is_known_complete(std::uint32_t node, std::uint32_t branch) const;
@@ -116,7 +118,8 @@ class Ways {
   std::size_t* first_ = nullptr;
   Seen* seen_ = nullptr;
   std::uint32_t* climb_ = nullptr;
-  std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0, kept_count_ = 0, most_kept_ = 0;
+  std::uint32_t node_count_ = 0, line_count_ = 0, edge_count_ = 0, branch_count_ = 1, fork_count_ = 0,
+                kept_count_ = 0, most_kept_ = 0;
   std::uint32_t learning_ = kNone;  // the climb that is read for the first time
   bool climb_first_ = false;        // a step that fits both the line and the climb belongs to the climb
 };

@@ -44,7 +44,9 @@ class WordsProof {
     return false;
   }
 
-  static bool has(const std::uint64_t* row, std::size_t bit) { return (row[bit / 64] >> (bit % 64) & 1) != 0; }
+  static bool has(const std::uint64_t* row, std::size_t bit) {
+    return (row[bit / 64] >> (bit % 64) & 1) != 0;
+  }
   static void set(Row row, std::size_t bit) { row[bit / 64] |= std::uint64_t{1} << (bit % 64); }
   void merge(Row into, const std::uint64_t* what) const {
     for (std::size_t i = 0; i < width_; ++i) into[i] |= what[i];
@@ -137,7 +139,8 @@ class WordsProof {
       }
     }
     for (std::uint32_t line = 0; line < ways_.lines(); ++line)
-      if (now_[line] < end_of(line)) return fail("it waits for a signal that is sent after something else that waits for it", now_[line]);
+      if (now_[line] < end_of(line))
+        return fail("it waits for a signal that is sent after something else that waits for it", now_[line]);
     return true;
   }
 
@@ -223,7 +226,9 @@ class WordsProof {
     std::uint32_t* const todo = scratch_.array<std::uint32_t>(all);
     if (scratch_.failed()) return no_memory();
     for (std::uint32_t v = 2; v < all + 2; ++v) first[v] += first[v - 1];
-    each_edge(lives, [&](std::uint32_t from, std::uint32_t target) { to[first[from + 1]++] = target, ++before[target]; });
+    each_edge(lives, [&](std::uint32_t from, std::uint32_t target) {
+      to[first[from + 1]++] = target, ++before[target];
+    });
     std::uint32_t ready = 0;
     for (std::uint32_t v = 0; v < all; ++v)
       if (before[v] == 0) todo[ready++] = v;
@@ -231,7 +236,8 @@ class WordsProof {
       for (std::uint32_t e = first[todo[k]]; e < first[todo[k] + 1]; ++e)
         if (--before[to[e]] == 0) todo[ready++] = to[e];
     for (std::uint32_t v = 0; v < nodes && ready < all; ++v)
-      if (before[v] != 0) return fail("members may wait for each other, if the right ones complete the words", v);
+      if (before[v] != 0)
+        return fail("members may wait for each other, if the right ones complete the words", v);
     return true;
   }
 
@@ -276,6 +282,8 @@ class WordsProof {
 
 }  // namespace
 
-Proof prove_words(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) { return WordsProof(set, terms, scratch).run(); }
+Proof prove_words(const ProgramSet& set, const ProofTerms& terms, Scratch& scratch) {
+  return WordsProof(set, terms, scratch).run();
+}
 
 }  // namespace fermata::exec::proof

@@ -31,19 +31,23 @@ struct Job {
 std::unique_ptr<Job> job;
 
 double now_ns() {
-  return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                 std::chrono::steady_clock::now().time_since_epoch())
+                                 .count());
 }
 
 int gather(const void* mine, size_t bytes, void* all) {
   const int n = static_cast<int>(bytes);
-  return mpi.Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK : FERMATA_ERR_SYSTEM;
+  return mpi.Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, job->comm) == MPI_SUCCESS ? FERMATA_OK
+                                                                                      : FERMATA_ERR_SYSTEM;
 }
 
 bool echo(bool first, int other, std::vector<char>& data) {
   const int n = static_cast<int>(data.size());
   const auto send = [&] { return mpi.Send(data.data(), n, MPI_BYTE, other, kTag, job->comm) == MPI_SUCCESS; };
-  const auto receive = [&] { return mpi.Recv(data.data(), n, MPI_BYTE, other, kTag, job->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS; };
+  const auto receive = [&] {
+    return mpi.Recv(data.data(), n, MPI_BYTE, other, kTag, job->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+  };
   return first ? send() && receive() : receive() && send();
 }
 
@@ -62,7 +66,8 @@ bool signal(bool first, int other, int signals) {
 
 double time_of(int a, int b, size_t bytes, int signals, int repeats) {
   const int me = rank_in(job->comm);
-  if ((me != a && me != b) || repeats < 1 || repeats > kMostRepeats || signals < 0 || signals > kMostSignals) return -1;
+  if ((me != a && me != b) || repeats < 1 || repeats > kMostRepeats || signals < 0 || signals > kMostSignals)
+    return -1;
   const bool first = me == a;
   const int other = a == b ? MPI_PROC_NULL : first ? b : a;
   std::vector<char> data(bytes);
@@ -86,7 +91,8 @@ double time_of(int a, int b, size_t bytes, int signals, int repeats) {
 void rest() {
   MPI_Request request = MPI_REQUEST_NULL;
   if (mpi.Ibarrier(job->comm, &request) != MPI_SUCCESS) return;
-  for (int over = 0; mpi.Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;) std::this_thread::sleep_for(kNap);
+  for (int over = 0; mpi.Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0;)
+    std::this_thread::sleep_for(kNap);
 }
 
 void end() {

@@ -14,7 +14,9 @@ constexpr int kTag = 1;
 constexpr std::uint16_t kLast = 0xffff;
 
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -30,14 +32,17 @@ MpiPort::MpiPort(MPI_Comm comm, std::vector<int> process_of, std::vector<int> ho
 
 MpiPort::~MpiPort() = default;
 
-fermata_port MpiPort::table() { return {sizeof(fermata_port), this, open, write, progress, is_gone, flush, close}; }
+fermata_port MpiPort::table() {
+  return {sizeof(fermata_port), this, open, write, progress, is_gone, flush, close};
+}
 
 int MpiPort::open(void* self, const fermata_window* window) {
   MpiPort& p = of(self);
   const std::lock_guard lock(p.guard_);
   p.window_ = *window;
   for (int i = 0; i < kReceives; ++i) {
-    if (mpi.Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_, &p.receives_[i]) != MPI_SUCCESS)
+    if (mpi.Recv_init(&p.incoming_[i], sizeof(Message), MPI_BYTE, MPI_ANY_SOURCE, kTag, p.comm_,
+                      &p.receives_[i]) != MPI_SUCCESS)
       return FERMATA_ERR_SYSTEM;
   }
   if (mpi.Startall(kReceives, p.receives_) != MPI_SUCCESS) return FERMATA_ERR_SYSTEM;
@@ -87,7 +92,8 @@ void MpiPort::send_to(Peer& peer, int process) {
   for (; !peer.queue.empty() && !peer.is_lost; peer.queue.pop_front()) {
     Send& send = peer.sends.emplace_back(Send{std::move(peer.queue.front()), MPI_REQUEST_NULL});
     const int bytes = static_cast<int>(send.message.size());
-    if (mpi.Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS) peer.is_lost = true;
+    if (mpi.Isend(send.message.data(), bytes, MPI_BYTE, process, kTag, comm_, &send.request) != MPI_SUCCESS)
+      peer.is_lost = true;
   }
   if (peer.is_lost) peer.queue.clear();
 }
@@ -105,11 +111,13 @@ void MpiPort::receive() {
   int indices[kReceives];
   MPI_Status statuses[kReceives];
   int count = 0;
-  if (mpi.Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED) return;
+  if (mpi.Testsome(kReceives, receives_, &count, indices, statuses) != MPI_SUCCESS || count == MPI_UNDEFINED)
+    return;
   for (int i = 0; i < count; ++i) {
     int bytes = 0;
     mpi.Get_count(&statuses[i], MPI_BYTE, &bytes);
-    take(reinterpret_cast<const unsigned char*>(&incoming_[indices[i]]), static_cast<std::size_t>(bytes), statuses[i].MPI_SOURCE);
+    take(reinterpret_cast<const unsigned char*>(&incoming_[indices[i]]), static_cast<std::size_t>(bytes),
+         statuses[i].MPI_SOURCE);
     mpi.Start(&receives_[indices[i]]);
   }
 }

@@ -58,7 +58,8 @@ Ranks ranks_of(const Places& places, const std::vector<int>& members) {
 }
 
 // The first process plans, and sends the plans to all.
-int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks, std::vector<char>& plans) {
+int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places, const Ranks& ranks,
+         std::vector<char>& plans) {
   long long answer = 0;  // the length in bytes, or a status
   if (rank_in(comm) == 0) {
     std::vector<const char*> names;
@@ -66,7 +67,8 @@ int plan(MPI_Comm comm, const fermata_team_config& config, const Places& places,
     int status = FERMATA_OK;
     std::size_t length = plans.size();
     const auto ask = [&] {
-      status = fermata_hosts_plan(&config, ranks.host.data(), names.data(), ranks.pinned.data(), plans.data(), &length);
+      status = fermata_hosts_plan(&config, ranks.host.data(), names.data(), ranks.pinned.data(), plans.data(),
+                                  &length);
     };
     ask();
     if (status == FERMATA_OK && length > plans.size()) {
@@ -104,7 +106,8 @@ int share_segment(MPI_Comm comm, const fermata_team_config& config, const Places
                 static_cast<unsigned long long>(meets.meeting[1]));
   if (leads) return fermata_team_serve(*out, name, others, kSeconds);
   const int attached = fermata_team_attach(name, kSeconds, out);
-  return attached == FERMATA_OK && fermata_team_size(*out) != config.members ? FERMATA_ERR_MISMATCH : attached;
+  return attached == FERMATA_OK && fermata_team_size(*out) != config.members ? FERMATA_ERR_MISMATCH
+                                                                             : attached;
 }
 
 int connect(MPI_Comm* comm, const Places& places, const Ranks& ranks, int members, fermata_team* team) {
@@ -127,7 +130,8 @@ Place said_of(const fermata_team_config& config) {
   mine.tagged = config.tagged != 0 ? 1 : 0;
   mine.meeting[0] = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   // order: relaxed: only the number matters
-  mine.meeting[1] = teams.fetch_add(1, std::memory_order_relaxed) ^ static_cast<std::uint64_t>(getpid()) << 32;
+  mine.meeting[1] = teams.fetch_add(1, std::memory_order_relaxed) ^ static_cast<std::uint64_t>(getpid())
+                                                                        << 32;
   // A sandbox without getrandom keeps the values above.
   (void)getrandom(mine.meeting, sizeof mine.meeting, GRND_NONBLOCK);
   return mine;
@@ -160,7 +164,8 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
   int status = places.hosts() > 1 ? plan(all, config, places, ranks, plans) : FERMATA_OK;
   if (status == FERMATA_OK) status = agreed(all, share_segment(all, config, places, ranks, plans, me, &team));
   // After this agreement every port is open.
-  if (status == FERMATA_OK && places.hosts() > 1) status = agreed(all, connect(comm, places, ranks, mine.members, team));
+  if (status == FERMATA_OK && places.hosts() > 1)
+    status = agreed(all, connect(comm, places, ranks, mine.members, team));
   if (status != FERMATA_OK) {
     fermata_team_destroy(team);
     return status;
@@ -173,7 +178,8 @@ int create(MPI_Comm* comm, const fermata_team_config& mine, fermata_team** out, 
 }  // namespace
 }  // namespace fermata::net
 
-extern "C" int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out, int* first) {
+extern "C" int fermata_team_create_mpi(MPI_Comm comm, const fermata_team_config* config, fermata_team** out,
+                                       int* first) {
   if (config == nullptr || out == nullptr || first == nullptr) return FERMATA_ERR_ARGUMENT;
   using fermata::net::mpi;
   try {

@@ -53,7 +53,9 @@ bool cgroup_mount(char* line, Mount* out) {
   strtok_r(nullptr, " ", &save);
   const char* super = type != nullptr ? strtok_r(nullptr, " ", &save) : nullptr;
   if (type == nullptr || fields[4] == nullptr) return false;
-  out->version = strcmp(type, "cgroup2") == 0 ? 2 : strcmp(type, "cgroup") == 0 && super != nullptr && has_item(super, "cpu") ? 1 : 0;
+  out->version = strcmp(type, "cgroup2") == 0                                                ? 2
+                 : strcmp(type, "cgroup") == 0 && super != nullptr && has_item(super, "cpu") ? 1
+                                                                                             : 0;
   unescape(fields[3]);
   unescape(fields[4]);
   out->root = fields[3];
@@ -107,7 +109,8 @@ double number_in(const char* directory, const char* file, double* second) {
 // How many CPUs one group's files grant; 0: no limit, or one that exceeds any machine.
 double quota_of_group(const char* directory, int version) {
   double period = 0;
-  const double quota = version == 2 ? number_in(directory, "cpu.max", &period) : number_in(directory, "cpu.cfs_quota_us", nullptr);
+  const double quota = version == 2 ? number_in(directory, "cpu.max", &period)
+                                    : number_in(directory, "cpu.cfs_quota_us", nullptr);
   if (version == 1) period = number_in(directory, "cpu.cfs_period_us", nullptr);
   if (version == 2 && period <= 0) period = 100'000;  // the kernel's default
   return quota > 0 && period > 0 && quota / period < kMostCpus ? quota / period : 0;
@@ -135,10 +138,13 @@ CgroupQuota cgroup_quota(const char* root) {
   while (mounts.line(line, sizeof line)) {
     Mount mount;
     char path[kLine];
-    if (!cgroup_mount(line, &mount) || !group_path(root, mount.version, path) || strstr(path, "/..") != nullptr) continue;
+    if (!cgroup_mount(line, &mount) || !group_path(root, mount.version, path) ||
+        strstr(path, "/..") != nullptr)
+      continue;
     char directory[2 * kLine];
     const int base = snprintf(directory, sizeof directory, "%s%s", root, mount.point);
-    const int length = snprintf(directory, sizeof directory, "%s%s%s", root, mount.point, below(path, mount.root));
+    const int length =
+        snprintf(directory, sizeof directory, "%s%s%s", root, mount.point, below(path, mount.root));
     if (base < 0 || length < base || length >= static_cast<int>(sizeof directory)) continue;
     char* const least = directory + base;
     for (char* end = directory + length; end > least && end[-1] == '/';) *--end = '\0';

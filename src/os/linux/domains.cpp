@@ -34,10 +34,12 @@ bool read_list(const char* path, char* text, std::size_t capacity) {
 
 // Reads one file for each domain: it names the domain's other CPUs, too. Returns false if this machine does
 // not tell.
-bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of, std::int32_t capacity) {
+bool place(const char* root, std::int32_t cpu, std::uint8_t domain, std::uint8_t* domain_of,
+           std::int32_t capacity) {
   char path[kPath];
   char text[2048];
-  snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", root, static_cast<int>(cpu));
+  snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", root,
+           static_cast<int>(cpu));
   if (!read_list(path, text, sizeof text)) return false;
   each_cpu(text, [&](std::int32_t other) {
     if (other < capacity) domain_of[other] = domain;
@@ -82,7 +84,8 @@ std::int32_t current_cpu() {
   // Since version 2.35, glibc registers the rseq area for every thread. The kernel updates its CPU number at
   // each move.
   if (__rseq_size >= 8) {
-    const auto* area = reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
+    const auto* area = reinterpret_cast<const struct rseq*>(
+        static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
     const auto cpu = static_cast<std::int32_t>(*const_cast<const volatile std::uint32_t*>(&area->cpu_id));
     if (cpu >= 0) return cpu;
   }

@@ -27,15 +27,23 @@ constexpr const char* kNamesOfCollectives =
 constexpr VariableRow kTable[] = {
     {"FERMATA_REPRODUCIBLE", ValueKind::kSwitch, "", 0, 0, kByLibraries, "the same bits in every run"},
     {"FERMATA_WAIT", ValueKind::kChoice, "auto,spin,yield,park", 0, 0, kByLibraries, "how members wait"},
-    {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, kByLibraries, "report waits that last so long"},
-    {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, kByLibraries, "how often teams over hosts look for better plans"},
-    {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, kByLibraries, "whether processes read each other's memory"},
-    {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, kByLibraries, "a thread moves data while the program computes"},
-    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun, "preloads leave everything as it is"},
+    {"FERMATA_STALL_SECONDS", ValueKind::kSeconds, "", 0, kMostSeconds, kByLibraries,
+     "report waits that last so long"},
+    {"FERMATA_REFRESH", ValueKind::kSeconds, "keep", 0, kMostSeconds, kByLibraries,
+     "how often teams over hosts look for better plans"},
+    {"FERMATA_CMA", ValueKind::kChoice, "0,1", 0, 0, kByLibraries,
+     "whether processes read each other's memory"},
+    {"FERMATA_PROGRESS_THREAD", ValueKind::kSwitch, "", 0, 0, kByLibraries,
+     "a thread moves data while the program computes"},
+    {"FERMATA_DISABLE", ValueKind::kSwitch, "", 0, 0, kByPreloads | kByRun,
+     "preloads leave everything as it is"},
     {"FERMATA_VERBOSE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "preloads say what they do"},
-    {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, kByPthread, "all processes that share a barrier are preloaded"},
-    {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, kByMpi, "the MPI collectives that are Fermata's"},
-    {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, kByMpi | kByNet, "for tests: ranks pretend to be on so many hosts"},
+    {"FERMATA_PSHARED", ValueKind::kSwitch, "", 0, 0, kByPthread,
+     "all processes that share a barrier are preloaded"},
+    {"FERMATA_MPI_COLLECTIVES", ValueKind::kList, kNamesOfCollectives, 0, 0, kByMpi,
+     "the MPI collectives that are Fermata's"},
+    {"FERMATA_FAKE_HOSTS", ValueKind::kNumber, "", 0, kMostHosts, kByMpi | kByNet,
+     "for tests: ranks pretend to be on so many hosts"},
     {"FERMATA_STATS", ValueKind::kFolder, "", 0, 0, kByPreloads, "where preloads write statistics"},
     {"FERMATA_TRACE", ValueKind::kSwitch, "", 0, 0, kByPreloads, "with FERMATA_STATS: record every wait"},
 };
@@ -155,7 +163,8 @@ const VariableRow* meant_by(const char* name, std::size_t length) {
   for (const VariableRow& row : kTable) {
     const std::size_t own = strlen(row.name);
     if (length + best <= own || own + best <= length) continue;  // a difference in length costs as many edits
-    if (const std::size_t found = distance(name, length, row.name, own); found < best) best = found, nearest = &row;
+    if (const std::size_t found = distance(name, length, row.name, own); found < best)
+      best = found, nearest = &row;
   }
   return nearest;
 }
@@ -172,7 +181,8 @@ void write_words(const char* words, char* to, std::size_t capacity) {
   std::size_t n = 0;
   for (const char* at = words; *at != '\0'; ++at) {
     const char* const between = *at != ',' ? nullptr : at == last ? " and " : ", ";
-    const int wrote = between != nullptr ? snprintf(to + n, capacity - n, "%s", between) : snprintf(to + n, capacity - n, "%c", *at);
+    const int wrote = between != nullptr ? snprintf(to + n, capacity - n, "%s", between)
+                                         : snprintf(to + n, capacity - n, "%c", *at);
     if (wrote < 0 || n + static_cast<std::size_t>(wrote) >= capacity) return;
     n += static_cast<std::size_t>(wrote);
   }
@@ -193,12 +203,15 @@ bool complain_of_value(const VariableRow& row, const char* value, char (&text)[k
       return true;
     case ValueKind::kNumber:
       if (read_whole(row, value, &number)) return false;
-      snprintf(text, sizeof text, "%s=%.60s is ignored; a whole number from %.0f to %.0f is allowed", row.name, value, row.least, row.most);
+      snprintf(text, sizeof text, "%s=%.60s is ignored; a whole number from %.0f to %.0f is allowed",
+               row.name, value, row.least, row.most);
       return true;
     case ValueKind::kSeconds:
       if (read_seconds(row, value, &seconds, &word)) return false;
-      snprintf(text, sizeof text, "%s=%.60s is ignored; a number of seconds from %.0f to %.0f%s%s%s is allowed", row.name, value, row.least,
-               row.most, words[0] != '\0' ? ", also with a comma and " : "", words, words[0] != '\0' ? " after it," : "");
+      snprintf(text, sizeof text,
+               "%s=%.60s is ignored; a number of seconds from %.0f to %.0f%s%s%s is allowed", row.name, value,
+               row.least, row.most, words[0] != '\0' ? ", also with a comma and " : "", words,
+               words[0] != '\0' ? " after it," : "");
       return true;
     case ValueKind::kChoice:
       if (word_in(row.words, value, strlen(value)) >= 0) return false;
@@ -212,7 +225,9 @@ bool complain_of_value(const VariableRow& row, const char* value, char (&text)[k
       return true;
     case ValueKind::kFolder:
       if (is_usable_folder(value)) return false;
-      snprintf(text, sizeof text, "%s=%.160s is ignored; a folder that exists and can be written to is allowed", row.name, value);
+      snprintf(text, sizeof text,
+               "%s=%.160s is ignored; a folder that exists and can be written to is allowed", row.name,
+               value);
       return true;
   }
   return false;
@@ -271,8 +286,10 @@ bool complaint(const char* entry, char (&text)[kComplaint]) {
     const VariableRow* const meant = meant_by(entry, length);
     const int shown = static_cast<int>(length < 60 ? length : 60);
     found = meant != nullptr || strncmp(entry, kOurs, strlen(kOurs)) == 0;
-    if (meant != nullptr) snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, entry, meant->name);
-    else if (found) snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the variables that are", shown, entry);
+    if (meant != nullptr)
+      snprintf(text, sizeof text, "%.*s is not known; did you mean %s?", shown, entry, meant->name);
+    else if (found)
+      snprintf(text, sizeof text, "%.*s is not known; fermata(7) lists the variables that are", shown, entry);
   }
   for (char* at = text; found && *at != '\0'; ++at)
     // One line, without control characters for the terminal.

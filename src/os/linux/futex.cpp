@@ -19,7 +19,8 @@ namespace fermata::os {
 
 Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns, bool shared) {
   static_assert(sizeof word == 4);
-  timespec limit{.tv_sec = static_cast<time_t>(ns / 1'000'000'000), .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
+  timespec limit{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
+                 .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
   const int op = shared ? FUTEX_WAIT : FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
   const ErrnoKept kept;
   if (syscall(SYS_futex, &word, op, seen, &limit, nullptr, 0) == 0) return Slept::kWoken;
@@ -29,12 +30,14 @@ Slept futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int
 
 void futex_wake_all(std::atomic<std::uint32_t>& word, bool shared) {
   const ErrnoKept kept;
-  syscall(SYS_futex, &word, shared ? FUTEX_WAKE : FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &word, shared ? FUTEX_WAKE : FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr,
+          0);
 }
 
 bool register_fence(bool shared) {
   const ErrnoKept kept;
-  const int command = shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+  const int command =
+      shared ? MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
   return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 

@@ -44,7 +44,8 @@ std::uint64_t random_number() {
   const auto where = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&number));
   // order: relaxed: only the number matters
   const std::uint64_t call = calls.fetch_add(1, std::memory_order_relaxed);
-  return mixed(mixed(mixed(static_cast<std::uint64_t>(now_ns())) ^ where) ^ std::uint64_t{process_id()} << 32 ^ call);
+  return mixed(mixed(mixed(static_cast<std::uint64_t>(now_ns())) ^ where) ^
+               std::uint64_t{process_id()} << 32 ^ call);
 }
 
 namespace {
@@ -104,7 +105,8 @@ int take_fd(int from, bool* full) {
   if (recvmsg(from, &parcel.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1) return -1;
   *full = (parcel.message.msg_flags & MSG_CTRUNC) != 0;  // this process had no free descriptor for it
   const cmsghdr* header = CMSG_FIRSTHDR(&parcel.message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof(int)))
     return -1;
   int fd = -1;
   memcpy(&fd, CMSG_DATA(header), sizeof fd);
@@ -190,7 +192,8 @@ Status serve_fd(const char* name, std::int32_t fd, std::int32_t count, std::int6
   if (!abstract_address(name, &address)) return Status::kArgument;
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return Status::kSystem;
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address.un), address.length) != 0 || listen(listener, 64) != 0) {
+  if (bind(listener, reinterpret_cast<sockaddr*>(&address.un), address.length) != 0 ||
+      listen(listener, 64) != 0) {
     const Status status = errno == EADDRINUSE ? Status::kBusy : Status::kSystem;
     close(listener);
     return status;
@@ -226,7 +229,9 @@ Status receive_fd(const char* name, std::int64_t timeout_ns, std::int32_t* fd, c
   for (;;) {
     switch (ask(address, deadline, fd)) {
       case Asked::kTaken: return Status::kOk;
-      case Asked::kNoDescriptor: *why = "this process may not have another socket or descriptor (ulimit -n)"; return Status::kSystem;
+      case Asked::kNoDescriptor:
+        *why = "this process may not have another socket or descriptor (ulimit -n)";
+        return Status::kSystem;
       case Asked::kNobody: *why = "nobody offers it"; break;
       case Asked::kStranger: strange = true; break;
       case Asked::kSilent: *why = "the process that holds the name does not answer"; break;

@@ -15,7 +15,9 @@ std::atomic<std::uint64_t> proof{0};
 
 // The upper half is random, since process ids repeat in other namespaces. The lower half differs between a
 // process and its forked children.
-std::uint64_t make_proof() { return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation(); }
+std::uint64_t make_proof() {
+  return ((random_number() | std::uint64_t{1} << 32) & ~std::uint64_t{0xffffffff}) | fork_generation();
+}
 
 }  // namespace
 

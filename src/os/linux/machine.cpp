@@ -19,13 +19,15 @@ constexpr std::size_t kWord = 8 * sizeof(unsigned long);
 constexpr int kMostThreads = 4096;  // threads to look at; each costs a system call
 
 std::uint64_t fnv1a(std::uint64_t hash, const char* text, std::size_t length) {
-  for (std::size_t i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
+  for (std::size_t i = 0; i < length; ++i)
+    hash = (hash ^ static_cast<unsigned char>(text[i])) * 1099511628211u;
   return hash;
 }
 
 // Fields that are the same at each read, unlike a frequency.
 bool names_a_model(const char* line) {
-  static constexpr const char* kFields[] = {"vendor_id", "model name", "CPU implementer", "CPU part", "cpu\t", "machine"};
+  static constexpr const char* kFields[] = {"vendor_id", "model name", "CPU implementer",
+                                            "CPU part",  "cpu\t",      "machine"};
   for (const char* field : kFields)
     if (strncmp(line, field, strlen(field)) == 0) return true;
   return false;
@@ -98,7 +100,8 @@ void each_thread(Use&& use) {
   };
   const RawFile threads("/proc/self/task", O_RDONLY | O_DIRECTORY);
   alignas(Entry) char entries[512];
-  for (long length; threads.fd() >= 0 && (length = syscall(SYS_getdents64, threads.fd(), entries, sizeof entries)) > 0;) {
+  for (long length;
+       threads.fd() >= 0 && (length = syscall(SYS_getdents64, threads.fd(), entries, sizeof entries)) > 0;) {
     for (long at = 0; at < length;) {
       const auto* entry = reinterpret_cast<const Entry*>(entries + at);
       const int id = atoi(entry->name);

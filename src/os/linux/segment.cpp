@@ -27,7 +27,8 @@ Status create_shared(const char* name, std::size_t bytes, Segment* out) {
   if (fd < 0) return Status::kSystem;
   // A member that shrank the file would kill the others with SIGBUS. A member that sealed it further would
   // stop its growth. So the file is sealed against both before any other process has it.
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     close(fd);
     return Status::kSystem;
   }
@@ -79,7 +80,8 @@ Status extend(std::int32_t fd, std::uint64_t bytes) {
   struct stat info;
   // If another process was faster, the file is already longer, and sealed against shrinking.
   if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) return Status::kOk;
-  return fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= bytes ? Status::kOk : Status::kMemory;
+  return fstat(fd, &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= bytes ? Status::kOk
+                                                                                    : Status::kMemory;
 }
 
 Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes) {
@@ -91,7 +93,9 @@ Status take_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes) {
 
 void give_memory(std::int32_t fd, std::uint64_t offset, std::uint64_t bytes) {
   int rc = 0;
-  do rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  do
+    rc = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(bytes));
   while (rc != 0 && errno == EINTR);
 }
 

@@ -4,5 +4,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fermata;
-  return fuzz::round_trip(fuzz::text_of(data, size), block_plans_from_json, [](const BlockPlans& plans) { return to_json(plans); });
+  return fuzz::round_trip(fuzz::text_of(data, size), block_plans_from_json,
+                          [](const BlockPlans& plans) { return to_json(plans); });
 }

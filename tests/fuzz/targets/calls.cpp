@@ -1,7 +1,9 @@
-// The C ABI, called in any order: the input says which of two or three members calls what. One thread moves them all, so a call that waits
-// for another member times out, and what it leaves outstanding is gone on with, or given up, later. Members call different things, pass
-// nonsense, break their team, leave it. Whatever they do: every call returns in time with a status that it may give, what it refuses leaves
-// the out-pointer alone, operations that end well at all members have the right result, and in the end every request is over.
+// The C ABI, called in any order: the input says which of two or three members calls what. One thread moves
+// them all, so a call that waits for another member times out, and what it leaves outstanding is gone on
+// with, or given up, later. Members call different things, pass nonsense, break their team, leave it.
+// Whatever they do: every call returns in time with a status that it may give, what it refuses leaves the
+// out-pointer alone, operations that end well at all members have the right result, and in the end every
+// request is over.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -45,7 +47,8 @@ const std::vector<fermata_plan*>& plans(int members) {
   static std::array<Plans, kMostMembers + 1> made;
   std::vector<fermata_plan*>& mine = made[static_cast<std::size_t>(members)].owned;
   for (int kind = FERMATA_BARRIER; kind <= FERMATA_ALLREDUCE && mine.size() < 8; ++kind)
-    for (const std::size_t payload : {kind == FERMATA_BARRIER ? std::size_t{0} : std::size_t{56}, std::size_t{8}}) {
+    for (const std::size_t payload :
+         {kind == FERMATA_BARRIER ? std::size_t{0} : std::size_t{56}, std::size_t{8}}) {
       fermata_plan_request r = FERMATA_PLAN_REQUEST_INIT;
       r.members = members;
       r.kind = kind;
@@ -86,7 +89,8 @@ void check(int status, const char* what) {
     case FERMATA_ERR_INTERRUPTED: break;
     default: fail(what, "status " + std::to_string(status));
   }
-  if (status < 0 && fermata_error_detail()[0] == '\0') fail(what, "no detail for status " + std::to_string(status));
+  if (status < 0 && fermata_error_detail()[0] == '\0')
+    fail(what, "no detail for status " + std::to_string(status));
 }
 
 class Session {
@@ -125,12 +129,14 @@ class Session {
   }
 
   void join(int rank) {
-    if (fermata_team_join(team_, rank, &all_[rank].handle) != FERMATA_OK) fail("no member", fermata_error_detail());
+    if (fermata_team_join(team_, rank, &all_[rank].handle) != FERMATA_OK)
+      fail("no member", fermata_error_detail());
     set_timeout(all_[rank], 0);
   }
 
   static void set_timeout(Member& m, unsigned choice) {
-    static constexpr double kSeconds[] = {2e-5, 1e-4, 1e-9, 0.06};  // the last one: long enough to look at the other members
+    // the last one: long enough to look at the other members
+    static constexpr double kSeconds[] = {2e-5, 1e-4, 1e-9, 0.06};
     fermata_member_set_timeout(m.handle, kSeconds[choice % 4]);
   }
 
@@ -169,7 +175,8 @@ class Session {
     for (fermata_request* r : requests)
       if (r != nullptr && fermata_request_test(r) == FERMATA_PENDING) fermata_team_abort(team_);
     for (fermata_request* r : requests)
-      if (r != nullptr && (fermata_request_test(r) == FERMATA_PENDING || fermata_request_free(r) != FERMATA_OK))
+      if (r != nullptr &&
+          (fermata_request_test(r) == FERMATA_PENDING || fermata_request_free(r) != FERMATA_OK))
         fail("a request outlives its team", fermata_error_detail());
   }
 
@@ -182,7 +189,9 @@ class Session {
     o.op = static_cast<int>(in_.below(12));
     o.root = static_cast<int>(in_.below(4)) - (flags & 1 ? 1 : 0);
     std::uint8_t* const middle = m.arena.data() + kArena / 2;
-    o.in = (flags & 2) != 0 ? FERMATA_IN_PLACE : (flags & 4) != 0 && (flags & 8) != 0 ? nullptr : static_cast<const void*>(m.arena.data());
+    o.in = (flags & 2) != 0                       ? FERMATA_IN_PLACE
+           : (flags & 4) != 0 && (flags & 8) != 0 ? nullptr
+                                                  : static_cast<const void*>(m.arena.data());
     o.out = (flags & 16) != 0 && (flags & 8) != 0 ? m.arena.data() + 8 * in_.byte() : middle;
     if ((flags & 32) != 0) {
       o.element = in_.byte() % 65;
@@ -214,11 +223,14 @@ class Session {
   static void called_back(fermata_request* handle, int status, void* user) {
     auto& request = *static_cast<Request*>(user);
     if (status == FERMATA_PENDING) fail("a callback for a request that is not over", "");
-    if (fermata_request_wait(handle) != status) fail("a callback's status is not the request's", std::to_string(status));
+    if (fermata_request_wait(handle) != status)
+      fail("a callback's status is not the request's", std::to_string(status));
     if (request.restarts-- > 0) check(fermata_request_start(handle), "start in a callback");
   }
 
-  static int hook(fermata_member*, void* user) { return --static_cast<Member*>(user)->interrupts >= 0 ? 1 : 0; }
+  static int hook(fermata_member*, void* user) {
+    return --static_cast<Member*>(user)->interrupts >= 0 ? 1 : 0;
+  }
 
   void step(Member& m, unsigned choice) {
     if (m.handle == nullptr) return;
@@ -241,7 +253,8 @@ class Session {
       case 38: return set_timeout(m, in_.byte());
       case 39:
         m.interrupts = static_cast<int>(in_.below(4));
-        return check(fermata_member_set_idle_hook(m.handle, m.interrupts > 0 ? hook : nullptr, &m), "set_idle_hook");
+        return check(fermata_member_set_idle_hook(m.handle, m.interrupts > 0 ? hook : nullptr, &m),
+                     "set_idle_hook");
       case 40:
       case 41:
       case 42: return check(fermata_progress(m.handle, in_.below(20)), "progress");
@@ -276,9 +289,12 @@ class Session {
   void on_blocks(Member& m, unsigned choice) {
     const unsigned flags = in_.byte();
     const std::size_t n = count(in_.byte());
-    const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)), root = static_cast<int>(in_.below(5)) - 1;
+    const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)),
+              root = static_cast<int>(in_.below(5)) - 1;
     std::uint8_t* const middle = m.arena.data() + kArena / 2;
-    const void* const in = (flags & 3) == 3 ? FERMATA_IN_PLACE : (flags & 12) == 12 ? nullptr : static_cast<const void*>(m.arena.data());
+    const void* const in = (flags & 3) == 3     ? FERMATA_IN_PLACE
+                           : (flags & 12) == 12 ? nullptr
+                                                : static_cast<const void*>(m.arena.data());
     void* const out = (flags & 48) == 48 ? FERMATA_IN_PLACE : (flags & 192) == 192 ? nullptr : middle;
     for (std::size_t& c : m.counts) c = (flags + n) % 60;
     const std::size_t* const c = m.counts.data();
@@ -293,7 +309,8 @@ class Session {
       case 7: return check(fermata_gatherv(m.handle, in, c[0], out, c, nullptr, type, root), "gatherv");
       case 8: return check(fermata_scatterv(m.handle, in, c, nullptr, out, c[0], type, root), "scatterv");
       case 9: return check(fermata_allgatherv(m.handle, in, out, c, nullptr, type), "allgatherv");
-      case 10: return check(fermata_reduce_scatterv(m.handle, in, c, nullptr, out, type, op), "reduce_scatterv");
+      case 10:
+        return check(fermata_reduce_scatterv(m.handle, in, c, nullptr, out, type, op), "reduce_scatterv");
       default: return check(fermata_alltoallv(m.handle, in, c, nullptr, out, c, nullptr, type), "alltoallv");
     }
   }
@@ -307,7 +324,8 @@ class Session {
     fermata_request* made = nullptr;
     const int status = fermata_chain(links, count, &made);
     check(status, "chain");
-    if ((status == FERMATA_OK) != (made != nullptr)) fail("a chain that does not go with its status", std::to_string(status));
+    if ((status == FERMATA_OK) != (made != nullptr))
+      fail("a chain that does not go with its status", std::to_string(status));
     if (status != FERMATA_OK) return;
     if (count == 2) second.handle = nullptr;
     first.handle = made;
@@ -318,18 +336,22 @@ class Session {
     const int colour = static_cast<int>(in_.below(3)) - 1;
     const int status = fermata_team_split(m.handle, colour, static_cast<int>(in_.below(3)), &part);
     check(status, "split");
-    if (status != FERMATA_OK && part != nullptr) fail("a part of a team that was not split", std::to_string(status));
+    if (status != FERMATA_OK && part != nullptr)
+      fail("a part of a team that was not split", std::to_string(status));
     fermata_member_leave(part);
   }
 
   void on_line(Member& m, unsigned choice) {
     const std::size_t n = in_.byte();
-    const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)), root = static_cast<int>(in_.below(5)) - 1;
+    const int type = static_cast<int>(in_.below(18)), op = static_cast<int>(in_.below(12)),
+              root = static_cast<int>(in_.below(5)) - 1;
     std::uint8_t* const out = m.arena.data() + kArena / 2;
     switch (choice) {
       case 0:
       case 1: return check(fermata_allreduce(m.handle, m.arena.data(), out, n % 12, type, op), "allreduce");
-      case 2: return check(fermata_allreduce(m.handle, m.arena.data(), out, 1, FERMATA_INT64, FERMATA_SUM), "allreduce of a word");
+      case 2:
+        return check(fermata_allreduce(m.handle, m.arena.data(), out, 1, FERMATA_INT64, FERMATA_SUM),
+                     "allreduce of a word");
       case 3: return check(fermata_reduce(m.handle, m.arena.data(), out, n % 12, type, op, root), "reduce");
       default: return check(fermata_broadcast(m.handle, out, n % 80, root), "broadcast");
     }
@@ -341,9 +363,11 @@ class Session {
       if (r.handle != nullptr) return;
       const fermata_operation o = operation(m);
       const bool prepares = choice < 4;
-      const int status = prepares ? fermata_prepare(m.handle, &o, &r.handle) : fermata_begin(m.handle, &o, &r.handle);
+      const int status =
+          prepares ? fermata_prepare(m.handle, &o, &r.handle) : fermata_begin(m.handle, &o, &r.handle);
       check(status, prepares ? "prepare" : "begin");
-      if ((status == FERMATA_OK) != (r.handle != nullptr)) fail("an out-pointer that does not go with its status", std::to_string(status));
+      if ((status == FERMATA_OK) != (r.handle != nullptr))
+        fail("an out-pointer that does not go with its status", std::to_string(status));
       return;
     }
     switch (choice) {
@@ -355,7 +379,10 @@ class Session {
       case 15: return check(fermata_request_wait(r.handle), "request_wait");
       case 16: return wait_for_several(m, true);
       case 17: return wait_for_several(m, false);
-      case 18: return check(fermata_request_reset(r.handle, FERMATA_IN_PLACE, m.arena.data() + kArena / 2 + 8 * in_.byte()), "reset");
+      case 18:
+        return check(
+            fermata_request_reset(r.handle, FERMATA_IN_PLACE, m.arena.data() + kArena / 2 + 8 * in_.byte()),
+            "reset");
       case 19:
         r.restarts = static_cast<int>(in_.below(4));
         return check(fermata_request_set_callback(r.handle, called_back, &r), "set_callback");
@@ -371,21 +398,25 @@ class Session {
 
   static void wait_for_several(Member& m, bool any) {
     std::array<fermata_request*, kMostRequests> handles{};
-    std::transform(m.requests.begin(), m.requests.end(), handles.begin(), [](const Request& r) { return r.handle; });
+    std::transform(m.requests.begin(), m.requests.end(), handles.begin(),
+                   [](const Request& r) { return r.handle; });
     std::size_t index = 99;
     check(fermata_request_test_any(handles.data(), handles.size(), &index), "test_any");
-    if (index != 99 && (index >= handles.size() || handles[index] == nullptr)) fail("test_any's index", std::to_string(index));
+    if (index != 99 && (index >= handles.size() || handles[index] == nullptr))
+      fail("test_any's index", std::to_string(index));
     index = 99;
-    const int status =
-        any ? fermata_request_wait_any(handles.data(), handles.size(), &index) : fermata_request_wait_all(handles.data(), handles.size());
+    const int status = any ? fermata_request_wait_any(handles.data(), handles.size(), &index)
+                           : fermata_request_wait_all(handles.data(), handles.size());
     check(status, any ? "wait_any" : "wait_all");
-    if (index != 99 && (index >= handles.size() || handles[index] == nullptr)) fail("wait_any's index", std::to_string(index));
+    if (index != 99 && (index >= handles.size() || handles[index] == nullptr))
+      fail("wait_any's index", std::to_string(index));
   }
 
   void report() const {
     char text[100];
     std::size_t length = sizeof text;
-    if (fermata_team_report(team_, text, &length) != FERMATA_OK || length < 2) fail("no report", fermata_error_detail());
+    if (fermata_team_report(team_, text, &length) != FERMATA_OK || length < 2)
+      fail("no report", fermata_error_detail());
   }
 
   // Who leaves has no active requests any more.
@@ -408,7 +439,8 @@ class Session {
       fermata_member_set_idle_hook(m.handle, nullptr, nullptr);
       for (Request& r : m.requests) {
         r.restarts = 0;
-        if (r.handle != nullptr && fermata_request_test(r.handle) == FERMATA_PENDING) fail("a request outlives its team", "");
+        if (r.handle != nullptr && fermata_request_test(r.handle) == FERMATA_PENDING)
+          fail("a request outlives its team", "");
       }
     }
     for (Member& m : all_) leave(m);

@@ -15,9 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const os::CgroupQuota quota = os::cgroup_quota(root.path().c_str());
   // As much as a topology's text may say.
   if (!(quota.cpus >= 0 && quota.cpus < 1e9)) fuzz::fail("no quota", std::to_string(quota.cpus));
-  if (quota.version < 0 || quota.version > 2) fuzz::fail("no version of control groups", std::to_string(quota.version));
-  if (quota.cpus > 0 && quota.version == 0) fuzz::fail("a quota of no control group", std::to_string(quota.cpus));
+  if (quota.version < 0 || quota.version > 2)
+    fuzz::fail("no version of control groups", std::to_string(quota.version));
+  if (quota.cpus > 0 && quota.version == 0)
+    fuzz::fail("a quota of no control group", std::to_string(quota.cpus));
   const std::uint32_t cpus = os::within_quota(64, root.path().c_str());
-  if (cpus < 1 || cpus > 64) fuzz::fail("a quota of more CPUs than there are, or of none", std::to_string(cpus));
+  if (cpus < 1 || cpus > 64)
+    fuzz::fail("a quota of more CPUs than there are, or of none", std::to_string(cpus));
   return quota.version > 0 ? 0 : -1;
 }

@@ -26,17 +26,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto files = fuzz::files_of(fuzz::text_of(data, size), 5);
   root.write("sys/devices/system/cpu/online", files[0]);
   for (std::size_t cpu = 0; cpu < 4; ++cpu)
-    root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index3/shared_cpu_list", files[cpu + 1]);
+    root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index3/shared_cpu_list",
+               files[cpu + 1]);
 
   long before = -1, listed = 0;
   os::each_cpu(std::string(files[0]).c_str(), [&](std::int32_t cpu) {
-    if (cpu <= before || cpu >= os::kMostListed) fuzz::fail("a CPU that cannot be there", std::to_string(cpu));
+    if (cpu <= before || cpu >= os::kMostListed)
+      fuzz::fail("a CPU that cannot be there", std::to_string(cpu));
     before = cpu;
     ++listed;
   });
   std::vector<std::uint8_t> domain_of(300, 77);
-  const std::int32_t domains = os::locality_domains(domain_of.data(), static_cast<std::int32_t>(domain_of.size()), root.path().c_str());
+  const std::int32_t domains = os::locality_domains(
+      domain_of.data(), static_cast<std::int32_t>(domain_of.size()), root.path().c_str());
   if (domains < 1 || domains > 64) fuzz::fail("so many localities", std::to_string(domains));
-  if (*std::max_element(domain_of.begin(), domain_of.end()) >= domains) fuzz::fail("a CPU in no locality", std::to_string(domains));
+  if (*std::max_element(domain_of.begin(), domain_of.end()) >= domains)
+    fuzz::fail("a CPU in no locality", std::to_string(domains));
   return listed > 0 ? 0 : -1;
 }

@@ -14,5 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return cpus;
   };
-  return fuzz::round_trip(fuzz::text_of(data, size), read, [](const std::vector<std::int32_t>& cpus) { return cpu_list(cpus); });
+  return fuzz::round_trip(fuzz::text_of(data, size), read,
+                          [](const std::vector<std::int32_t>& cpus) { return cpu_list(cpus); });
 }

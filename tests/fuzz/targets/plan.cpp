@@ -1,4 +1,5 @@
-// Plan files. What is accepted compiles, or says why not, and what compiles runs right: it is executed to see that.
+// Plan files. What is accepted compiles, or says why not, and what compiles runs right: it is executed to see
+// that.
 #include "plan/plan.hpp"
 #include "../../lockstep.hpp"
 #include "../target.hpp"
@@ -16,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (result == 0) {
     const Plan plan = plan_from_json(text).value();
     const auto program = compile(plan);
-    if (!program.ok() && program.error().message.empty()) fuzz::fail("not compiled and no reason", std::string(text));
+    if (!program.ok() && program.error().message.empty())
+      fuzz::fail("not compiled and no reason", std::string(text));
     if (!program.ok()) return result;
     const auto& header = *reinterpret_cast<const ProgramHeader*>(program->data());
     if (header.members > kMostMembers || header.region_bytes > kMostRegion) return result;

@@ -1,5 +1,5 @@
-// Compiled programs, which members map from a file. What is called sound must be walkable: no offset leaves the region, no
-// target the program, and every walk between two waits ends. What is proved must run right.
+// Compiled programs, which members map from a file. What is called sound must be walkable: no offset leaves
+// the region, no target the program, and every walk between two waits ends. What is proved must run right.
 #include <atomic>
 #include <cstring>
 #include <vector>
@@ -25,19 +25,23 @@ struct CheckedMemory {
   const ProgramHeader* program;
 
   std::uint64_t* at(std::uint64_t offset) {
-    if (offset % 8 != 0 || offset / 8 >= words.size()) fuzz::fail("a sound program leaves its region", std::to_string(offset));
+    if (offset % 8 != 0 || offset / 8 >= words.size())
+      fuzz::fail("a sound program leaves its region", std::to_string(offset));
     return &words[offset / 8];
   }
   Counter& header(std::uint32_t offset) { return *reinterpret_cast<Counter*>(at(offset)); }
   Counter& word(std::uint32_t offset) { return header(offset); }
   Counter& credit(std::uint32_t offset) { return header(offset); }
-  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) { return *at(std::uint64_t{slot} + 8 + std::uint64_t{i} * 8); }
+  std::uint64_t& payload(std::uint32_t slot, std::uint32_t i) {
+    return *at(std::uint64_t{slot} + 8 + std::uint64_t{i} * 8);
+  }
   void ring(const Step& step) {
     if (step.rings == 1 && step.door >= program->members) fuzz::fail("rings a member that is not", "");
     if (step.rings == 2) (void)at(step.door);
   }
   // To the same region, as if it were the other host's.
-  void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t carried, const std::uint64_t* from) {
+  void carry(const Step& step, std::uint32_t offset, std::uint64_t bits, std::uint32_t carried,
+             const std::uint64_t* from) {
     if (step.peer >= program->members) fuzz::fail("goes to a member that is not", "");
     for (std::uint32_t i = 0; i < carried; ++i) payload(offset, i) = from[i];
     header(offset).store(bits, std::memory_order_relaxed);  // order: one thread
@@ -46,10 +50,12 @@ struct CheckedMemory {
 
 std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
-// A set of programs: members in turn, for as long as one gets on; a program that nobody can finish is a matter of its proof, not of bounds.
+// A set of programs: members in turn, for as long as one gets on; a program that nobody can finish is a
+// matter of its proof, not of bounds.
 void walk(const unsigned char* blob, const ProgramHeader& program, std::uint32_t root) {
   CheckedMemory memory{std::vector<std::uint64_t>(program.region_bytes / 8), &program};
-  const auto* members = reinterpret_cast<const MemberProgram*>(blob + program.programs_offset) + root * program.members;
+  const auto* members =
+      reinterpret_cast<const MemberProgram*>(blob + program.programs_offset) + root * program.members;
   const auto* steps = reinterpret_cast<const Step*>(blob + program.steps_offset);
   const Carried carried{.words = (program.payload + 7) / 8, .fold = add};
   std::uint64_t registers[kMaxRegisters][kPayloadWords] = {};
@@ -58,14 +64,17 @@ void walk(const unsigned char* blob, const ProgramHeader& program, std::uint32_t
     std::vector<const Step*> last(program.members, nullptr);
     const auto word = [&](std::uint32_t i) { return registers[0][i]; };
     for (std::uint32_t r = 0; r < program.members; ++r) {
-      if (program.payload > 0) cursors[r].start<Load::kWords>(memory, steps + members[r].first, episode, episode % 3, carried.words, word);
+      if (program.payload > 0)
+        cursors[r].start<Load::kWords>(memory, steps + members[r].first, episode, episode % 3, carried.words,
+                                       word);
       else cursors[r].start<Load::kNothing>(memory, steps + members[r].first, episode, episode % 3, 0, word);
     }
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t r = 0; r < program.members; ++r) {
-        const bool done = program.payload > 0 ? cursors[r].advance<Load::kWords>(memory, carried, registers, 0)
-                                              : cursors[r].advance<Load::kNothing>(memory, carried, registers, 0);
+        const bool done = program.payload > 0
+                              ? cursors[r].advance<Load::kWords>(memory, carried, registers, 0)
+                              : cursors[r].advance<Load::kNothing>(memory, carried, registers, 0);
         const Step* now = done ? steps + members[r].first + members[r].count : &cursors[r].at();
         moved |= now != last[r] && !done;
         last[r] = now;

@@ -1,5 +1,5 @@
-// What preloaded processes leave for `fermata run`. An input is cut into the head of the file, some records and some events; the
-// rest of the file is zeros, as most of it is on the disk.
+// What preloaded processes leave for `fermata run`. An input is cut into the head of the file, some records
+// and some events; the rest of the file is zeros, as most of it is on the disk.
 #include "tools/fermata/run_stats.hpp"
 
 #include <algorithm>
@@ -13,7 +13,9 @@
 
 // The other reader that this one calls has its own target.
 namespace fermata::tool {
-std::string function_at(const std::string& path, std::uint64_t offset) { return offset % 2 == 0 ? "" : path.substr(0, 8) + "+0x1"; }
+std::string function_at(const std::string& path, std::uint64_t offset) {
+  return offset % 2 == 0 ? "" : path.substr(0, 8) + "+0x1";
+}
 }  // namespace fermata::tool
 
 namespace {

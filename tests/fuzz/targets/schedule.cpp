@@ -1,4 +1,5 @@
-// Schedules as text. What is read is also proved or refused: the verifier must cope with any schedule that the reader lets in.
+// Schedules as text. What is read is also proved or refused: the verifier must cope with any schedule that
+// the reader lets in.
 #include "schedule/schedule.hpp"
 #include "../target.hpp"
 #include "schedule/print.hpp"
@@ -14,9 +15,11 @@ void prove(const fermata::Schedule& schedule) {
   using namespace fermata;
   if (schedule.members > kMaxProvedMembers || schedule.transfer_count() > kMaxProvedTransfers) return;
   if (schedule.words.size() > 200 || schedule.chunks > 64 || schedule.stages.size() > 200) return;
-  for (const OpTraits op : {OpTraits{}, OpTraits{.associative = false, .commutative = true, .idempotent = false}}) {
+  for (const OpTraits op :
+       {OpTraits{}, OpTraits{.associative = false, .commutative = true, .idempotent = false}}) {
     const auto verified = verify(schedule, op);
-    if (!verified.ok() && verified.error().message.empty()) fuzz::fail("no proof and no reason", to_text(schedule));
+    if (!verified.ok() && verified.error().message.empty())
+      fuzz::fail("no proof and no reason", to_text(schedule));
     if (verified.ok()) (void)reuse_hazards(schedule, 2, schedule.chunks > 0);
   }
 }
@@ -26,7 +29,8 @@ void prove(const fermata::Schedule& schedule) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fermata;
   const std::string_view text = fuzz::text_of(data, size);
-  const int result = fuzz::round_trip(text, parse_schedule, [](const Schedule& schedule) { return to_text(schedule); });
+  const int result =
+      fuzz::round_trip(text, parse_schedule, [](const Schedule& schedule) { return to_text(schedule); });
   if (result == 0) prove(parse_schedule(text).value());
   return result;
 }

@@ -4,5 +4,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fermata;
-  return fuzz::round_trip(fuzz::text_of(data, size), topology_from_text, [](const Topology& topology) { return to_text(topology); });
+  return fuzz::round_trip(fuzz::text_of(data, size), topology_from_text,
+                          [](const Topology& topology) { return to_text(topology); });
 }

@@ -1,5 +1,6 @@
-// Topology files in our own forms: what `fermata topo` prints as text or JSON. XML is hwloc's to read, and its reader (2.9) takes files
-// on trust: changed bytes make it follow null pointers. What becomes of a tree that it has read is topology_synthetic's subject.
+// Topology files in our own forms: what `fermata topo` prints as text or JSON. XML is hwloc's to read, and
+// its reader (2.9) takes files on trust: changed bytes make it follow null pointers. What becomes of a tree
+// that it has read is topology_synthetic's subject.
 #include "../files.hpp"
 #include "topo/topology.hpp"
 
@@ -14,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (topology.ok()) {
     to_table(*topology);
     const auto again = read(to_json(*topology));
-    if (!again.ok()) fuzz::fail("refuses the JSON that it wrote itself", again.error().message + "\n" + to_json(*topology));
+    if (!again.ok())
+      fuzz::fail("refuses the JSON that it wrote itself", again.error().message + "\n" + to_json(*topology));
     if (again->cpus != topology->cpus) fuzz::fail("JSON of another machine", to_json(*topology));
   }
   return fuzz::round_trip(text, read, [](const Topology& t) { return to_text(t); });

@@ -13,5 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (topology.error().message.empty()) fuzz::fail("refused without a reason", "");
     return -1;
   }
-  return fuzz::round_trip(to_text(*topology), topology_from_text, [](const Topology& t) { return to_text(t); });
+  return fuzz::round_trip(to_text(*topology), topology_from_text,
+                          [](const Topology& t) { return to_text(t); });
 }

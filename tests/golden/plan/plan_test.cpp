@@ -1,5 +1,5 @@
-// Recorded machines -> the plan and its predicted cost, and the papers' machines -> the model's ranking. Both change only on
-// purpose: tests/golden/plan/update rewrites the texts.
+// Recorded machines -> the plan and its predicted cost, and the papers' machines -> the model's ranking. Both
+// change only on purpose: tests/golden/plan/update rewrites the texts.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -19,7 +19,9 @@ namespace {
 
 const std::string kRoot = FERMATA_SOURCE_DIR;
 
-void expect_golden(const std::string& name, const std::string& text) { test::expect_golden("golden/plan/" + name, text); }
+void expect_golden(const std::string& name, const std::string& text) {
+  test::expect_golden("golden/plan/" + name, text);
+}
 
 Profile machine(const std::string& name) {
   auto profile = load_profile_file(kRoot + "/machines/" + name + ".json");
@@ -45,10 +47,12 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"power8-4x6x8", 6, Placement::kCpu},      {"power8-4x6x8", 24, Placement::kCore},  {"power8-4x6x8", 192, Placement::kCore},
-    {"p7ih-node", 32, Placement::kCore},       {"p7ih-drawer", 256, Placement::kCore},  {"p7ih-supernode", 1024, Placement::kCore},
-    {"knl-72", 72, Placement::kCore},          {"skl-2x18", 36, Placement::kCore},      {"skl-2x18", 144, Placement::kCore},
-    {"milan-2x64", 128, Placement::kCore},     {"cluster-8x2x4", 64, Placement::kCore}, {"cluster-8x2x4", 64, Placement::kRoundRobin},
+    {"power8-4x6x8", 6, Placement::kCpu},      {"power8-4x6x8", 24, Placement::kCore},
+    {"power8-4x6x8", 192, Placement::kCore},   {"p7ih-node", 32, Placement::kCore},
+    {"p7ih-drawer", 256, Placement::kCore},    {"p7ih-supernode", 1024, Placement::kCore},
+    {"knl-72", 72, Placement::kCore},          {"skl-2x18", 36, Placement::kCore},
+    {"skl-2x18", 144, Placement::kCore},       {"milan-2x64", 128, Placement::kCore},
+    {"cluster-8x2x4", 64, Placement::kCore},   {"cluster-8x2x4", 64, Placement::kRoundRobin},
     {"cluster-10x2x6", 120, Placement::kCore}, {"mesh-64x16", 1024, Placement::kCore},
 };
 
@@ -63,8 +67,9 @@ std::string plan_line(const Profile& p, const Case& c, Kind kind, std::int32_t b
                 c.placement == Placement::kCore  ? "core"
                 : c.placement == Placement::kCpu ? "cpu"
                                                  : "round-robin",
-                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(), to_string(plan->layout).c_str(), plan->credit_batch,
-                shape_text(plan->levels).c_str(), plan->predicted_period_ns, plan->predicted_latency_ns);
+                name_of(kind), options.key.payload, plan->schedule.algorithm.c_str(),
+                to_string(plan->layout).c_str(), plan->credit_batch, shape_text(plan->levels).c_str(),
+                plan->predicted_period_ns, plan->predicted_latency_ns);
 }
 
 TEST(GoldenPlans, OfTheRecordedMachines) {
@@ -74,13 +79,15 @@ TEST(GoldenPlans, OfTheRecordedMachines) {
     const Profile p = machine(c.machine);
     text += plan_line(p, c, Kind::kBarrier, 0);
     if (c.members > 256) continue;
-    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) text += plan_line(p, c, kind, 8);
+    for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce})
+      text += plan_line(p, c, kind, 8);
     text += plan_line(p, c, Kind::kAllreduce, 56);
   }
   expect_golden("plans.txt", text);
 }
 
-// ---- A measured plan as `fermata explain` prints it, of four cores on each of two chips, timed by a table: one of those with levels wins.
+// ---- A measured plan as `fermata explain` prints it, of four cores on each of two chips, timed by a table:
+// one of those with levels wins.
 
 Result<double> made_up_period(const std::vector<std::byte>& program, const PlanKey&, int repeat) {
   const ProgramHeader& header = *reinterpret_cast<const ProgramHeader*>(program.data());
@@ -99,7 +106,8 @@ TEST(GoldenPlans, TextOfAMeasuredPlan) {
   const std::string text = explain(*plan, false);
   // What the recorded text must have, whoever rewrites it.
   EXPECT_NE(text.find(format("measured   %.0f ns per episode", plan->measured_period_ns)), std::string::npos);
-  EXPECT_NE(text.find(format("bound      %.0f ns (%zu stages", 165.0 * static_cast<double>(plan->schedule.stages.size()),
+  EXPECT_NE(text.find(format("bound      %.0f ns (%zu stages",
+                             165.0 * static_cast<double>(plan->schedule.stages.size()),
                              plan->schedule.stages.size())),
             std::string::npos);
   EXPECT_NE(text.find("\n" + to_matrices(plan->schedule) + "\n"), std::string::npos);
@@ -131,27 +139,39 @@ double period(const Profile& p, const std::string& algorithm, const std::vector<
   PlanKey key;
   key.members = static_cast<std::int32_t>(cpus.size());
   key.cpus = cpus;
-  const Request request{.kind = Kind::kBarrier, .half = Half::kWhole, .members = key.members, .root = 0, .degree = name->degree};
+  const Request request{.kind = Kind::kBarrier,
+                        .half = Half::kWhole,
+                        .members = key.members,
+                        .root = 0,
+                        .degree = name->degree};
   if (!name->algorithm->applicable(request)) return 0;
   const LayoutChoice lines{Layout::kPrivate, 1, 1, p.topology.line_bytes > 64 ? 128 : 64};
   return period_cost(name->algorithm->build(request), cost_model(p, p.topology, key), lines);
 }
 
-std::vector<std::int32_t> per_core(const Profile& p, std::int32_t members) { return place(p.topology, members, Placement::kCore); }
+std::vector<std::int32_t> per_core(const Profile& p, std::int32_t members) {
+  return place(p.topology, members, Placement::kCore);
+}
 
 std::string power8_degrees(const Profile& p) {
-  std::string text = "POWER8, 24 members, one per core; ns per barrier\nk-ary tree by degree (Figure 2: best at 5, 7 or 8)\n";
+  std::string text =
+      "POWER8, 24 members, one per core; ns per barrier\nk-ary tree by degree (Figure 2: best at 5, 7 or "
+      "8)\n";
   for (std::int32_t k = 2; k <= 23; ++k)
-    text += format("  kary(%d)%s %6.0f%s", k, k < 10 ? " " : "", period(p, format("kary(%d)", k), per_core(p, 24)), k % 6 == 1 ? "\n" : "");
+    text += format("  kary(%d)%s %6.0f%s", k, k < 10 ? " " : "",
+                   period(p, format("kary(%d)", k), per_core(p, 24)), k % 6 == 1 ? "\n" : "");
   text += "\nother algorithms (Figure 6: k-ary best, dissemination worse)\n";
-  for (const char* a : {"kary(5)", "linear", "tournament(2)", "tournament(5)", "binomial_high", "binomial", "dissemination"})
+  for (const char* a :
+       {"kary(5)", "linear", "tournament(2)", "tournament(5)", "binomial_high", "binomial", "dissemination"})
     text += format("  %-14s %6.0f\n", a, period(p, a, per_core(p, 24)));
   return text;
 }
 
 std::string power8_scaling(const Profile& p) {
-  std::string text = "kary(5) by members, one per core (Figure 5: a jump from 6 to 7, little growth from 7 to 24)\n";
-  for (std::int32_t n = 2; n <= 24; ++n) text += format("  %2d %6.0f%s", n, period(p, "kary(5)", per_core(p, n)), n % 8 == 1 ? "\n" : "");
+  std::string text =
+      "kary(5) by members, one per core (Figure 5: a jump from 6 to 7, little growth from 7 to 24)\n";
+  for (std::int32_t n = 2; n <= 24; ++n)
+    text += format("  %2d %6.0f%s", n, period(p, "kary(5)", per_core(p, n)), n % 8 == 1 ? "\n" : "");
   text += "\n7th member on another chip (Table IV: B 810, C 900, D 930)\n";
   for (int chip = 1; chip < 4; ++chip) {
     std::vector<std::int32_t> cpus = per_core(p, 24);
@@ -165,13 +185,14 @@ std::string power8_scaling(const Profile& p) {
       "  members  kary(5)  Table V   linear  binomial_high\n";
   for (int smt = 1; smt <= 8; ++smt) {
     const std::vector<std::int32_t> cpus = per_core(p, 24 * smt);
-    text += format("  %7d  %7.0f  %7d  %7.0f  %13.0f\n", 24 * smt, period(p, "kary(5)", cpus), kTableV[smt - 1], period(p, "linear", cpus),
-                   period(p, "binomial_high", cpus));
+    text += format("  %7d  %7.0f  %7d  %7.0f  %13.0f\n", 24 * smt, period(p, "kary(5)", cpus),
+                   kTableV[smt - 1], period(p, "linear", cpus), period(p, "binomial_high", cpus));
   }
   return text;
 }
 
-// Round-robin over as many hosts as the members need, as both clusters' schedulers placed them (section VI.A).
+// Round-robin over as many hosts as the members need, as both clusters' schedulers placed them (section
+// VI.A).
 std::vector<std::int32_t> over_hosts(const Profile& p, std::int32_t members, std::int32_t cores) {
   const std::int32_t hosts = (members + cores - 1) / cores;
   std::vector<std::int32_t> cpus;
@@ -182,7 +203,8 @@ std::vector<std::int32_t> over_hosts(const Profile& p, std::int32_t members, std
 
 std::string cluster_text(const char* name, std::int32_t hosts, std::int32_t cores) {
   const Profile p = machine(name);
-  std::string text = format("%s, round-robin; us per barrier\n members  linear  binomial  dissemination   planned\n", name);
+  std::string text =
+      format("%s, round-robin; us per barrier\n members  linear  binomial  dissemination   planned\n", name);
   for (std::int32_t n = cores / 2; n <= hosts * cores; n += n >= cores && n < 2 * cores ? 1 : cores / 2) {
     const std::vector<std::int32_t> cpus = over_hosts(p, n, cores);
     PlanOptions options;
@@ -190,15 +212,17 @@ std::string cluster_text(const char* name, std::int32_t hosts, std::int32_t core
     options.key.cpus = cpus;
     const auto plan = make_plan(p.topology, p, options, nullptr);
     EXPECT_TRUE(plan.ok());
-    text += format("  %6d  %6.1f  %8.1f  %13.1f  %8.1f  %s\n", n, period(p, "linear", cpus) / 1e3, period(p, "binomial", cpus) / 1e3,
-                   period(p, "dissemination", cpus) / 1e3, plan->predicted_period_ns / 1e3, plan->schedule.algorithm.c_str());
+    text += format("  %6d  %6.1f  %8.1f  %13.1f  %8.1f  %s\n", n, period(p, "linear", cpus) / 1e3,
+                   period(p, "binomial", cpus) / 1e3, period(p, "dissemination", cpus) / 1e3,
+                   plan->predicted_period_ns / 1e3, plan->schedule.algorithm.c_str());
   }
   return text;
 }
 
 TEST(GoldenPlans, RankingsOfThePapersMachines) {
   const Profile power8 = machine("power8-4x6x8");
-  expect_golden("papers.txt", power8_degrees(power8) + "\n" + power8_scaling(power8) + "\n" + cluster_text("cluster-8x2x4", 8, 8) + "\n" +
+  expect_golden("papers.txt", power8_degrees(power8) + "\n" + power8_scaling(power8) + "\n" +
+                                  cluster_text("cluster-8x2x4", 8, 8) + "\n" +
                                   cluster_text("cluster-10x2x6", 10, 12));
 }
 

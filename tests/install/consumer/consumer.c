@@ -14,7 +14,8 @@ static void* work(void* argument) {
   int status = fermata_team_join(team, rank, &member);
   if (!status) status = fermata_barrier(member);
   if (!status) status = fermata_allreduce(member, &mine, &sum, 1, FERMATA_DOUBLE, FERMATA_SUM);
-  if (status) fprintf(stderr, "rank %d: %s: %s\n", rank, fermata_status_string(status), fermata_error_detail());
+  if (status)
+    fprintf(stderr, "rank %d: %s: %s\n", rank, fermata_status_string(status), fermata_error_detail());
   if (!status) status = fermata_barrier(member);
   fermata_member_leave(member);
   return !status && sum == 3.0 ? NULL : argument;

@@ -1,5 +1,5 @@
-/* ends kill|return|mismatch|cut: what becomes of a team over hosts when a process is killed, one leaves early, hosts bring other plans, or
- * links are cut when $FERMATA_TEST_CHANGE is there. */
+/* ends kill|return|mismatch|cut: what becomes of a team over hosts when a process is killed, one leaves
+ * early, hosts bring other plans, or links are cut when $FERMATA_TEST_CHANGE is there. */
 #include <fermata/mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ static void touch(const char* path, int rank) {
   if (file != NULL) fclose(file);
 }
 
-/* Nobody hangs: every rank is told within its timeout, and says so in a file, since no message may pass any more. Never returns. */
+/* Nobody hangs: every rank is told within its timeout, and says so in a file, since no message may pass any
+ * more. Never returns. */
 static void cut(fermata_member* member, int me, int size) {
   const char* change = getenv("FERMATA_TEST_CHANGE");
   const struct timespec nap = {0, 20000000};
@@ -30,7 +31,8 @@ static void cut(fermata_member* member, int me, int size) {
   if (change == NULL) _exit(2);
   fermata_member_set_timeout(member, 1.5);
   for (int i = 0; i < 10000000 && status == FERMATA_OK; ++i) {
-    if (me == 0 && i == 10) touch(change, -1); /* while nobody is in a call of MPI's, which would wait for ever */
+    if (me == 0 && i == 10)
+      touch(change, -1); /* while nobody is in a call of MPI's, which would wait for ever */
     status = fermata_barrier(member);
   }
   fprintf(stderr, "rank %d: %s: %s\n", me, fermata_status_string(status), fermata_error_detail());

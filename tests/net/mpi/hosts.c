@@ -1,6 +1,7 @@
-/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with so many members in threads (uneven: every other one with
- * one more), checked in each episode: nobody leaves a barrier before all are in it, and results are what they must be, with every root.
- * multiple: with MPI_THREAD_MULTIPLE, so that any of them drives MPI. "all right" from rank 0, exit code 0, if so. */
+/* hosts MEMBERS EPISODES [uneven] [multiple]: a team over all processes, each with so many members in threads
+ * (uneven: every other one with one more), checked in each episode: nobody leaves a barrier before all are in
+ * it, and results are what they must be, with every root. multiple: with MPI_THREAD_MULTIPLE, so that any of
+ * them drives MPI. "all right" from rank 0, exit code 0, if so. */
 #include <fermata/mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@ enum { kMost = 4096 };
 
 static fermata_team* team;
 static int first, all, episodes;
-/* Of each episode: when the last member of this process came, and the first one left. All processes are on one machine, with one clock. */
+/* Of each episode: when the last member of this process came, and the first one left. All processes are on
+ * one machine, with one clock. */
 static double came[kMost], left[kMost];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int failures, running;
@@ -27,7 +29,8 @@ static double now(void) {
 
 static void fail(const char* what, int rank, int e) {
   pthread_mutex_lock(&guard);
-  if (failures++ == 0) fprintf(stderr, "rank %d, episode %d: %s: %s\n", rank, e, what, fermata_error_detail());
+  if (failures++ == 0)
+    fprintf(stderr, "rank %d, episode %d: %s: %s\n", rank, e, what, fermata_error_detail());
   pthread_mutex_unlock(&guard);
 }
 
@@ -49,11 +52,13 @@ static void values(fermata_member* m, int rank, int e) {
   double mine[7], out[7];
   const int count = e % 2 == 0 ? 1 : 7, root = e % all;
   for (int i = 0; i < count; ++i) mine[i] = rank + i + e;
-  if (fermata_allreduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK) fail("allreduce", rank, e);
+  if (fermata_allreduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK)
+    fail("allreduce", rank, e);
   for (int i = 0; i < count; ++i)
     if (out[i] != all * (i + e) + all * (all - 1) / 2) fail("wrong sum", rank, e);
   memset(out, 0, sizeof out);
-  if (fermata_reduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_MAX, root) != FERMATA_OK) fail("reduce", rank, e);
+  if (fermata_reduce(m, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_MAX, root) != FERMATA_OK)
+    fail("reduce", rank, e);
   for (int i = 0; i < count && rank == root; ++i)
     if (out[i] != all - 1 + i + e) fail("wrong maximum", rank, e);
   memcpy(out, mine, sizeof out);
@@ -70,11 +75,13 @@ static void blocks(fermata_member* m, int rank, int e) {
   double* in = malloc((size_t)all * kLongest * sizeof *in);
   double* out = malloc((size_t)all * kLongest * sizeof *out);
   for (int i = 0; i < count; ++i) in[i] = rank + i + e;
-  if (fermata_allreduce(m, in, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK) fail("allreduce of blocks", rank, e);
+  if (fermata_allreduce(m, in, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM) != FERMATA_OK)
+    fail("allreduce of blocks", rank, e);
   for (int i = 0; i < count; ++i)
     if (out[i] != (double)all * (i + e) + all * (all - 1) / 2) return fail("wrong sum of blocks", rank, e);
   memcpy(out, in, (size_t)count * sizeof *in);
-  if (fermata_broadcast(m, out, (size_t)count * sizeof *out, root) != FERMATA_OK) fail("broadcast of blocks", rank, e);
+  if (fermata_broadcast(m, out, (size_t)count * sizeof *out, root) != FERMATA_OK)
+    fail("broadcast of blocks", rank, e);
   for (int i = 0; i < count; ++i)
     if (out[i] != root + i + e) return fail("wrong broadcast of blocks", rank, e);
   if (fermata_allgather(m, in, out, (size_t)count, FERMATA_DOUBLE) != FERMATA_OK) fail("allgather", rank, e);
@@ -97,9 +104,11 @@ static void split(fermata_member* m, int rank) {
     const int status = fermata_allreduce(part, mine, out, (size_t)count, FERMATA_DOUBLE, FERMATA_SUM);
     if (status != FERMATA_OK) return fail("allreduce of a split team", rank, e);
     for (int i = 0; i < count; ++i)
-      if (out[i] != size * (e * i + odd) + size * (size - 1)) return fail("wrong sum of a split team", rank, e);
+      if (out[i] != size * (e * i + odd) + size * (size - 1))
+        return fail("wrong sum of a split team", rank, e);
   }
-  if (fermata_barrier(part) != FERMATA_OK || fermata_barrier(m) != FERMATA_OK) fail("barrier after a split", rank, 0);
+  if (fermata_barrier(part) != FERMATA_OK || fermata_barrier(m) != FERMATA_OK)
+    fail("barrier after a split", rank, 0);
   fermata_member_leave(part);
 }
 

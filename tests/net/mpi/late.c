@@ -1,5 +1,6 @@
-/* late MILLISECONDS: the proof of heterogeneous-mpi-barriers section VI. Each rank in turn is late by so much; every other rank's exit from
- * a barrier, and from an allreduce, shows it. All processes are on one machine, with one clock. */
+/* late MILLISECONDS: the proof of heterogeneous-mpi-barriers section VI. Each rank in turn is late by so
+ * much; every other rank's exit from a barrier, and from an allreduce, shows it. All processes are on one
+ * machine, with one clock. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +36,13 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == late) nanosleep(&nap, NULL);
     double entered = now(), one = 1, all = 0;
-    const int status = turn % 2 == 0 ? fermata_barrier(member) : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
+    const int status = turn % 2 == 0 ? fermata_barrier(member)
+                                     : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
     const double left = now();
     MPI_Bcast(&entered, 1, MPI_DOUBLE, late, MPI_COMM_WORLD);
     if (status == FERMATA_OK && left >= entered) continue;
-    fprintf(stderr, "rank %d, rank %d late: left %.3f ms before it came, %s\n", me, late, 1e3 * (entered - left), fermata_error_detail());
+    fprintf(stderr, "rank %d, rank %d late: left %.3f ms before it came, %s\n", me, late,
+            1e3 * (entered - left), fermata_error_detail());
     wrong = 1;
   }
   fermata_member_leave(member);

@@ -1,6 +1,7 @@
-/* placements BATCHES CASE...: barriers of the first ranks of the job in some order, by given plans and by the MPI library. CASE:
- * NAME:RANK,RANK,...:PLAN[:PLAN...], files of `fermata plan --json`. For each plan, and for MPI_Barrier, in turn, batches of ten calls back
- * to back; rank 0 of each case says "NAME PLAN nanoseconds...", one number for each batch. Who has no part in a case sleeps. */
+/* placements BATCHES CASE...: barriers of the first ranks of the job in some order, by given plans and by the
+ * MPI library. CASE: NAME:RANK,RANK,...:PLAN[:PLAN...], files of `fermata plan --json`. For each plan, and
+ * for MPI_Barrier, in turn, batches of ten calls back to back; rank 0 of each case says "NAME PLAN
+ * nanoseconds...", one number for each batch. Who has no part in a case sleeps. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static void rest(void) {
   const struct timespec nap = {0, 1000000};
   int over = 0;
   MPI_Ibarrier(MPI_COMM_WORLD, &all);
-  for (MPI_Test(&all, &over, MPI_STATUS_IGNORE); !over; MPI_Test(&all, &over, MPI_STATUS_IGNORE)) nanosleep(&nap, NULL);
+  for (MPI_Test(&all, &over, MPI_STATUS_IGNORE); !over; MPI_Test(&all, &over, MPI_STATUS_IGNORE))
+    nanosleep(&nap, NULL);
 }
 
 static void die(const char* what) {
@@ -48,7 +50,8 @@ static void run(const char* name, MPI_Comm comm, struct subject* subjects, int c
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.plans = plans;
     config.plan_count = 1;
-    if (fermata_team_create_mpi(comm, &config, &subjects[s].team, &first) != FERMATA_OK) die(subjects[s].file);
+    if (fermata_team_create_mpi(comm, &config, &subjects[s].team, &first) != FERMATA_OK)
+      die(subjects[s].file);
     if (fermata_team_join(subjects[s].team, first, &subjects[s].member) != FERMATA_OK) die("join");
     fermata_member_set_timeout(subjects[s].member, 30);
     fermata_plan_destroy(plan);
@@ -87,7 +90,8 @@ int main(int argc, char** argv) {
     if (ranks == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     memset(subjects, 0, sizeof subjects);
     int count = 0, place = -1, k = 0;
-    for (const char* file = strtok(NULL, ":"); file != NULL && count < kMostPlans; file = strtok(NULL, ":")) subjects[count++].file = file;
+    for (const char* file = strtok(NULL, ":"); file != NULL && count < kMostPlans; file = strtok(NULL, ":"))
+      subjects[count++].file = file;
     ++count; /* the library's */
     for (const char* rank = strtok(ranks, ","); rank != NULL; rank = strtok(NULL, ","), ++k)
       if (atoi(rank) == me) place = k;

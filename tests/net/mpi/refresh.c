@@ -1,6 +1,7 @@
-/* refresh SECONDS [EXTRA_US]: a team over all processes whose profile is refreshed so often, values checked in each episode. With EXTRA_US
- * a link becomes so much slower while the file $FERMATA_TEST_CHANGE is there, and fast again: the plans must go round it, and come back.
- * All ranks count the same refreshes and changes. Prints what a barrier takes, in us: the median of batches, and the least. */
+/* refresh SECONDS [EXTRA_US]: a team over all processes whose profile is refreshed so often, values checked
+ * in each episode. With EXTRA_US a link becomes so much slower while the file $FERMATA_TEST_CHANGE is there,
+ * and fast again: the plans must go round it, and come back. All ranks count the same refreshes and changes.
+ * Prints what a barrier takes, in us: the median of batches, and the least. */
 #include <fermata/hosts.h>
 #include <fermata/mpi.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ static double now(void) {
 }
 
 static int check(int right, const char* what) {
-  if (!right && wrong++ == 0) fprintf(stderr, "rank %d, episode %d: %s: %s\n", me, episodes, what, fermata_error_detail());
+  if (!right && wrong++ == 0)
+    fprintf(stderr, "rank %d, episode %d: %s: %s\n", me, episodes, what, fermata_error_detail());
   return right;
 }
 
@@ -43,14 +45,17 @@ static int episode(int enough) {
   double value[3] = {me, me + episodes, enough}, sum[3];
   int root = episodes % size, said = me == root ? episodes : -1;
   if (!check(fermata_barrier(member) == FERMATA_OK, "barrier")) return 0;
-  if (!check(fermata_allreduce(member, value, sum, 3, FERMATA_DOUBLE, FERMATA_SUM) == FERMATA_OK, "allreduce")) return 0;
+  if (!check(fermata_allreduce(member, value, sum, 3, FERMATA_DOUBLE, FERMATA_SUM) == FERMATA_OK,
+             "allreduce"))
+    return 0;
   check(sum[0] == size * (size - 1) / 2 && sum[1] == sum[0] + (double)size * episodes, "wrong sum");
   if (!check(fermata_broadcast(member, &said, sizeof said, root) == FERMATA_OK, "broadcast")) return 0;
   check(said == episodes, "wrong broadcast");
   if (episodes % 50 == 0) {
     static double in[500], out[500];
     for (int i = 0; i < 500; ++i) in[i] = me + i;
-    if (!check(fermata_allreduce(member, in, out, 500, FERMATA_DOUBLE, FERMATA_SUM) == FERMATA_OK, "blocks")) return 0;
+    if (!check(fermata_allreduce(member, in, out, 500, FERMATA_DOUBLE, FERMATA_SUM) == FERMATA_OK, "blocks"))
+      return 0;
     for (int i = 0; i < 500; ++i) check(out[i] == size * i + sum[0], "wrong sum of blocks");
   }
   ++episodes;

@@ -1,8 +1,9 @@
-/* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a switch that is late. Each
- * process's namespace gets a device eth0, a TAP device, whose frames come and go here. From one host to another a frame takes DELAY_US,
- * and EXTRA_US more between those that are named (from 1; either may be *). The last one is the launcher's: to and from it nothing is
- * late unless its number is named. With ~ that is so while the file CHANGE is there; off: nothing passes then. Says "ready"; ends
- * with its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
+/* switch CHANGE DELAY_US [A-B=EXTRA_US]... [A-B~EXTRA_US|A-B~off]... : PID... : joins network namespaces by a
+ * switch that is late. Each process's namespace gets a device eth0, a TAP device, whose frames come and go
+ * here. From one host to another a frame takes DELAY_US, and EXTRA_US more between those that are named (from
+ * 1; either may be *). The last one is the launcher's: to and from it nothing is late unless its number is
+ * named. With ~ that is so while the file CHANGE is there; off: nothing passes then. Says "ready"; ends with
+ * its parent. (The kernel's own delay, tc netem, is not there everywhere.) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -103,12 +104,15 @@ static double give(double at) {
       struct queue* q = queues[from][to];
       for (; q != NULL && q->head != q->tail && q->frames[q->head % kQueue].due <= at; ++q->head)
         (void)!write(taps[to], q->frames[q->head % kQueue].data, (size_t)q->frames[q->head % kQueue].bytes);
-      if (q != NULL && q->head != q->tail && q->frames[q->head % kQueue].due < next) next = q->frames[q->head % kQueue].due;
+      if (q != NULL && q->head != q->tail && q->frames[q->head % kQueue].due < next)
+        next = q->frames[q->head % kQueue].due;
     }
   return next;
 }
 
-static int names(const char* pattern, int host) { return atoi(pattern) == host + 1 || (*pattern == '*' && host < ports - 1); }
+static int names(const char* pattern, int host) {
+  return atoi(pattern) == host + 1 || (*pattern == '*' && host < ports - 1);
+}
 
 /* Those with = or those with ~, on top of the delay of all; 0: a mistake. */
 static int set_links(double all, char how, char** specs, int count) {
@@ -117,7 +121,9 @@ static int set_links(double all, char how, char** specs, int count) {
       if (how == '=') late[a][b] = a < ports - 1 && b < ports - 1 ? all : 0;
       for (int i = 0; i < count; ++i) {
         char x[8], y[8], kind, extra[24], *end;
-        if (sscanf(specs[i], "%7[0-9*]-%7[0-9*]%c%23s", x, y, &kind, extra) != 4 || (kind != '=' && kind != '~')) return 0;
+        if (sscanf(specs[i], "%7[0-9*]-%7[0-9*]%c%23s", x, y, &kind, extra) != 4 ||
+            (kind != '=' && kind != '~'))
+          return 0;
         const double us = strtod(extra, &end);
         const int off = kind == '~' && strcmp(extra, "off") == 0;
         if (*end != '\0' && !off) return 0;
@@ -136,7 +142,9 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_TIMERSLACK, 1);
   const struct sched_param soon = {.sched_priority = 1};
-  sched_setscheduler(0, SCHED_FIFO, &soon); /* a switch waits for no CPU; without the right to it, it is later now and then */
+  sched_setscheduler(
+      0, SCHED_FIFO,
+      &soon); /* a switch waits for no CPU; without the right to it, it is later now and then */
   const int home = open("/proc/self/ns/net", O_RDONLY);
   for (int p = 0; p < ports; ++p) taps[p] = tap_of(atoi(argv[first + 1 + p]), home);
   char** const specs = argv + 3;

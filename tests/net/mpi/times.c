@@ -1,7 +1,7 @@
-/* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI library, and, as their bound,
- * the way from the first rank to the last (half of MPI's ping-pong) and what the first ranks of the hosts take to send each other
- * a message by hand, all at once. In turn: back-to-back batches of ten calls, microseconds per call as
- * rank 0 sees them: median, p10, p90, least. */
+/* times CALLS: what a barrier and an allreduce of 8 bytes over all processes take, by Fermata and by the MPI
+ * library, and, as their bound, the way from the first rank to the last (half of MPI's ping-pong) and what
+ * the first ranks of the hosts take to send each other a message by hand, all at once. In turn: back-to-back
+ * batches of ten calls, microseconds per call as rank 0 sees them: median, p10, p90, least. */
 #include <fermata/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +54,10 @@ static int exchange(void) {
   if (leaders == MPI_COMM_NULL) return 0;
   MPI_Comm_rank(leaders, &me);
   MPI_Comm_size(leaders, &size);
-  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
-  for (int k = 1; k < size && k < kMostHosts; ++k) MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k)
+    MPI_Irecv(&in[k], 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
+  for (int k = 1; k < size && k < kMostHosts; ++k)
+    MPI_Isend(&out, 1, MPI_DOUBLE, (me + k) % size, 0, leaders, &requests[n++]);
   MPI_Status statuses[2 * kMostHosts]; /* gcc warns of MPICH's MPI_STATUSES_IGNORE */
   return MPI_Waitall(n, requests, statuses);
 }
@@ -98,8 +100,8 @@ int main(int argc, char** argv) {
     }
   for (int kind = 0; kind < kKinds && me == 0; ++kind) {
     qsort(times[kind], (size_t)batches, sizeof times[kind][0], by_size);
-    printf("%-18s %9.1f %9.1f %9.1f %9.1f us\n", kNames[kind], times[kind][batches / 2], times[kind][batches / 10],
-           times[kind][batches * 9 / 10], times[kind][0]);
+    printf("%-18s %9.1f %9.1f %9.1f %9.1f us\n", kNames[kind], times[kind][batches / 2],
+           times[kind][batches / 10], times[kind][batches * 9 / 10], times[kind][0]);
   }
   fermata_member_leave(member);
   fermata_team_destroy(team);

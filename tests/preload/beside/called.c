@@ -1,5 +1,5 @@
-/* Calls what the profiler wraps, and some of what it does not: from plain collectives to non-blocking ones that are completed beside
- * messages, on communicators of all kinds. */
+/* Calls what the profiler wraps, and some of what it does not: from plain collectives to non-blocking ones
+ * that are completed beside messages, on communicators of all kinds. */
 #include "../mpi/check.h"
 
 enum { kRounds = 20, kWords = 5000 };
@@ -52,7 +52,8 @@ static void begun(MPI_Comm comm) {
       for (int i = 0; i < 4; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     else MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < words; ++i)
-      expect(out[i] == ranks * i + ranks * (ranks - 1) / 2 && got[i] == before * kWords + i, "what was begun");
+      expect(out[i] == ranks * i + ranks * (ranks - 1) / 2 && got[i] == before * kWords + i,
+             "what was begun");
     MPI_Iallreduce(in, out, words, MPI_INT, MPI_MAX, comm, &requests[0]);
     MPI_Sendrecv(sent, words, MPI_INT, next, 0, got, words, MPI_INT, before, 0, comm, MPI_STATUS_IGNORE);
     if (ranks > 1) {

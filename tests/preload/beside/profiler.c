@@ -1,6 +1,7 @@
-/* An MPI profiler as the standard means it: it wraps functions, counts what the program calls, and calls the library by the PMPI names. In
- * MPI_Finalize rank 0 prints what all ranks have counted. With BY_ADDRESS it looks for the PMPI functions after itself in the order of
- * search, as some tools do, instead of calling them by name. */
+/* An MPI profiler as the standard means it: it wraps functions, counts what the program calls, and calls the
+ * library by the PMPI names. In MPI_Finalize rank 0 prints what all ranks have counted. With BY_ADDRESS it
+ * looks for the PMPI functions after itself in the order of search, as some tools do, instead of calling them
+ * by name. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -38,31 +39,38 @@ static void note(int function, long count, MPI_Datatype type) {
 #define WRAP_PLAIN(name, parameters, arguments) WRAP(name, parameters, arguments, 0, MPI_DATATYPE_NULL)
 
 WRAP_PLAIN(Barrier, (MPI_Comm comm), (comm))
-WRAP(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm), (data, count, type, root, comm), count, type)
-WRAP(Allreduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), (in, out, count, type, op, comm),
-     count, type)
-WRAP(Allgather, (const void* in, int count, MPI_Datatype type, void* out, int each, MPI_Datatype other, MPI_Comm comm),
+WRAP(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm),
+     (data, count, type, root, comm), count, type)
+WRAP(Allreduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (in, out, count, type, op, comm), count, type)
+WRAP(Allgather,
+     (const void* in, int count, MPI_Datatype type, void* out, int each, MPI_Datatype other, MPI_Comm comm),
      (in, count, type, out, each, other, comm), count, type)
-WRAP(Iallreduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request),
+WRAP(Iallreduce,
+     (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+      MPI_Request* request),
      (in, out, count, type, op, comm, request), count, type)
 WRAP_PLAIN(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request))
 WRAP_PLAIN(Comm_dup, (MPI_Comm comm, MPI_Comm* out), (comm, out))
 WRAP_PLAIN(Comm_split, (MPI_Comm comm, int colour, int key, MPI_Comm* out), (comm, colour, key, out))
 WRAP_PLAIN(Comm_free, (MPI_Comm * comm), (comm))
-WRAP(Send, (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm), (data, count, type, to, tag, comm), count,
-     type)
+WRAP(Send, (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+     (data, count, type, to, tag, comm), count, type)
 WRAP(Recv, (void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status),
      (data, count, type, from, tag, comm, status), count, type)
-WRAP(Isend, (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
+WRAP(Isend,
+     (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
      (data, count, type, to, tag, comm, request), count, type)
-WRAP(Irecv, (void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
+WRAP(Irecv,
+     (void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
      (data, count, type, from, tag, comm, request), count, type)
 WRAP(Sendrecv,
-     (const void* out, int count, MPI_Datatype type, int to, int tag, void* in, int room, MPI_Datatype other, int from, int with,
-      MPI_Comm comm, MPI_Status* status),
+     (const void* out, int count, MPI_Datatype type, int to, int tag, void* in, int room, MPI_Datatype other,
+      int from, int with, MPI_Comm comm, MPI_Status* status),
      (out, count, type, to, tag, in, room, other, from, with, comm, status), count, type)
 WRAP_PLAIN(Wait, (MPI_Request * request, MPI_Status* status), (request, status))
-WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses), count, MPI_BYTE)
+WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses), count,
+     MPI_BYTE)
 WRAP_PLAIN(Op_create, (MPI_User_function * function, int commutes, MPI_Op* op), (function, commutes, op))
 WRAP_PLAIN(Op_free, (MPI_Op * op), (op))
 
@@ -83,7 +91,8 @@ int MPI_Finalize(void) {
   note(kFinalize, 0, MPI_DATATYPE_NULL);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Reduce(counted, all, 2 * kFunctions, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-  for (int i = 0; rank == 0 && i < kFunctions; ++i) printf("profiler: %s %ld calls %ld bytes\n", names[i], all[0][i], all[1][i]);
+  for (int i = 0; rank == 0 && i < kFunctions; ++i)
+    printf("profiler: %s %ld calls %ld bytes\n", names[i], all[0][i], all[1][i]);
   fflush(stdout);
   return LIBRARY(Finalize)();
 }

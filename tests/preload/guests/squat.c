@@ -1,5 +1,6 @@
-/* squat COMMAND...: runs a command, in a namespace of processes of its own, beside another user who holds all names of sockets that
-   numbers of processes and a counter give, with full queues. Exit code: the command's, or 77 where there are no such namespaces. */
+/* squat COMMAND...: runs a command, in a namespace of processes of its own, beside another user who holds all
+   names of sockets that numbers of processes and a counter give, with full queues. Exit code: the command's,
+   or 77 where there are no such namespaces. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -20,9 +21,11 @@ static int hold(const char* name) {
   const socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
   memcpy(address.sun_path + 1, name, strlen(name));
   const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (listener < 0 || bind(listener, (struct sockaddr*)&address, length) != 0 || listen(listener, 0) != 0) return 1;
+  if (listener < 0 || bind(listener, (struct sockaddr*)&address, length) != 0 || listen(listener, 0) != 0)
+    return 1;
   for (int i = 0; i < 8; ++i)
-    if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr*)&address, length) != 0) break;
+    if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr*)&address, length) != 0)
+      break;
   return 0;
 }
 
@@ -33,7 +36,8 @@ static void squat(int ready) {
   for (int process = 1; process <= kProcesses; ++process)
     for (int call = 1; call <= kCalls; ++call) {
       char name[64];
-      snprintf(name, sizeof name, "fermata.fermata-mpi.%016llx", (unsigned long long)process << 32 | (unsigned)call);
+      snprintf(name, sizeof name, "fermata.fermata-mpi.%016llx",
+               (unsigned long long)process << 32 | (unsigned)call);
       bad |= hold(name);
     }
   if (bad || write(ready, "r", 1) != 1) _exit(1);
@@ -54,7 +58,9 @@ int main(int argc, char** argv) {
     } else {
       const pid_t command = fork();
       if (command == 0) {
-        if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("proc", "/proc", "proc", 0, NULL) != 0) _exit(77);
+        if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("proc", "/proc", "proc", 0, NULL) != 0)
+          _exit(77);
         execvp(argv[1], argv + 1);
         _exit(127);
       }

@@ -1,6 +1,7 @@
-/* Everything that moves data, also with types that differ from rank to rank and describe the same numbers: ints, pairs of them, every
- * second one of an array, and some in another order than they lie. Each int says whose it is and for whom. "begun" as an argument: by the
- * non-blocking functions; "persistent": by those. "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
+/* Everything that moves data, also with types that differ from rank to rank and describe the same numbers:
+ * ints, pairs of them, every second one of an array, and some in another order than they lie. Each int says
+ * whose it is and for whom. "begun" as an argument: by the non-blocking functions; "persistent": by those.
+ * "alike": all ranks use the same types (Open MPI 4.1.4's allgatherv fails otherwise). */
 #include <stdint.h>
 
 #include "../../net/mpi/finish.h"
@@ -8,7 +9,8 @@
 
 static int alike;
 
-/* How a rank describes ints: `ints` of them an element, element e's i-th at e x stride + place[i], in ints. */
+/* How a rank describes ints: `ints` of them an element, element e's i-th at e x stride + place[i], in ints.
+ */
 struct view {
   MPI_Datatype type;
   int ints, stride, place[4];
@@ -47,7 +49,8 @@ static int32_t word(int from, int to, int i) {
 
 /* Block of `ints` ints as they go through view v, from int `at` on. */
 static void put(int32_t* buffer, size_t at, const struct view* v, int ints, int from, int to) {
-  for (int i = 0; i < ints; ++i) buffer[at + (size_t)(i / v->ints * v->stride + v->place[i % v->ints])] = word(from, to, i);
+  for (int i = 0; i < ints; ++i)
+    buffer[at + (size_t)(i / v->ints * v->stride + v->place[i % v->ints])] = word(from, to, i);
 }
 
 static void blank(void) {
@@ -78,15 +81,17 @@ static void rooted(int n, int turn, int root) {
     for (int p = 0; p < size; ++p) put(expected, (size_t)p * step, r, n, p, root);
     if (in_place) put(out, (size_t)rank * step, r, n, rank, root);
   }
-  DO(Gather, gather, in_place && rank == root ? MPI_IN_PLACE : in, n / s->ints, s->type, rank == root ? out : NULL,
-     rank == root ? n / r->ints : -1, rank == root ? r->type : MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+  DO(Gather, gather, in_place && rank == root ? MPI_IN_PLACE : in, n / s->ints, s->type,
+     rank == root ? out : NULL, rank == root ? n / r->ints : -1, rank == root ? r->type : MPI_DATATYPE_NULL,
+     root, MPI_COMM_WORLD);
   check_all((size_t)size * step + 8, "gather", n);
   blank();
   if (rank == root)
     for (int p = 0; p < size; ++p) put(in, (size_t)p * other, s, n, root, p);
   if (!(in_place && rank == root)) put(expected, 0, r, n, root, rank);
-  DO(Scatter, scatter, rank == root ? in : NULL, rank == root ? n / s->ints : -1, rank == root ? s->type : MPI_DATATYPE_NULL,
-     in_place && rank == root ? MPI_IN_PLACE : out, n / r->ints, r->type, root, MPI_COMM_WORLD);
+  DO(Scatter, scatter, rank == root ? in : NULL, rank == root ? n / s->ints : -1,
+     rank == root ? s->type : MPI_DATATYPE_NULL, in_place && rank == root ? MPI_IN_PLACE : out, n / r->ints,
+     r->type, root, MPI_COMM_WORLD);
   check_all(step + 8, "scatter", n);
 }
 
@@ -98,7 +103,8 @@ static void for_all(int n, int turn) {
   put(in, 0, s, n, rank, 0);
   for (int p = 0; p < size; ++p) put(expected, (size_t)p * step, r, n, p, 0);
   if (in_place) put(out, (size_t)rank * step, r, n, rank, 0);
-  DO(Allgather, allgather, in_place ? MPI_IN_PLACE : in, n / s->ints, s->type, out, n / r->ints, r->type, MPI_COMM_WORLD);
+  DO(Allgather, allgather, in_place ? MPI_IN_PLACE : in, n / s->ints, s->type, out, n / r->ints, r->type,
+     MPI_COMM_WORLD);
   check_all((size_t)size * step + 8, "allgather", n);
   blank();
   for (int p = 0; p < size; ++p) {
@@ -106,7 +112,8 @@ static void for_all(int n, int turn) {
     put(expected, (size_t)p * step, r, n, p, rank);
     if (in_place) put(out, (size_t)p * step, r, n, rank, p);
   }
-  DO(Alltoall, alltoall, in_place ? MPI_IN_PLACE : in, n / s->ints, s->type, out, n / r->ints, r->type, MPI_COMM_WORLD);
+  DO(Alltoall, alltoall, in_place ? MPI_IN_PLACE : in, n / s->ints, s->type, out, n / r->ints, r->type,
+     MPI_COMM_WORLD);
   check_all((size_t)size * step + 8, "alltoall", n);
 }
 
@@ -126,16 +133,19 @@ static void irregular(int n, int turn, int root) {
     if (rank == root) put(expected, (size_t)(out_places[p] * r->stride), r, ints_of(n, p, 0), p, root);
   }
   put(in, 0, s, ints_of(n, rank, 0), rank, root);
-  if (in_place && rank == root) put(out, (size_t)(out_places[rank] * r->stride), r, ints_of(n, rank, 0), rank, root);
-  DO(Gatherv, gatherv, in_place && rank == root ? MPI_IN_PLACE : in, ints_of(n, rank, 0) / s->ints, s->type, rank == root ? out : NULL,
-     rank == root ? out_counts : NULL, rank == root ? out_places : NULL, r->type, root, MPI_COMM_WORLD);
+  if (in_place && rank == root)
+    put(out, (size_t)(out_places[rank] * r->stride), r, ints_of(n, rank, 0), rank, root);
+  DO(Gatherv, gatherv, in_place && rank == root ? MPI_IN_PLACE : in, ints_of(n, rank, 0) / s->ints, s->type,
+     rank == root ? out : NULL, rank == root ? out_counts : NULL, rank == root ? out_places : NULL, r->type,
+     root, MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "gatherv", n);
   blank();
-  for (int p = 0; p < size; ++p) put(expected, (size_t)(out_places[p] * r->stride), r, ints_of(n, p, 0), p, 0);
+  for (int p = 0; p < size; ++p)
+    put(expected, (size_t)(out_places[p] * r->stride), r, ints_of(n, p, 0), p, 0);
   put(in, 0, s, ints_of(n, rank, 0), rank, 0);
   if (in_place) put(out, (size_t)(out_places[rank] * r->stride), r, ints_of(n, rank, 0), rank, 0);
-  DO(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : in, ints_of(n, rank, 0) / s->ints, s->type, out, out_counts, out_places, r->type,
-     MPI_COMM_WORLD);
+  DO(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : in, ints_of(n, rank, 0) / s->ints, s->type, out,
+     out_counts, out_places, r->type, MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "allgatherv", n);
   blank();
   at = 0;
@@ -146,14 +156,16 @@ static void irregular(int n, int turn, int root) {
     if (rank == root) put(in, (size_t)(in_places[p] * s->stride), s, ints_of(n, p, 0), root, p);
   }
   if (!(in_place && rank == root)) put(expected, 0, r, ints_of(n, rank, 0), root, rank);
-  DO(Scatterv, scatterv, rank == root ? in : NULL, rank == root ? in_counts : NULL, rank == root ? in_places : NULL, s->type,
-     in_place && rank == root ? MPI_IN_PLACE : out, ints_of(n, rank, 0) / r->ints, r->type, root, MPI_COMM_WORLD);
+  DO(Scatterv, scatterv, rank == root ? in : NULL, rank == root ? in_counts : NULL,
+     rank == root ? in_places : NULL, s->type, in_place && rank == root ? MPI_IN_PLACE : out,
+     ints_of(n, rank, 0) / r->ints, r->type, root, MPI_COMM_WORLD);
   check_all(span(r, ints_of(n, rank, 0)) + 8, "scatterv", n);
   blank();
   at = 0;
   int before = 0;
   for (int p = size - 1; p >= 0; --p) {
-    const int sends = in_place ? ints_of(n, p + rank, 0) : ints_of(n, rank, p), gets = in_place ? sends : ints_of(n, p, rank);
+    const int sends = in_place ? ints_of(n, p + rank, 0) : ints_of(n, rank, p),
+              gets = in_place ? sends : ints_of(n, p, rank);
     out_counts[p] = gets / r->ints;
     out_places[p] = at + 1;
     at += out_counts[p] + 2;
@@ -164,8 +176,8 @@ static void irregular(int n, int turn, int root) {
     put(expected, (size_t)(out_places[p] * r->stride), r, gets, p, rank);
     if (in_place) put(out, (size_t)(out_places[p] * r->stride), r, sends, rank, p);
   }
-  DO(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, in_counts, in_places, s->type, out, out_counts, out_places, r->type,
-     MPI_COMM_WORLD);
+  DO(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, in_counts, in_places, s->type, out, out_counts,
+     out_places, r->type, MPI_COMM_WORLD);
   check_all((size_t)(at * r->stride) + 8, "alltoallv", n);
 }
 
@@ -182,7 +194,8 @@ static void between(void) {
     put(expected, (size_t)in_places[p], &views[0], 3, rank, p);
     put(expected, (size_t)out_places[p] + 4, &views[0], 3, p, rank);
   }
-  DO(Alltoallv, alltoallv, out, in_counts, in_places, MPI_INT, out + 4, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  DO(Alltoallv, alltoallv, out, in_counts, in_places, MPI_INT, out + 4, out_counts, out_places, MPI_INT,
+     MPI_COMM_WORLD);
   check_all((size_t)size * 8, "alltoallv between its own blocks", 3);
   /* Counted backwards from the end. */
   blank();
@@ -191,11 +204,13 @@ static void between(void) {
     put(expected, (size_t)(4 * (size - 1 - p)), &views[0], 3, p, 0);
   }
   put(in, 0, &views[0], 3, rank, 0);
-  DO(Allgatherv, allgatherv, in, 3, MPI_INT, out + 4 * (size - 1), out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  DO(Allgatherv, allgatherv, in, 3, MPI_INT, out + 4 * (size - 1), out_counts, out_places, MPI_INT,
+     MPI_COMM_WORLD);
   check_all((size_t)size * 4, "allgatherv backwards", 3);
 }
 
-/* Who has nothing to give or to get needs no buffer for it. Rank 0 gives 3 ints, and the last rank gets them. */
+/* Who has nothing to give or to get needs no buffer for it. Rank 0 gives 3 ints, and the last rank gets them.
+ */
 static void without_buffers(void) {
   number in_counts[64] = {0}, out_counts[64] = {0};
   place places[64] = {0};
@@ -208,20 +223,24 @@ static void without_buffers(void) {
   DO(Allgatherv, allgatherv, from, gives ? 3 : 0, MPI_INT, out, out_counts, places, MPI_INT, MPI_COMM_WORLD);
   check_all(8, "allgatherv without some inputs", 3);
   for (int i = 0; i < 3; ++i) out[i] = -1;
-  DO(Gatherv, gatherv, from, gives ? 3 : 0, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT, size - 1, MPI_COMM_WORLD);
+  DO(Gatherv, gatherv, from, gives ? 3 : 0, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT, size - 1,
+     MPI_COMM_WORLD);
   if (gets) check_all(8, "gatherv without some buffers", 3);
   for (int i = 0; i < 3; ++i) out[i] = -1;
   in_counts[size - 1] = 3;
-  DO(Scatterv, scatterv, from, in_counts, places, MPI_INT, gets ? out : NULL, gets ? 3 : 0, MPI_INT, 0, MPI_COMM_WORLD);
+  DO(Scatterv, scatterv, from, in_counts, places, MPI_INT, gets ? out : NULL, gets ? 3 : 0, MPI_INT, 0,
+     MPI_COMM_WORLD);
   if (gets) check_all(8, "scatterv without some buffers", 3);
   for (int i = 0; i < 3; ++i) out[i] = -1;
   if (!gives) in_counts[size - 1] = 0;
   if (!gets) out_counts[0] = 0;
-  DO(Alltoallv, alltoallv, from, in_counts, places, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT, MPI_COMM_WORLD);
+  DO(Alltoallv, alltoallv, from, in_counts, places, MPI_INT, gets ? out : NULL, out_counts, places, MPI_INT,
+     MPI_COMM_WORLD);
   if (gets) check_all(8, "alltoallv without some buffers", 3);
 }
 
-/* The same arguments again and again with other data, and every few rounds other counts and displacements in the same arrays. */
+/* The same arguments again and again with other data, and every few rounds other counts and displacements in
+ * the same arrays. */
 enum { kRepeated = 7, kEach = 20, kMostRanks = 64 };
 static void repeat(int kind, int round) {
   static int32_t sent[kEach * kMostRanks], got[kEach * kMostRanks], wanted[kEach * kMostRanks];
@@ -248,10 +267,15 @@ static void repeat(int kind, int round) {
   if (kind == 0) DO(Gather, gather, sent, 4, MPI_INT, got, 4, MPI_INT, root, MPI_COMM_WORLD);
   if (kind == 1) DO(Scatter, scatter, sent, kEach, MPI_INT, got, kEach, MPI_INT, root, MPI_COMM_WORLD);
   if (kind == 2) DO(Alltoall, alltoall, sent, kEach, MPI_INT, got, kEach, MPI_INT, MPI_COMM_WORLD);
-  if (kind == 3) DO(Gatherv, gatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, root, MPI_COMM_WORLD);
-  if (kind == 4) DO(Scatterv, scatterv, sent, out_counts, in_places, MPI_INT, got, mine, MPI_INT, root, MPI_COMM_WORLD);
-  if (kind == 5) DO(Allgatherv, allgatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
-  if (kind == 6) DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  if (kind == 3)
+    DO(Gatherv, gatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 4)
+    DO(Scatterv, scatterv, sent, out_counts, in_places, MPI_INT, got, mine, MPI_INT, root, MPI_COMM_WORLD);
+  if (kind == 5)
+    DO(Allgatherv, allgatherv, sent, mine, MPI_INT, got, out_counts, out_places, MPI_INT, MPI_COMM_WORLD);
+  if (kind == 6)
+    DO(Alltoallv, alltoallv, sent, in_counts, in_places, MPI_INT, got, out_counts, out_places, MPI_INT,
+       MPI_COMM_WORLD);
   same(got, wanted, sizeof got, "the same arguments again");
 }
 

@@ -1,5 +1,5 @@
-/* MPI_BOTTOM with types of absolute addresses, on either side of each collective and in place. "begun" and "persistent" as in calls.h;
- * "reduce" alone. */
+/* MPI_BOTTOM with types of absolute addresses, on either side of each collective and in place. "begun" and
+ * "persistent" as in calls.h; "reduce" alone. */
 #include <stddef.h>
 
 #include "calls.h"
@@ -142,7 +142,8 @@ static void reduced_at_root(void) {
     set(&own, rank);
     if (rank == root) DO(Reduce, reduce, MPI_IN_PLACE, MPI_BOTTOM, 1, at_own, op, root, MPI_COMM_WORLD);
     else DO(Reduce, reduce, MPI_BOTTOM, NULL, 1, at_own, op, root, MPI_COMM_WORLD);
-    expect(rank == root ? own.a == size * (size - 1) / 2 && own.b == own.a + size * 0.5 : is(&own, rank), "Reduce");
+    expect(rank == root ? own.a == size * (size - 1) / 2 && own.b == own.a + size * 0.5 : is(&own, rank),
+           "Reduce");
   }
   MPI_Op_free(&op);
 }

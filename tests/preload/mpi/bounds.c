@@ -1,7 +1,7 @@
-/* Lengths that differ: what is written is bounded by the receiver's own arguments, whoever has too little room gets MPI_ERR_TRUNCATE, all
- * others get what was sent, and the communicator lives on. Buffers end at a page that nobody may touch.
- *   bounds [begun|persistent] [only GROUP] [serving]
- * serving: no calls after which the communicator is the library's, nor any that are the library's. */
+/* Lengths that differ: what is written is bounded by the receiver's own arguments, whoever has too little
+ * room gets MPI_ERR_TRUNCATE, all others get what was sent, and the communicator lives on. Buffers end at a
+ * page that nobody may touch. bounds [begun|persistent] [only GROUP] [serving] serving: no calls after which
+ * the communicator is the library's, nor any that are the library's. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "guarded.h"
@@ -16,7 +16,8 @@ static void expect_class(int rc, int truncated, const char* what) {
   const int class = class_of(rc);
   ++checks;
   if (class == (truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS)) return;
-  if (failures++ < 20) fprintf(stderr, "rank %d of %d: %s, %s: error class %d\n", rank, size, group, what, class);
+  if (failures++ < 20)
+    fprintf(stderr, "rank %d of %d: %s, %s: error class %d\n", rank, size, group, what, class);
 }
 
 /* Of a block that came whole the `room` or fewer elements that were sent. */
@@ -25,7 +26,8 @@ static void expect_block(const int* at, int from, long first, long sent, long ro
   for (long i = 0; i < room; ++i) wrong += at[i] != (i < sent ? value(from, first + i) : -1);
   ++checks;
   if (wrong == 0 || failures++ >= 20) return;
-  fprintf(stderr, "rank %d of %d: %s, %s: %ld wrong elements from rank %d\n", rank, size, group, what, wrong, from);
+  fprintf(stderr, "rank %d of %d: %s, %s: %ld wrong elements from rank %d\n", rank, size, group, what, wrong,
+          from);
 }
 
 static void lives_on(void) {
@@ -42,7 +44,8 @@ static void gathers(int sent, int room, int root) {
   int rc, *in = input(sent), *out = guarded((long)room * size);
   CALL(rc, Gather, gather, in, sent, MPI_INT, out, room, MPI_INT, root, comm);
   expect_class(rc, rank == root && sent > room, "gather");
-  for (int r = 0; r < size && rank == root && sent <= room; ++r) expect_block(out + (long)r * room, r, 0, sent, room, "gather");
+  for (int r = 0; r < size && rank == root && sent <= room; ++r)
+    expect_block(out + (long)r * room, r, 0, sent, room, "gather");
   lives_on();
 }
 
@@ -58,7 +61,8 @@ static void allgathers(int sent, int room) {
   int rc, *in = input(sent), *out = guarded((long)room * size);
   CALL(rc, Allgather, allgather, in, sent, MPI_INT, out, room, MPI_INT, comm);
   expect_class(rc, sent > room, "allgather");
-  for (int r = 0; r < size && sent <= room; ++r) expect_block(out + (long)r * room, r, 0, sent, room, "allgather");
+  for (int r = 0; r < size && sent <= room; ++r)
+    expect_block(out + (long)r * room, r, 0, sent, room, "allgather");
   lives_on();
 }
 
@@ -66,7 +70,8 @@ static void alltoalls(int sent, int room) {
   int rc, *in = input((long)sent * size), *out = guarded((long)room * size);
   CALL(rc, Alltoall, alltoall, in, sent, MPI_INT, out, room, MPI_INT, comm);
   expect_class(rc, sent > room, "alltoall");
-  for (int r = 0; r < size && sent <= room; ++r) expect_block(out + (long)r * room, r, (long)rank * sent, sent, room, "alltoall");
+  for (int r = 0; r < size && sent <= room; ++r)
+    expect_block(out + (long)r * room, r, (long)rank * sent, sent, room, "alltoall");
   lives_on();
 }
 
@@ -92,7 +97,8 @@ static void take_away(int* at, long ints) {
   if (mprotect((void*)from, (uintptr_t)(at + ints) - from, PROT_NONE) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* A root that sends itself more than it has room for learns that from the call, before the others send, and is done with it. */
+/* A root that sends itself more than it has room for learns that from the call, before the others send, and
+ * is done with it. */
 static void refused(int sent, int root) {
   enum { kRoom = 3 };
   int counts[64], places[64];
@@ -100,7 +106,8 @@ static void refused(int sent, int root) {
   MPI_Request request = MPI_REQUEST_NULL;
   for (int r = 0; r < size; ++r) counts[r] = kRoom, places[r] = r * kRoom;
   if (rank != root) MPI_Barrier(MPI_COMM_WORLD);
-  expect_class(MPI_Igatherv(in, sent, MPI_INT, out, counts, places, MPI_INT, root, comm, &request), rank == root, "the call of a gatherv");
+  expect_class(MPI_Igatherv(in, sent, MPI_INT, out, counts, places, MPI_INT, root, comm, &request),
+               rank == root, "the call of a gatherv");
   if (rank == root) {
     expect_block(out + kRoom * rank, rank, 0, sent, kRoom, "the root's own block");
     expect(request == MPI_REQUEST_NULL, "a request of a call that failed");
@@ -113,8 +120,8 @@ static void refused(int sent, int root) {
   lives_on();
 }
 
-/* The kinds with counts: only a rank's own block has another length than its room. The own block lies last in the output, so the page that
- * nobody may touch follows it. */
+/* The kinds with counts: only a rank's own block has another length than its room. The own block lies last in
+ * the output, so the page that nobody may touch follows it. */
 static void counted_own(int sent, int room, int root) {
   int rc, counts[64], rooms[64], from[64], to[64];
   for (int r = 0; r < size; ++r) {
@@ -129,12 +136,14 @@ static void counted_own(int sent, int room, int root) {
     if (r == rank || sent <= room) expect_block(out + to[r], r, 0, sent, rooms[r], "gatherv");
   lives_on();
   out = guarded(rank == root ? room : sent);
-  CALL(rc, Scatterv, scatterv, input((long)sent * size), counts, from, MPI_INT, out, rank == root ? room : sent, MPI_INT, root, comm);
+  CALL(rc, Scatterv, scatterv, input((long)sent * size), counts, from, MPI_INT, out,
+       rank == root ? room : sent, MPI_INT, root, comm);
   expect_class(rc, rank == root && sent > room, "scatterv");
   expect_block(out, root, (long)rank * sent, sent, rank == root ? room : sent, "scatterv");
   lives_on();
   out = guarded(all);
-  CALL(rc, Alltoallv, alltoallv, input((long)sent * size), counts, from, MPI_INT, out, rooms, to, MPI_INT, comm);
+  CALL(rc, Alltoallv, alltoallv, input((long)sent * size), counts, from, MPI_INT, out, rooms, to, MPI_INT,
+       comm);
   expect_class(rc, sent > room, "alltoallv");
   for (int r = 0; r < size; ++r) expect_block(out + to[r], r, (long)rank * sent, sent, rooms[r], "alltoallv");
   lives_on();
@@ -147,7 +156,8 @@ static void counted_own(int sent, int room, int root) {
 }
 
 static void own_sides(void) {
-  static const int lengths[][2] = {{10, 1}, {1, 10}, {1, 2}, {2, 1}, {3, 300}, {300, 3}, {5000, 20000}, {20000, 5000}};
+  static const int lengths[][2] = {{10, 1},  {1, 10},  {1, 2},        {2, 1},
+                                   {3, 300}, {300, 3}, {5000, 20000}, {20000, 5000}};
   group = "a rank's two sides differ";
   for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
     const int sent = lengths[i][0], room = lengths[i][1];
@@ -165,7 +175,8 @@ static void own_sides(void) {
   report(group);
 }
 
-/* All have to wait for all, so the library itself does the call: of two ranks the one with less is truncated. */
+/* All have to wait for all, so the library itself does the call: of two ranks the one with less is truncated.
+ */
 static void blocks_of_two(int mine, int theirs) {
   int rc, *in = input(2 * mine), *out = guarded(2 * mine);
   CALL(rc, Allgather, allgather, in, mine, MPI_INT, out, mine, MPI_INT, comm);
@@ -197,7 +208,8 @@ static void one_way(int mine, int others, int root) {
   lives_on();
   out = guarded((long)mine * size);
   for (int i = 0; i < mine; ++i) out[rank * mine + i] = value(rank, i);
-  CALL(rc, Gather, gather, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, mine, MPI_INT, root, comm);
+  CALL(rc, Gather, gather, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, mine, MPI_INT, root,
+       comm);
   expect_class(rc, rank == root && others > mine, "gather in place");
   lives_on();
   out = guarded(mine);
@@ -224,17 +236,21 @@ static void reduced(int mine, int others, int root) {
   const int common = others < mine ? others : mine;
   int rc, wrong = 0, *out = guarded(mine);
   for (int i = 0; i < mine; ++i) out[i] = value(rank, i);
-  CALL(rc, Reduce, reduce, rank == root ? MPI_IN_PLACE : input(mine), out, mine, MPI_INT, MPI_MAX, root, comm);
+  CALL(rc, Reduce, reduce, rank == root ? MPI_IN_PLACE : input(mine), out, mine, MPI_INT, MPI_MAX, root,
+       comm);
   expect_class(rc, rank == root && others > mine, "reduce in place");
-  for (int i = 0; i < mine && rank == root && others <= mine; ++i) wrong += out[i] != value(i < common ? size - 1 : rank, i);
+  for (int i = 0; i < mine && rank == root && others <= mine; ++i)
+    wrong += out[i] != value(i < common ? size - 1 : rank, i);
   lives_on();
   int *pairs = input(2L * mine), *found = guarded(2L * mine);
   CALL(rc, Reduce, reduce, pairs, found, mine, MPI_2INT, MPI_MAXLOC, root, comm);
   expect_class(rc, rank == root && others > mine, "reduce of pairs");
-  for (int i = 0; i < 2 * common && rank == root && others <= mine; ++i) wrong += found[i] != value(size - 1, i);
+  for (int i = 0; i < 2 * common && rank == root && others <= mine; ++i)
+    wrong += found[i] != value(size - 1, i);
   lives_on();
   /* The program's operators leave its thread only where that may be. */
-  if ((begun || persistent) && getenv("FERMATA_TEST_MULTIPLE") == NULL) return expect(wrong == 0, "reduce: wrong elements");
+  if ((begun || persistent) && getenv("FERMATA_TEST_MULTIPLE") == NULL)
+    return expect(wrong == 0, "reduce: wrong elements");
   MPI_Datatype gaps;
   MPI_Op op;
   MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
@@ -243,7 +259,8 @@ static void reduced(int mine, int others, int root) {
   out = guarded(3L * mine);
   CALL(rc, Reduce, reduce, input(3L * mine), out, mine, gaps, op, root, comm);
   expect_class(rc, rank == root && others > mine, "reduce of a type with gaps");
-  for (int i = 0; i < 3 * common && rank == root && others <= mine; ++i) wrong += out[i] != (i % 3 == 1 ? -1 : value(size - 1, i));
+  for (int i = 0; i < 3 * common && rank == root && others <= mine; ++i)
+    wrong += out[i] != (i % 3 == 1 ? -1 : value(size - 1, i));
   expect(wrong == 0, "reduce: wrong elements");
   lives_on();
   MPI_Op_free(&op);
@@ -261,34 +278,40 @@ static void counted(int mine, int others, int root) {
     expect_block(out + (long)r * mine, r, 0, r == root ? mine : others, mine, "gatherv");
   lives_on();
   out = guarded(mine);
-  CALL(rc, Scatterv, scatterv, input((long)mine * size), counts, places, MPI_INT, out, mine, MPI_INT, root, comm);
+  CALL(rc, Scatterv, scatterv, input((long)mine * size), counts, places, MPI_INT, out, mine, MPI_INT, root,
+       comm);
   expect_class(rc, rank != root && others > mine, "scatterv");
   if (rank != root && others <= mine) expect_block(out, root, (long)rank * others, others, mine, "scatterv");
   lives_on();
   out = guarded((long)mine * size);
   for (int i = 0; i < mine; ++i) out[rank * mine + i] = value(rank, i);
-  CALL(rc, Gatherv, gatherv, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, counts, places, MPI_INT, root, comm);
+  CALL(rc, Gatherv, gatherv, rank == root ? MPI_IN_PLACE : input(mine), mine, MPI_INT, out, counts, places,
+       MPI_INT, root, comm);
   expect_class(rc, rank == root && others > mine, "gatherv in place");
   for (int r = 0; r < size && rank == root && others <= mine; ++r)
     expect_block(out + (long)r * mine, r, 0, r == root ? mine : others, mine, "gatherv in place");
   lives_on();
   out = guarded(mine);
-  CALL(rc, Scatterv, scatterv, input((long)mine * size), counts, places, MPI_INT, rank == root ? MPI_IN_PLACE : out, mine, MPI_INT, root,
-       comm);
+  CALL(rc, Scatterv, scatterv, input((long)mine * size), counts, places, MPI_INT,
+       rank == root ? MPI_IN_PLACE : out, mine, MPI_INT, root, comm);
   expect_class(rc, rank != root && others > mine, "scatterv in place");
-  if (rank != root && others <= mine) expect_block(out, root, (long)rank * others, others, mine, "scatterv in place");
+  if (rank != root && others <= mine)
+    expect_block(out, root, (long)rank * others, others, mine, "scatterv in place");
   lives_on();
 }
 
-/* Blocks in `out` of `room` ints each, from ranks that sent `mine` (that is `who`) or `others`; `step`: where they lay, for each rank. */
-static void expect_blocks(const int* out, int room, int who, int mine, int others, int step, const char* what) {
+/* Blocks in `out` of `room` ints each, from ranks that sent `mine` (that is `who`) or `others`; `step`: where
+ * they lay, for each rank. */
+static void expect_blocks(const int* out, int room, int who, int mine, int others, int step,
+                          const char* what) {
   for (int r = 0; r < size; ++r) {
     const int sent = r == who ? mine : others;
     if (sent <= room) expect_block(out + (long)r * room, r, (long)step * sent, sent, room, what);
   }
 }
 
-/* Begun ones in which all send and receive, and the rank `who` has another length: each block is a matter between the two that it is of. */
+/* Begun ones in which all send and receive, and the rank `who` has another length: each block is a matter
+ * between the two that it is of. */
 static void pairwise(int mine, int others, int who) {
   int rc, counts[64], places[64];
   const int own = rank == who ? mine : others;
@@ -322,7 +345,8 @@ static void pairwise(int mine, int others, int who) {
   expect_blocks(out, own, who, mine, others, rank, "alltoall of all");
   lives_on();
   out = guarded((long)own * size);
-  CALL(rc, Alltoallv, alltoallv, input((long)own * size), counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+  CALL(rc, Alltoallv, alltoallv, input((long)own * size), counts, places, MPI_INT, out, counts, places,
+       MPI_INT, comm);
   expect_class(rc, is_short, "alltoallv of all");
   expect_blocks(out, own, who, mine, others, rank, "alltoallv of all");
   lives_on();
@@ -334,13 +358,15 @@ static void pairwise(int mine, int others, int who) {
   lives_on();
 }
 
-/* Begun ones in which each block has a type of its own: the library's, with its own errors (MPICH 4.0 has none). */
+/* Begun ones in which each block has a type of its own: the library's, with its own errors (MPICH 4.0 has
+ * none). */
 static void of_many_types(int mine, int others, int who) {
   const int own = rank == who ? mine : others;
   int rc, counts[64], places[64], *out = guarded((long)own * size);
   MPI_Datatype types[64];
   for (int r = 0; r < size; ++r) counts[r] = own, places[r] = r * own * (int)sizeof(int), types[r] = MPI_INT;
-  CALL(rc, Alltoallw, alltoallw, input((long)own * size), counts, places, types, out, counts, places, types, comm);
+  CALL(rc, Alltoallw, alltoallw, input((long)own * size), counts, places, types, out, counts, places, types,
+       comm);
   expect(class_of(rc) == MPI_SUCCESS || class_of(rc) == MPI_ERR_TRUNCATE, "alltoallw: error class");
   expect_blocks(out, own, who, mine, others, rank, "alltoallw");
   lives_on();
@@ -393,7 +419,9 @@ static void ranks_differ(void) {
       if (!begun) continue;
       pairwise(lengths[i][0], lengths[i][1], root);
       if (!serving) of_many_types(lengths[i][0], lengths[i][1], root);
-      if (!serving && i < 2) reductions_of_all(lengths[i][0], lengths[i][1], root); /* on few communicators, so that each has a team */
+      if (!serving && i < 2)
+        reductions_of_all(lengths[i][0], lengths[i][1],
+                          root); /* on few communicators, so that each has a team */
       comm = own;
     }
     if (size != 2 || begun || persistent) continue;
@@ -406,7 +434,8 @@ static void ranks_differ(void) {
   report(group);
 }
 
-/* The next broadcasts are as small as what the first one's root sends, but not as what the others have room for. */
+/* The next broadcasts are as small as what the first one's root sends, but not as what the others have room
+ * for. */
 static void overtaken(void) {
   int rc;
   group = "the next calls come first";

@@ -1,5 +1,5 @@
-/* One test for all forms of a collective: blocking, begun or persistent (where the library has these: PERSISTENT), with counts as int or
- * (WIDE) as MPI_Count. */
+/* One test for all forms of a collective: blocking, begun or persistent (where the library has these:
+ * PERSISTENT), with counts as int or (WIDE) as MPI_Count. */
 #ifndef FERMATA_TEST_CALLS_H
 #define FERMATA_TEST_CALLS_H
 

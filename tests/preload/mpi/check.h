@@ -1,4 +1,5 @@
-/* What the test programs share: failures are counted on every rank, and rank 0 prints one line per group, with a digest of all results. */
+/* What the test programs share: failures are counted on every rank, and rank 0 prints one line per group,
+ * with a digest of all results. */
 #ifndef FERMATA_TEST_CHECK_H
 #define FERMATA_TEST_CHECK_H
 
@@ -16,7 +17,8 @@ static inline void same(const void* got, const void* expected, size_t bytes, con
   const unsigned char* b = got;
   for (size_t i = 0; i < bytes; ++i) digest = (digest ^ b[i]) * 1099511628211ull;
   if (memcmp(got, expected, bytes) == 0) return;
-  if (failures++ < 5) fprintf(stderr, "rank %d of %d: %s: wrong result of %zu bytes\n", rank, size, what, bytes);
+  if (failures++ < 5)
+    fprintf(stderr, "rank %d of %d: %s: wrong result of %zu bytes\n", rank, size, what, bytes);
 }
 
 static inline void expect(int holds, const char* what) {

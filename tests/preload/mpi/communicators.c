@@ -1,5 +1,5 @@
-/* Communicators made in every way, used, freed and made again, by the thousand; many at a time; descriptors stay few. What is said of
- * mistakes is what the library says. "few" as an argument: not by the thousand. */
+/* Communicators made in every way, used, freed and made again, by the thousand; many at a time; descriptors
+ * stay few. What is said of mistakes is what the library says. "few" as an argument: not by the thousand. */
 #include <dirent.h>
 
 #include "check.h"
@@ -48,7 +48,9 @@ static void by_the_thousand(int number) {
     MPI_Comm_free(&comm);
   }
   expect(descriptors() <= before + 8, "descriptors after as many communicators");
-  enum { kMany = 1100 }; /* more than there are teams; where ranks share CPUs, fewer: MPICH waits a slice for each */
+  enum {
+    kMany = 1100
+  }; /* more than there are teams; where ranks share CPUs, fewer: MPICH waits a slice for each */
   static MPI_Comm many[kMany];
   const int n = size == 2 ? kMany : 300;
   for (int i = 0; i < n; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &many[i]);
@@ -90,7 +92,8 @@ static void in_every_way(void) {
   }
   MPI_Group_free(&some);
   MPI_Group_free(&world);
-  const int sizes[] = {size % 2 == 0 ? 2 : 1, size % 2 == 0 ? size / 2 : size}, periods[] = {1, 0}, remains[] = {0, 1};
+  const int sizes[] = {size % 2 == 0 ? 2 : 1, size % 2 == 0 ? size / 2 : size}, periods[] = {1, 0},
+            remains[] = {0, 1};
   MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 1, &comm);
   use(comm, "cart");
   MPI_Cart_sub(comm, remains, &other);
@@ -104,7 +107,8 @@ static void in_every_way(void) {
   MPI_Graph_create(MPI_COMM_WORLD, size, index, edges, 0, &comm);
   use_and_free(&comm, "graph");
   const int next = (rank + 1) % size, last = (rank + size - 1) % size, one = 1;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &last, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &comm);
   use_and_free(&comm, "dist_graph_create_adjacent");
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
   use_and_free(&comm, "dist_graph_create");
@@ -173,8 +177,10 @@ static void mistakes(void) {
   expect(class_of(MPI_Bcast(&word, -1, MPI_INT, 0, comm)) == MPI_ERR_COUNT, "a negative count");
   expect(class_of(MPI_Bcast(&word, 1, MPI_DATATYPE_NULL, 0, comm)) == MPI_ERR_TYPE, "no type");
   expect(class_of(MPI_Allreduce(&word, &other, 1, MPI_INT, MPI_OP_NULL, comm)) == MPI_ERR_OP, "no operator");
-  expect(class_of(MPI_Allreduce(&word, &other, 1, MPI_DOUBLE_INT, MPI_SUM, comm)) == MPI_ERR_OP, "an operator that is not defined");
-  expect(class_of(MPI_Reduce(&word, &other, 1, MPI_INT, MPI_SUM, -7, comm)) == MPI_ERR_ROOT, "a negative root");
+  expect(class_of(MPI_Allreduce(&word, &other, 1, MPI_DOUBLE_INT, MPI_SUM, comm)) == MPI_ERR_OP,
+         "an operator that is not defined");
+  expect(class_of(MPI_Reduce(&word, &other, 1, MPI_INT, MPI_SUM, -7, comm)) == MPI_ERR_ROOT,
+         "a negative root");
   MPI_Comm_create_errhandler(handler, &own);
   MPI_Comm_set_errhandler(comm, own);
   MPI_Gather(&word, 1, MPI_INT, &other, 1, MPI_INT, size + 3, comm);

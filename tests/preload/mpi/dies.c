@@ -1,4 +1,5 @@
-/* dies WHO abort|kill|exit: all are in collectives when rank WHO ends without MPI_Finalize. The job ends, and leaves nothing. */
+/* dies WHO abort|kill|exit: all are in collectives when rank WHO ends without MPI_Finalize. The job ends, and
+ * leaves nothing. */
 #include <signal.h>
 #include <unistd.h>
 

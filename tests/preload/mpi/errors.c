@@ -1,6 +1,5 @@
-/* Mistakes that the library reports, and some that it carries out: the same with the preload. And operators run on the thread that called
- * MPI, if that is the only one which may.
- *   errors [completions] */
+/* Mistakes that the library reports, and some that it carries out: the same with the preload. And operators
+ * run on the thread that called MPI, if that is the only one which may. errors [completions] */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -56,7 +55,8 @@ static void overlapping_blocks(MPI_Comm comm) {
     memset(out, 1, sizeof out);
     note(MPI_Gatherv(in, 3, MPI_CHAR, out, counts, backwards, MPI_CHAR, size - 1, comm));
     const size_t end = 2 * (size_t)(size - 1) + 3;
-    if (rank == size - 1) expect(memcmp(out, in, end) == 0 && out[end] == 1, "gatherv of blocks that overlap, backwards");
+    if (rank == size - 1)
+      expect(memcmp(out, in, end) == 0 && out[end] == 1, "gatherv of blocks that overlap, backwards");
     works(comm);
   }
 }
@@ -76,12 +76,14 @@ static void one_buffer(MPI_Comm comm) {
       } else {
         note(MPI_Allgatherv(memory + 1, sent, MPI_CHAR, memory, counts, places, MPI_CHAR, comm));
       }
-      expect(memory[1] == rank && memory[4] == from && memory[5] == 5 && memory[6] == 1, "allgatherv of one buffer");
+      expect(memory[1] == rank && memory[4] == from && memory[5] == 5 && memory[6] == 1,
+             "allgatherv of one buffer");
       works(comm);
     }
 }
 
-/* Open MPI carries these out, and so does the preload (docs/mpi.md). MPICH refuses them without the preload. */
+/* Open MPI carries these out, and so does the preload (docs/mpi.md). MPICH refuses them without the preload.
+ */
 static void note_carried_out(int rc, const char* what) {
 #ifdef OMPI_MAJOR_VERSION
   note(rc);
@@ -92,8 +94,8 @@ static void note_carried_out(int rc, const char* what) {
   expect(refused || class_of(rc) == MPI_SUCCESS, what);
 }
 
-/* One buffer for both, where MPI forbids it. All ranks give it, so nobody waits. In an allgather a rank sends its own block of the
- * output. */
+/* One buffer for both, where MPI forbids it. All ranks give it, so nobody waits. In an allgather a rank sends
+ * its own block of the output. */
 static void forbidden_buffer(MPI_Comm comm) {
   enum { kMost = 20000 };
   static const int lengths[] = {1, 300, kMost};
@@ -108,19 +110,23 @@ static void forbidden_buffer(MPI_Comm comm) {
       int* own = both + (kind < 7 ? rank * length : 0);
       for (int k = 0; k < size * length; ++k) both[k] = k / length == rank ? rank : -1;
       if (kind == 0) CALL(rc, Allreduce, allreduce, own, own, length, MPI_INT, MPI_SUM, comm);
-      if (kind == 1) CALL(rc, Reduce_scatter_block, reduce_scatter_block, both, both, length, MPI_INT, MPI_SUM, comm);
+      if (kind == 1)
+        CALL(rc, Reduce_scatter_block, reduce_scatter_block, both, both, length, MPI_INT, MPI_SUM, comm);
       if (kind == 2) CALL(rc, Reduce_scatter, reduce_scatter, both, both, counts, MPI_INT, MPI_SUM, comm);
       if (kind == 3) CALL(rc, Scan, scan, own, own, length, MPI_INT, MPI_SUM, comm);
       if (kind == 4) CALL(rc, Exscan, exscan, own, own, length, MPI_INT, MPI_SUM, comm);
       if (kind == 5) CALL(rc, Allgather, allgather, own, length, MPI_INT, both, length, MPI_INT, comm);
-      if (kind == 6) CALL(rc, Allgatherv, allgatherv, own, length, MPI_INT, both, counts, places, MPI_INT, comm);
+      if (kind == 6)
+        CALL(rc, Allgatherv, allgatherv, own, length, MPI_INT, both, counts, places, MPI_INT, comm);
       if (kind == 7) CALL(rc, Alltoall, alltoall, both, length, MPI_INT, both, length, MPI_INT, comm);
-      if (kind == 8) CALL(rc, Alltoallv, alltoallv, both, counts, places, MPI_INT, both, counts, places, MPI_INT, comm);
+      if (kind == 8)
+        CALL(rc, Alltoallv, alltoallv, both, counts, places, MPI_INT, both, counts, places, MPI_INT, comm);
       if (kind < 5) note(rc);
       else note_carried_out(rc, "a call with one buffer is neither carried out nor refused");
       long wrong = 0;
       for (int k = 0; k < size * length; ++k) wrong += both[k] != k / length;
-      if (kind == 5 || kind == 6) expect(class_of(rc) != MPI_SUCCESS || wrong == 0, "an allgather of one buffer");
+      if (kind == 5 || kind == 6)
+        expect(class_of(rc) != MPI_SUCCESS || wrong == 0, "an allgather of one buffer");
       works(comm);
     }
   }
@@ -182,8 +188,12 @@ static void completions(MPI_Comm comm) {
         while (done == 0 && rc == MPI_SUCCESS) rc = MPI_Testsome(3, r, &done, indices, statuses);
     }
     const int several = way == kWaitall || way == kTestall || way == kWaitsome || way == kTestsome;
-    expect(class_of(rc) == (rank != 0 ? MPI_SUCCESS : several ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE), "the error of a completion");
-    expect(handled == (rank == 0 && !kWorldsHandler) && handled_by_world == (rank == 0 && kWorldsHandler), "calls of the error handler");
+    expect(class_of(rc) == (rank != 0 ? MPI_SUCCESS
+                            : several ? MPI_ERR_IN_STATUS
+                                      : MPI_ERR_TRUNCATE),
+           "the error of a completion");
+    expect(handled == (rank == 0 && !kWorldsHandler) && handled_by_world == (rank == 0 && kWorldsHandler),
+           "calls of the error handler");
     const int place = way == kWaitsome || way == kTestsome ? 0 : 1;
     if (several && rank == 0) expect(statuses[place].MPI_ERROR == MPI_ERR_TRUNCATE, "the error in a status");
     expect(r[1] == MPI_REQUEST_NULL, "the request is gone");
@@ -226,9 +236,13 @@ static void operators(MPI_Comm comm) {
       case 1: MPI_Ireduce_scatter(in, out, counts, MPI_DOUBLE, op, comm, &request); break;
       case 2: MPI_Ireduce_scatter_block(in, out, kLength, MPI_DOUBLE, op, comm, &request); break;
       case 3: MPI_Iscan(in, out, kLength, MPI_DOUBLE, op, comm, &request), expected = rank + 1; break;
-      case 4: MPI_Iexscan(in, out, kLength, MPI_DOUBLE, op, comm, &request), expected = rank > 0 ? rank : out[kLength - 1]; break;
+      case 4:
+        MPI_Iexscan(in, out, kLength, MPI_DOUBLE, op, comm, &request),
+            expected = rank > 0 ? rank : out[kLength - 1];
+        break;
       default:
-        MPI_Ireduce(in, out, kLength, MPI_DOUBLE, op, size - 1, comm, &request), expected = rank == size - 1 ? size : out[kLength - 1];
+        MPI_Ireduce(in, out, kLength, MPI_DOUBLE, op, size - 1, comm, &request),
+            expected = rank == size - 1 ? size : out[kLength - 1];
     }
     if (round % 2 == rank % 2) usleep(5000);
     MPI_Comm_dup(comm, &copy);

@@ -1,7 +1,7 @@
-/* Elements and blocks beyond 2 GiB, in all kinds. What a type spans and what a count comes to need little memory: most of it is never
- * touched, or is the same memory over and over.
- *   large [begun|persistent]         types that span more than 2 GiB and hold a few bytes
- *   large bytes [begun|persistent]   elements and blocks that hold more than 2 GiB: some minutes, and up to 9 GiB of memory */
+/* Elements and blocks beyond 2 GiB, in all kinds. What a type spans and what a count comes to need little
+ * memory: most of it is never touched, or is the same memory over and over. large [begun|persistent] types
+ * that span more than 2 GiB and hold a few bytes large bytes [begun|persistent]   elements and blocks that
+ * hold more than 2 GiB: some minutes, and up to 9 GiB of memory */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/mman.h>
@@ -107,7 +107,9 @@ static void spans(void) {
   out = address_space(most);
   moves();
   report("moved");
-  if (!begun && !persistent) reductions(); /* else the program's operators are the library's, which needs twice the span for each element */
+  if (!begun && !persistent)
+    reductions(); /* else the program's operators are the library's, which needs twice the span for each
+                     element */
   report("reduced");
   MPI_Type_free(&two);
   MPI_Type_free(&far);
@@ -122,7 +124,8 @@ static char* repeated(size_t bytes) {
   char* const at = address_space(bytes + kPeriod);
   if (file < 0 || ftruncate(file, kPeriod) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
   for (size_t done = 0; done < bytes; done += kPeriod)
-    if (mmap(at + done, kPeriod, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (mmap(at + done, kPeriod, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+      MPI_Abort(MPI_COMM_WORLD, 2);
   close(file);
   return at;
 }
@@ -136,7 +139,8 @@ static void is(const char* at, size_t bytes, int from, const char* what) {
   expect(wrong == 0, what);
 }
 
-/* Elements with gaps and without, of which each holds more than 2 GiB, and counts of bytes up to what an int can say. */
+/* Elements with gaps and without, of which each holds more than 2 GiB, and counts of bytes up to what an int
+ * can say. */
 static void bytes_beyond(void) {
   enum { kParts = 33 }; /* of 64 MiB: a little more than 2 GiB */
   const size_t each = (size_t)kParts * kPeriod;

@@ -1,5 +1,6 @@
-/* More of everything than Fermata or its preload has room for: what goes beyond is the library's at all ranks alike, and the results are
- * right. "communicators": more of them than teams, of which there is room for kMostTeams. */
+/* More of everything than Fermata or its preload has room for: what goes beyond is the library's at all ranks
+ * alike, and the results are right. "communicators": more of them than teams, of which there is room for
+ * kMostTeams. */
 #include "check.h"
 
 enum { kMany = 3000, kLength = 500, kElement = 5000, kCommunicators = 1100 };
@@ -10,29 +11,34 @@ static void outstanding(int length) {
   int* out = calloc((size_t)length * kMany, sizeof(int));
   MPI_Request* r = malloc(kMany * sizeof *r);
   for (int i = 0; i < length; ++i) in[i] = rank + 1;
-  for (int i = 0; i < kMany; ++i) MPI_Iallreduce(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
+  for (int i = 0; i < kMany; ++i)
+    MPI_Iallreduce(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
   MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
   const int sum = size * (size + 1) / 2;
-  for (int i = 0; i < kMany; ++i) expect(out[(size_t)i * length] == sum && out[(size_t)(i + 1) * length - 1] == sum, "one of many sums");
+  for (int i = 0; i < kMany; ++i)
+    expect(out[(size_t)i * length] == sum && out[(size_t)(i + 1) * length - 1] == sum, "one of many sums");
   free(in);
   free(out);
   free(r);
 }
 
 #ifdef PERSISTENT
-/* More than there are slots for: the last ones are the library's. Started in order, as the library's need it. */
+/* More than there are slots for: the last ones are the library's. Started in order, as the library's need it.
+ */
 static void persistent(int length) {
   int* in = malloc(sizeof(int) * (size_t)length);
   int* out = calloc((size_t)length * kMany, sizeof(int));
   MPI_Request* r = malloc(kMany * sizeof *r);
   for (int i = 0; i < length; ++i) in[i] = rank + 1;
   for (int i = 0; i < kMany; ++i)
-    MPI_Allreduce_init(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[i]);
+    MPI_Allreduce_init(in, out + (size_t)i * length, length, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &r[i]);
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < (size_t)length * kMany; ++i) out[i] = 0;
     MPI_Startall(kMany, r);
     MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < kMany; ++i) expect(out[(size_t)(i + 1) * length - 1] == size * (size + 1) / 2, "one of many persistent sums");
+    for (int i = 0; i < kMany; ++i)
+      expect(out[(size_t)(i + 1) * length - 1] == size * (size + 1) / 2, "one of many persistent sums");
   }
   for (int i = 0; i < kMany; ++i) MPI_Request_free(&r[i]);
   /* One after the other: more than the smallest number of tags that a library may have. */
@@ -63,11 +69,13 @@ static void long_elements(void) {
   MPI_Op_create(add, 1, &op);
   memset(in, rank + 1, sizeof in);
   MPI_Allreduce(in, out, 3, type, op, MPI_COMM_WORLD);
-  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2, "sum of long elements");
+  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2,
+         "sum of long elements");
   memset(out, 0, sizeof out);
   MPI_Iallreduce(in, out, 3, type, op, MPI_COMM_WORLD, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
-  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2, "begun sum of long elements");
+  expect(out[0] == size * (size + 1) / 2 && out[3 * kElement - 1] == size * (size + 1) / 2,
+         "begun sum of long elements");
   MPI_Op_free(&op);
   MPI_Type_free(&type);
 }
@@ -83,7 +91,8 @@ static void communicators(int many) {
     for (int n = 0; n < kUntilTeam; ++n) MPI_Allreduce(&rank, &out[i], 1, MPI_INT, MPI_MAX, comms[i]);
     expect(out[i] == size - 1, "maximum of one of many communicators");
   }
-  for (int i = many - 100; i < many; ++i) MPI_Iallreduce(&rank, &out[i], 1, MPI_INT, MPI_SUM, comms[i], &r[i]);
+  for (int i = many - 100; i < many; ++i)
+    MPI_Iallreduce(&rank, &out[i], 1, MPI_INT, MPI_SUM, comms[i], &r[i]);
   MPI_Waitall(100, r + many - 100, MPI_STATUSES_IGNORE);
   for (int i = many - 100; i < many; ++i) {
     expect(out[i] == size * (size - 1) / 2, "begun sum of one of many communicators");

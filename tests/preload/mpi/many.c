@@ -1,4 +1,5 @@
-/* Communicators made by the thousand, 200 alive at a time. Most are used a few times or not at all, some for long: those get a team. */
+/* Communicators made by the thousand, 200 alive at a time. Most are used a few times or not at all, some for
+ * long: those get a team. */
 #include "check.h"
 
 enum { kAlive = 200, kLong = 100 };

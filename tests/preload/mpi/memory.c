@@ -1,8 +1,7 @@
-/* Memory that one rank doesn't get, at each allocation of Fermata in turn: every rank has the right result or an error of its
- * communicator's, nobody waits for ever, and the communicator lives on. The MPI library always has memory.
- *   memory [communicators] [from]
- * communicators: those made first, which get their teams at once, and not collectives; from: that allocation alone fails, and all that
- * follow it do */
+/* Memory that one rank doesn't get, at each allocation of Fermata in turn: every rank has the right result or
+ * an error of its communicator's, nobody waits for ever, and the communicator lives on. The MPI library
+ * always has memory. memory [communicators] [from] communicators: those made first, which get their teams at
+ * once, and not collectives; from: that allocation alone fails, and all that follow it do */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -36,7 +35,8 @@ static int find_objects(struct dl_phdr_info* info, size_t size, void* unused) {
 static int fails(void* caller) {
   if (failing == 0) return 0;
   int known = 0;
-  for (int i = 0; i < object_count; ++i) known |= (uintptr_t)caller >= objects[i].begin && (uintptr_t)caller < objects[i].end;
+  for (int i = 0; i < object_count; ++i)
+    known |= (uintptr_t)caller >= objects[i].begin && (uintptr_t)caller < objects[i].end;
   if (!known || (failing > 1 && failing--)) return 0;
   failing = all_that_follow ? 1 : 0;
   failed = 1;
@@ -45,7 +45,9 @@ static int fails(void* caller) {
 }
 
 void* malloc(size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes); }
-void* calloc(size_t n, size_t bytes) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes); }
+void* calloc(size_t n, size_t bytes) {
+  return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, bytes);
+}
 void* aligned_alloc(size_t alignment, size_t bytes) {
   return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
 }
@@ -72,7 +74,8 @@ static int value(int from, int to, int i) { return 100000 * from + 10000 * to + 
 static void fill(void) {
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < kLength; ++i)
-      for (int part = 0; part < 3; ++part) in[3 * (r * kLength + i) + part] = part == 1 ? -1 : value(rank, r, i);
+      for (int part = 0; part < 3; ++part)
+        in[3 * (r * kLength + i) + part] = part == 1 ? -1 : value(rank, r, i);
   memset(out, -1, sizeof out);
 }
 
@@ -103,8 +106,9 @@ enum {
   kBarrier,
   kKinds
 };
-static const char* const names[] = {"bcast",    "allreduce",      "reduce", "gather",     "scatter",       "allgather",
-                                    "alltoall", "reduce_scatter", "scan",   "allgatherv", "int allreduce", "barrier"};
+static const char* const names[] = {"bcast",   "allreduce",  "reduce",        "gather",
+                                    "scatter", "allgather",  "alltoall",      "reduce_scatter",
+                                    "scan",    "allgatherv", "int allreduce", "barrier"};
 
 enum { kBlocking, kBegun, kPersistent, kForms };
 #ifdef PERSISTENT
@@ -119,8 +123,10 @@ static int call(int kind, int root, int form, MPI_Request* r) {
   static int counts[16], places[16];
   for (int k = 0; k < size; ++k) counts[k] = kLength, places[k] = k * kLength;
   const int n = kLength;
-#define EITHER(Name, name, ...) \
-  return form == kPersistent ? INIT(Name, __VA_ARGS__) : form == kBegun ? MPI_I##name(__VA_ARGS__, comm, r) : MPI_##Name(__VA_ARGS__, comm)
+#define EITHER(Name, name, ...)                                  \
+  return form == kPersistent ? INIT(Name, __VA_ARGS__)           \
+         : form == kBegun    ? MPI_I##name(__VA_ARGS__, comm, r) \
+                             : MPI_##Name(__VA_ARGS__, comm)
   switch (kind) {
     case kBcast: EITHER(Bcast, bcast, rank == root ? in : out, n, gaps, root);
     case kAllreduce: EITHER(Allreduce, allreduce, in, out, n, gaps, sum);
@@ -133,7 +139,8 @@ static int call(int kind, int root, int form, MPI_Request* r) {
     case kScan: EITHER(Scan, scan, in, out, n, gaps, sum);
     case kAllgatherv: EITHER(Allgatherv, allgatherv, in, n, gaps, out, counts, places, gaps);
     case kPlain: EITHER(Allreduce, allreduce, in, out, 3 * n, MPI_INT, MPI_SUM);
-    default: return form == kPersistent ? INIT_BARRIER : form == kBegun ? MPI_Ibarrier(comm, r) : MPI_Barrier(comm);
+    default:
+      return form == kPersistent ? INIT_BARRIER : form == kBegun ? MPI_Ibarrier(comm, r) : MPI_Barrier(comm);
   }
 }
 
@@ -161,7 +168,8 @@ static int is_right(int kind, int root) {
 
 static void lives_on(const char* what) {
   int one = 1, all = 0, rc = MPI_ERR_OTHER;
-  for (int tries = 0; rc != MPI_SUCCESS && tries < 3; ++tries) rc = MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
+  for (int tries = 0; rc != MPI_SUCCESS && tries < 3; ++tries)
+    rc = MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm);
   expect(rc == MPI_SUCCESS && all == size, what);
 }
 
@@ -181,7 +189,8 @@ static int one_round(int kind, int form, int root, int victim, int number) {
   if (rc == MPI_SUCCESS && form != kBlocking) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
   failing = 0;
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
-  expect(rc == MPI_SUCCESS || form != kPersistent, "a persistent collective is the library's, if one rank has no memory for it");
+  expect(rc == MPI_SUCCESS || form != kPersistent,
+         "a persistent collective is the library's, if one rank has no memory for it");
   expect(rc != MPI_SUCCESS || is_right(kind, root), names[kind]);
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   expect(any || rc == MPI_SUCCESS, "an error for no reason");
@@ -190,14 +199,16 @@ static int one_round(int kind, int form, int root, int victim, int number) {
   return any;
 }
 
-/* While a communicator and its team are made: it and what is made of it are as good as others. They are kept, so that each needs memory. */
+/* While a communicator and its team are made: it and what is made of it are as good as others. They are kept,
+ * so that each needs memory. */
 static int make(int victim, int number) {
   MPI_Comm of_it;
   int any = 0;
   PMPI_Barrier(MPI_COMM_WORLD);
   failed = 0;
   failing = rank == victim ? number : 0;
-  expect(MPI_Comm_split(MPI_COMM_WORLD, 0, number % 2 == 0 ? rank : -rank, &comm) == MPI_SUCCESS, "a communicator is made");
+  expect(MPI_Comm_split(MPI_COMM_WORLD, 0, number % 2 == 0 ? rank : -rank, &comm) == MPI_SUCCESS,
+         "a communicator is made");
   failing = all_that_follow ? failing : 0;
   MPI_Comm_dup(comm, &of_it);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -240,17 +251,22 @@ int main(int argc, char** argv) {
     int hits = 0;
     for (int kind = 0; kind < kKinds; ++kind) {
       const int rooted = kind == kBcast || kind == kReduce || kind == kGather || kind == kScatter;
-      /* Of one rank after the other the first allocations, and some of the later ones; where there is a root, of each rank at each root. */
-      for (int number = 1, misses = 0; misses < (rooted ? 1 : size) && number < kMostFailures; number += 1 + number / 2) {
+      /* Of one rank after the other the first allocations, and some of the later ones; where there is a root,
+       * of each rank at each root. */
+      for (int number = 1, misses = 0; misses < (rooted ? 1 : size) && number < kMostFailures;
+           number += 1 + number / 2) {
         int hit = 0;
         if (!rooted) hit = one_round(kind, form, 0, number % size, number);
-        for (int pair = 0; rooted && pair < size * size; ++pair) hit |= one_round(kind, form, pair / size, pair % size, number);
+        for (int pair = 0; rooted && pair < size * size; ++pair)
+          hit |= one_round(kind, form, pair / size, pair % size, number);
         misses = hit ? 0 : misses + 1;
         hits += hit;
       }
     }
     expect(hits > 0, "no allocation was made to fail");
-    report(form == kBlocking ? "collectives" : form == kBegun ? "begun collectives" : "persistent collectives");
+    report(form == kBlocking ? "collectives"
+           : form == kBegun  ? "begun collectives"
+                             : "persistent collectives");
   }
   make_all();
   MPI_Op_free(&sum);

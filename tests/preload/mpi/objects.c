@@ -1,5 +1,5 @@
-/* Operators, types, communicators and error handlers that are freed while collectives still use them; and operators that tell types by
- * their handles. */
+/* Operators, types, communicators and error handlers that are freed while collectives still use them; and
+ * operators that tell types by their handles. */
 #include "check.h"
 
 enum { kLong = 500, kMany = 200 };
@@ -16,7 +16,8 @@ static void largest(void* in, void* out, int* n, MPI_Datatype* type) {
     if (((long*)in)[i] > ((long*)out)[i]) ((long*)out)[i] = ((long*)in)[i];
 }
 
-/* Each collective has an operator of its own, freed at once; others take the places that the library has free. */
+/* Each collective has an operator of its own, freed at once; others take the places that the library has
+ * free. */
 static void operators(int length) {
   static long in[kMany][kLong], out[kMany][kLong];
   static MPI_Request r[kMany];
@@ -102,8 +103,8 @@ static void begin_by(int way, const int* in, int* out, MPI_Datatype type, MPI_Op
   else MPI_Allreduce(in, out, 1, type, op, MPI_COMM_WORLD);
 }
 
-/* The operator's function gets the program's handles, also of types that are freed by then; no attribute is copied, and each is deleted
- * once, after the last use. */
+/* The operator's function gets the program's handles, also of types that are freed by then; no attribute is
+ * copied, and each is deleted once, after the last use. */
 static void types(int way, int gap) {
   int keyval = MPI_KEYVAL_INVALID, out[2][2];
   const int in[2] = {rank, 2 * rank};
@@ -131,7 +132,8 @@ static void types(int way, int gap) {
   MPI_Type_free_keyval(&keyval);
 }
 
-/* More types at a time than any table has room for, of data and not of reductions; communicator and error handler are gone, too. */
+/* More types at a time than any table has room for, of data and not of reductions; communicator and error
+ * handler are gone, too. */
 static void everything(void) {
   static int data[kMany][2 * 3];
   static MPI_Request r[kMany];
@@ -153,7 +155,8 @@ static void everything(void) {
   MPI_Waitall(kMany, r, MPI_STATUSES_IGNORE);
   for (int i = 0; i < kMany; ++i)
     for (int k = 0; k < 6; ++k)
-      expect(data[i][k] == (rank == i % size || k < 2 || k > 3 ? i + k : -1), "broadcast of a type that was freed early");
+      expect(data[i][k] == (rank == i % size || k < 2 || k > 3 ? i + k : -1),
+             "broadcast of a type that was freed early");
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
-/* Arguments of one rank alone are wrong, in collectives for whose end the others need not hear of it: that rank has the library's error,
- * the others have what is theirs, and the communicator lives on. "begun" as in calls.h. */
+/* Arguments of one rank alone are wrong, in collectives for whose end the others need not hear of it: that
+ * rank has the library's error, the others have what is theirs, and the communicator lives on. "begun" as in
+ * calls.h. */
 #include "calls.h"
 
 static MPI_Datatype uncommitted;

@@ -1,5 +1,5 @@
-/* Persistent collectives: started again and again with other data, in other orders on other ranks, among the library's own requests,
- * inactive ones in whatever completes requests, and freed at any time. */
+/* Persistent collectives: started again and again with other data, in other orders on other ranks, among the
+ * library's own requests, inactive ones in whatever completes requests, and freed at any time. */
 #include "check.h"
 
 enum { kLong = 30000, kKinds = 6 };
@@ -112,7 +112,8 @@ static void among_others(MPI_Request* r, MPI_Comm comm) {
         for (int done = 0; done < 7; done += flag) MPI_Testany(kAll, mixed, &index, &flag, MPI_STATUS_IGNORE);
         break;
       default:
-        for (int done = 0; done < 7; done += count) MPI_Testsome(kAll, mixed, &count, indices, MPI_STATUSES_IGNORE);
+        for (int done = 0; done < 7; done += count)
+          MPI_Testsome(kAll, mixed, &count, indices, MPI_STATUSES_IGNORE);
         break;
     }
     verify(how, "among others");
@@ -137,8 +138,8 @@ static void add_wide(void* left, void* right, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count * kWide; ++i) ((int*)right)[i] += ((const int*)left)[i];
 }
 
-/* Reductions of such elements stay the library's: one beside one of ours and a message, completed in each way. What is over is not given
- * to the library again: MPICH 4.0 names its own ones again and again. */
+/* Reductions of such elements stay the library's: one beside one of ours and a message, completed in each
+ * way. What is over is not given to the library again: MPICH 4.0 names its own ones again and again. */
 static void beside_librarys(MPI_Comm comm) {
   enum { kAll = 4, kMost = 64 };
   static int parts[kMost * kWide], part[kWide];
@@ -180,7 +181,8 @@ static void beside_librarys(MPI_Comm comm) {
     }
     expect(got == how, "a message beside persistent collectives");
     for (int i = 0; i < 5; ++i) expect(sum[i] == total() * (i % 7 + how), "ours beside the library's");
-    for (int i = 0; i < kWide; ++i) expect(part[i] == total() - size + size * (rank * kWide + i + how), "the library's beside ours");
+    for (int i = 0; i < kWide; ++i)
+      expect(part[i] == total() - size + size * (rank * kWide + i + how), "the library's beside ours");
   }
   for (int i = 0; i < kAll; ++i) MPI_Request_free(&made[i]);
   MPI_Op_free(&add);
@@ -202,7 +204,8 @@ static void in_library(MPI_Request* r) {
   }
 }
 
-/* Rank 0 has begun a barrier that the others begin only when rank 0's wait for what all have started is over. */
+/* Rank 0 has begun a barrier that the others begin only when rank 0's wait for what all have started is over.
+ */
 static void beside_begun(MPI_Request* r) {
   MPI_Request barrier;
   for (int round = 0; round < 5; ++round) {
@@ -210,7 +213,8 @@ static void beside_begun(MPI_Request* r) {
     if (rank == 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
     MPI_Startall(1, r);
     MPI_Wait(&r[0], MPI_STATUS_IGNORE);
-    for (int other = 1; rank == 0 && other < size; ++other) MPI_Send(&word, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
+    for (int other = 1; rank == 0 && other < size; ++other)
+      MPI_Send(&word, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
     if (rank != 0) MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank != 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
     MPI_Wait(&barrier, MPI_STATUS_IGNORE);
@@ -218,13 +222,15 @@ static void beside_begun(MPI_Request* r) {
   }
 }
 
-/* More than a team has room for: what is left over is the library's, on all ranks; and again, once they are freed. */
+/* More than a team has room for: what is left over is the library's, on all ranks; and again, once they are
+ * freed. */
 static void many(MPI_Comm comm) {
   enum { kMany = 100, kEach = 20000 };
   MPI_Request r[kMany];
   int(*in)[kEach] = calloc(kMany, sizeof *in), (*out)[kEach] = calloc(kMany, sizeof *out);
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < kMany; ++i) MPI_Allreduce_init(in[i], out[i], kEach, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r[i]);
+    for (int i = 0; i < kMany; ++i)
+      MPI_Allreduce_init(in[i], out[i], kEach, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r[i]);
     for (int i = 0; i < kMany; ++i) {
       in[i][0] = in[i][kEach - 1] = rank + i + round;
       out[i][0] = out[i][kEach - 1] = -1;

@@ -1,6 +1,6 @@
-/* Every reduction x predefined type x operator that is defined for it x in place or not, and users' operators, against a serial fold in
- * rank order. The values make every order of folding give the same bits. "begun" as an argument: by the non-blocking functions;
- * "persistent": by those; "short": one element. */
+/* Every reduction x predefined type x operator that is defined for it x in place or not, and users'
+ * operators, against a serial fold in rank order. The values make every order of folding give the same bits.
+ * "begun" as an argument: by the non-blocking functions; "persistent": by those; "short": one element. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,8 @@ FILL_PAIR(ldouble_int, long double)
 
     static struct type types[40];
 static int type_count;
-static void list(const char* name, MPI_Datatype type, enum family family, size_t extent, void (*fill)(void*, int, int)) {
+static void list(const char* name, MPI_Datatype type, enum family family, size_t extent,
+                 void (*fill)(void*, int, int)) {
   if (type == MPI_DATATYPE_NULL) return;
   types[type_count++] = (struct type){name, type, family, extent, fill};
 }
@@ -82,7 +83,9 @@ struct op {
 #define F(x) (1u << (x))
 static struct op ops[16];
 static int op_count;
-static void list_op(const char* name, MPI_Op op, unsigned families) { ops[op_count++] = (struct op){name, op, families}; }
+static void list_op(const char* name, MPI_Op op, unsigned families) {
+  ops[op_count++] = (struct op){name, op, families};
+}
 
 /* A user's element: a 2x2 matrix, whose product does not commute, and a tag that lies behind a gap. */
 struct matrix {
@@ -95,8 +98,10 @@ static void multiply(void* left, void* right, int* count, MPI_Datatype* type) {
   const struct matrix* l = left;
   struct matrix* r = right;
   for (int i = 0; i < *count; ++i) {
-    const uint32_t l0 = (uint32_t)l[i].a[0], l1 = (uint32_t)l[i].a[1], l2 = (uint32_t)l[i].a[2], l3 = (uint32_t)l[i].a[3];
-    const uint32_t r0 = (uint32_t)r[i].a[0], r1 = (uint32_t)r[i].a[1], r2 = (uint32_t)r[i].a[2], r3 = (uint32_t)r[i].a[3];
+    const uint32_t l0 = (uint32_t)l[i].a[0], l1 = (uint32_t)l[i].a[1], l2 = (uint32_t)l[i].a[2],
+                   l3 = (uint32_t)l[i].a[3];
+    const uint32_t r0 = (uint32_t)r[i].a[0], r1 = (uint32_t)r[i].a[1], r2 = (uint32_t)r[i].a[2],
+                   r3 = (uint32_t)r[i].a[3];
     r[i].a[0] = (int32_t)(l0 * r0 + l1 * r2);
     r[i].a[1] = (int32_t)(l0 * r1 + l1 * r3);
     r[i].a[2] = (int32_t)(l2 * r0 + l3 * r2);
@@ -114,7 +119,8 @@ static void fill_matrix(void* to, int value, int index) {
 
 static void fill(const struct type* t, char* to, int from, int count) {
   memset(to, 0, (size_t)count * t->extent);
-  for (int i = 0; i < count; ++i) t->fill(to + (size_t)i * t->extent, 1 + (from + i * 7 + i / 3) % 2, from * 3 + i % 5);
+  for (int i = 0; i < count; ++i)
+    t->fill(to + (size_t)i * t->extent, 1 + (from + i * 7 + i / 3) % 2, from * 3 + i % 5);
 }
 
 /* The fold of ranks 0 .. last of blocks of `count`, into `to`. */
@@ -127,7 +133,8 @@ static void fold(const struct type* t, MPI_Op op, char* to, char* memory, int la
 }
 
 /* Padding has no value: elements are compared without their gaps. */
-static void same_elements(const struct type* t, const char* got, const char* expected, int count, const char* what) {
+static void same_elements(const struct type* t, const char* got, const char* expected, int count,
+                          const char* what) {
   int bytes = 0, at = 0, other = 0;
   MPI_Pack_size(count, t->type, MPI_COMM_SELF, &bytes);
   char* a = calloc(2, (size_t)bytes + 1);
@@ -154,7 +161,8 @@ static void reduce_all(const struct type* t, MPI_Op op, const char* name, int co
   char what[160];
   snprintf(what, sizeof what, "%s of %d x %s", name, count, t->name);
   const size_t bytes = (size_t)count * (size_t)size * t->extent + 64;
-  char *in = calloc(1, bytes), *out = calloc(1, bytes), *expected = calloc(1, bytes), *memory = calloc(1, bytes);
+  char *in = calloc(1, bytes), *out = calloc(1, bytes), *expected = calloc(1, bytes),
+       *memory = calloc(1, bytes);
   for (int in_place = 0; in_place < 2; ++in_place) {
     const void* from = in_place ? MPI_IN_PLACE : in;
     fold(t, op, expected, memory, size - 1, count);
@@ -164,7 +172,8 @@ static void reduce_all(const struct type* t, MPI_Op op, const char* name, int co
     for (int root = 0; root < size; root += size > 2 ? size - 1 : 1) {
       const int replaces = in_place && rank == root && can_replace((size_t)count * t->extent);
       fill(t, replaces ? out : in, rank, count);
-      DO(Reduce, reduce, replaces ? MPI_IN_PLACE : in, rank == root ? out : NULL, count, t->type, op, root, MPI_COMM_WORLD);
+      DO(Reduce, reduce, replaces ? MPI_IN_PLACE : in, rank == root ? out : NULL, count, t->type, op, root,
+         MPI_COMM_WORLD);
       if (rank == root) same_elements(t, out, expected, count, what);
     }
     fill(t, in_place ? out : in, rank, count);
@@ -221,7 +230,10 @@ int main(int argc, char** argv) {
   for (int o = 0; o < op_count; ++o) {
     for (int t = 0; t < type_count; ++t) {
       if ((ops[o].families & F(types[t].family)) == 0) continue;
-      for (int c = 0; c < (is_short ? 1 : types[t].type == MPI_DOUBLE || types[t].type == MPI_INT ? 4 : 3); ++c)
+      for (int c = 0; c < (is_short                                                  ? 1
+                           : types[t].type == MPI_DOUBLE || types[t].type == MPI_INT ? 4
+                                                                                     : 3);
+           ++c)
         reduce_all(&types[t], ops[o].op, ops[o].name, counts[c]);
       reduce_all(&types[t], ops[o].op, ops[o].name, 0);
     }
@@ -230,7 +242,8 @@ int main(int argc, char** argv) {
   MPI_Op product;
   MPI_Op_create(multiply, 0, &product);
   const int lengths[] = {4, 1, 1};
-  const MPI_Aint places[] = {offsetof(struct matrix, a), offsetof(struct matrix, tag), offsetof(struct matrix, last)};
+  const MPI_Aint places[] = {offsetof(struct matrix, a), offsetof(struct matrix, tag),
+                             offsetof(struct matrix, last)};
   const MPI_Datatype parts[] = {MPI_INT32_T, MPI_CHAR, MPI_INT64_T};
   MPI_Datatype structure, matrices;
   MPI_Type_create_struct(3, lengths, places, parts, &structure);

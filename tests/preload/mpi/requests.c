@@ -1,5 +1,5 @@
-/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that wait in the library while
- * others need what they began. */
+/* Non-blocking collectives among the library's own requests, in whatever completes requests; and ranks that
+ * wait in the library while others need what they began. */
 #include "check.h"
 
 enum { kLong = 200000 };
@@ -40,7 +40,8 @@ static void renewed(void) {
       memset(got, -1, sizeof(int) * (size_t)size);
       MPI_Iallgather(one, 1, MPI_INT, got, 1, MPI_INT, comm, &r);
       MPI_Wait(&r, MPI_STATUS_IGNORE);
-      for (int p = 0; p < size; ++p) expect(got[p] == p + round, "allgather of a communicator that was made again");
+      for (int p = 0; p < size; ++p)
+        expect(got[p] == p + round, "allgather of a communicator that was made again");
     }
     MPI_Iallgather(one, 1, MPI_INT, got, 1, MPI_INT, comm, &r);
     MPI_Comm_free(&comm);
@@ -91,8 +92,8 @@ static void mixed(MPI_Comm comm) {
   finish(7, "Wait in different orders");
 }
 
-/* More requests at a time than a library looks at together, of all kinds: long and short collectives, messages, and null ones. The last
- * are short collectives alone. */
+/* More requests at a time than a library looks at together, of all kinds: long and short collectives,
+ * messages, and null ones. The last are short collectives alone. */
 enum { kMany = 200 };
 enum { kLongSum, kShortSum, kReceive, kSend, kNothing };
 static int kind_of_request(int i) {
@@ -125,25 +126,30 @@ static void many(int way, MPI_Comm other) {
   for (int i = 0; i < kMany; ++i) {
     const int kind = kind_of_request(i);
     expect(r[i] == MPI_REQUEST_NULL, "one of many requests is over");
-    if (kind == kLongSum) expect(sums[i][0] == size && sums[i][kLong / 5 - 1] == size, "sum of one of many requests");
+    if (kind == kLongSum)
+      expect(sums[i][0] == size && sums[i][kLong / 5 - 1] == size, "sum of one of many requests");
     if (kind == kShortSum) expect(words[i] == size * (size - 1) / 2, "short sum of one of many requests");
     if (kind == kReceive) expect(messages[i] == last, "message of one of many requests");
-    if (kind == kReceive && way < 2) expect(statuses[i].MPI_SOURCE == last && statuses[i].MPI_TAG == i, "status of one of many requests");
+    if (kind == kReceive && way < 2)
+      expect(statuses[i].MPI_SOURCE == last && statuses[i].MPI_TAG == i, "status of one of many requests");
   }
 }
 
-/* Long collectives, and then short ones, which are most likely over when they have begun: libraries look at 64 requests together, and each
- * time at what kinds these are. */
+/* Long collectives, and then short ones, which are most likely over when they have begun: libraries look at
+ * 64 requests together, and each time at what kinds these are. */
 static void long_and_short(MPI_Comm other) {
   enum { kLongOnes = 64, kAll = 66, kEach = kLong / 5 };
   static int sums[kLongOnes][kEach];
   MPI_Request r[kAll];
   int words[kAll] = {0}, flag = 0;
-  for (int i = 0; i < kLongOnes; ++i) MPI_Iallreduce(one, sums[i], kEach, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
+  for (int i = 0; i < kLongOnes; ++i)
+    MPI_Iallreduce(one, sums[i], kEach, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[i]);
   for (int i = kLongOnes; i < kAll; ++i) MPI_Iallreduce(&rank, &words[i], 1, MPI_INT, MPI_SUM, other, &r[i]);
   while (!flag) MPI_Testall(kAll, r, &flag, MPI_STATUSES_IGNORE);
-  for (int i = 0; i < kLongOnes; ++i) expect(sums[i][0] == size && sums[i][kEach - 1] == size, "long sum in MPI_Testall");
-  for (int i = kLongOnes; i < kAll; ++i) expect(words[i] == size * (size - 1) / 2, "short sum in MPI_Testall");
+  for (int i = 0; i < kLongOnes; ++i)
+    expect(sums[i][0] == size && sums[i][kEach - 1] == size, "long sum in MPI_Testall");
+  for (int i = kLongOnes; i < kAll; ++i)
+    expect(words[i] == size * (size - 1) / 2, "short sum in MPI_Testall");
 }
 
 static void two_communicators(void) {
@@ -164,13 +170,15 @@ static void two_communicators(void) {
     for (int i = 7; i >= 0; --i) MPI_Wait(&r[round % 2][i], MPI_STATUS_IGNORE);
     MPI_Waitall(8, r[1 - round % 2], MPI_STATUSES_IGNORE);
     for (int c = 0; c < 2; ++c)
-      for (int i = 0; i < 8; ++i) expect(i % 4 == 3 || value[c][i] == 100 * c + i + round, "two communicators");
+      for (int i = 0; i < 8; ++i)
+        expect(i % 4 == 3 || value[c][i] == 100 * c + i + round, "two communicators");
   }
   MPI_Comm_free(&comm[0]);
   MPI_Comm_free(&comm[1]);
 }
 
-/* Rank 0 waits in the library, by each of these, for a message or a call that the others do behind their wait for what all have begun. */
+/* Rank 0 waits in the library, by each of these, for a message or a call that the others do behind their wait
+ * for what all have begun. */
 enum { kWaysToWait = 13 };
 static void in_library(int way, MPI_Comm other, MPI_Win window) {
   MPI_Request r, barrier, message_request;
@@ -223,7 +231,9 @@ static void in_library(int way, MPI_Comm other, MPI_Win window) {
     case 8:
       if (waits) MPI_Send(&rank, 1, MPI_INT, from, 7, MPI_COMM_WORLD);
       break;
-    case 9: MPI_Barrier(other); break; /* the library's: its communicator was made in a way that is not watched */
+    case 9:
+      MPI_Barrier(other);
+      break; /* the library's: its communicator was made in a way that is not watched */
     case 10: MPI_Win_fence(0, window); break;
     case 11:
       MPI_Comm_dup(MPI_COMM_WORLD, &made);

@@ -1,4 +1,5 @@
-/* Signals are for the threads of the program: prints how many threads of a rank would take one. A preload adds none to the MPI library's.
+/* Signals are for the threads of the program: prints how many threads of a rank would take one. A preload
+ * adds none to the MPI library's.
  */
 #include <dirent.h>
 #include <signal.h>

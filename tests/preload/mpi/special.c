@@ -1,5 +1,5 @@
-/* NaNs of different payloads, signed zeros, denormals and overflow: all ranks agree on a result's bits, in every call the same.
- * "reproducible": across communicators, too. */
+/* NaNs of different payloads, signed zeros, denormals and overflow: all ranks agree on a result's bits, in
+ * every call the same. "reproducible": across communicators, too. */
 #include "check.h"
 
 #include <complex.h>
@@ -90,7 +90,8 @@ int main(int argc, char** argv) {
           reduce(n, cases[c].type, cases[c].op, begun, comm, in, out);
           agree(out, bytes, cases[c].name);
           /* Which plan serves a call may depend on time, unless it may not. */
-          if (round % 3 > 0 && reproducible) expect(memcmp(before, out, bytes) == 0, "another result than in the call before");
+          if (round % 3 > 0 && reproducible)
+            expect(memcmp(before, out, bytes) == 0, "another result than in the call before");
           memcpy(before, out, bytes);
         }
       }

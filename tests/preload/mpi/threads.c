@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not; requests are waited for by
- * another thread than began them. */
+/* MPI_THREAD_MULTIPLE: each thread has communicators of its own, and all use them at once, blocking and not;
+ * requests are waited for by another thread than began them. */
 #include <pthread.h>
 
 #include "check.h"
@@ -33,7 +33,8 @@ static void* work(void* argument) {
     MPI_Barrier(comm);
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
     wrong[t] += word != 100 * t + i || out[7] != size - 1 + 7 + t || out[2999] != size - 1 + 2999 + t;
-    MPI_Sendrecv(&t, 1, MPI_INT, (rank + 1) % size, t, &word, 1, MPI_INT, (rank + size - 1) % size, t, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&t, 1, MPI_INT, (rank + 1) % size, t, &word, 1, MPI_INT, (rank + size - 1) % size, t, comm,
+                 MPI_STATUS_IGNORE);
     wrong[t] += word != t;
 #ifdef PERSISTENT
     MPI_Wait(&again, MPI_STATUS_IGNORE);

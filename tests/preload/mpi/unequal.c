@@ -1,6 +1,7 @@
-/* Ranks that give lengths which differ, in calls where data go from everybody to everybody: whoever has too little room for what comes gets
- * MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's memory, nobody waits for ever, and MPI goes on.
- *   unequal [begun] [KIND...]      "in place": those in place; nothing: the others. All are more communicators than get teams. */
+/* Ranks that give lengths which differ, in calls where data go from everybody to everybody: whoever has too
+ * little room for what comes gets MPI_ERR_TRUNCATE, as in the library, nothing is written behind anybody's
+ * memory, nobody waits for ever, and MPI goes on. unequal [begun] [KIND...]      "in place": those in place;
+ * nothing: the others. All are more communicators than get teams. */
 #define _GNU_SOURCE
 #include "calls.h"
 #include "guarded.h"
@@ -34,7 +35,8 @@ static int all_to_all_in_place(int n) {
 }
 static int reduce_scatter_block_in_place(int n) {
   int rc;
-  CALL(rc, Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, input((long)n * size), n, MPI_INT, MPI_MAX, comm);
+  CALL(rc, Reduce_scatter_block, reduce_scatter_block, MPI_IN_PLACE, input((long)n * size), n, MPI_INT,
+       MPI_MAX, comm);
   return rc;
 }
 static int scan_in_place(int n) {
@@ -50,7 +52,8 @@ static int exscan_in_place(int n) {
 static int all_gather_counted_in_place(int n) {
   int rc, counts[64], places[64];
   for (int r = 0; r < size; ++r) counts[r] = n, places[r] = r * n;
-  CALL(rc, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), counts, places, MPI_INT, comm);
+  CALL(rc, Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_INT, input((long)n * size), counts, places, MPI_INT,
+       comm);
   return rc;
 }
 static int all_to_all(int n) {
@@ -61,7 +64,8 @@ static int all_to_all(int n) {
 static int all_gather_counted(int n) {
   int rc, counts[64], places[64];
   for (int r = 0; r < size; ++r) counts[r] = n, places[r] = r * n;
-  CALL(rc, Allgatherv, allgatherv, input(n), n, MPI_INT, guarded((long)n * size), counts, places, MPI_INT, comm);
+  CALL(rc, Allgatherv, allgatherv, input(n), n, MPI_INT, guarded((long)n * size), counts, places, MPI_INT,
+       comm);
   return rc;
 }
 static int all_to_all_counted(int n) {
@@ -73,7 +77,8 @@ static int all_to_all_counted(int n) {
 }
 static int reduce_scatter_block(int n) {
   int rc;
-  CALL(rc, Reduce_scatter_block, reduce_scatter_block, input((long)n * size), guarded(n), n, MPI_INT, MPI_MAX, comm);
+  CALL(rc, Reduce_scatter_block, reduce_scatter_block, input((long)n * size), guarded(n), n, MPI_INT, MPI_MAX,
+       comm);
   return rc;
 }
 static int reduce_scatter(int n) {
@@ -120,7 +125,8 @@ static void goes_on(void) {
   int one = 1, sum = 0;
   for (int i = 0; i < 3; ++i) {
     expect(MPI_Barrier(comm) == MPI_SUCCESS, "the next barrier");
-    expect(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size, "the next allreduce");
+    expect(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size,
+           "the next allreduce");
   }
 }
 
@@ -129,7 +135,8 @@ static int is_wanted(int argc, char** argv, const char* kind) {
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "begun") == 0) continue;
     any = 1;
-    named = named || strcmp(argv[i], kind) == 0 || (strcmp(argv[i], "in place") == 0 && strstr(kind, "in place") != NULL);
+    named = named || strcmp(argv[i], kind) == 0 ||
+            (strcmp(argv[i], "in place") == 0 && strstr(kind, "in place") != NULL);
   }
   return named || (!any && strstr(kind, "in place") == NULL);
 }
@@ -141,7 +148,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
     if (!is_wanted(argc, argv, kinds[k].name)) continue;
-    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) { /* no more communicators than get a team at once */
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0];
+         ++i) { /* no more communicators than get a team at once */
       MPI_Comm_dup(MPI_COMM_WORLD, &comm);
       MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
       MPI_Barrier(comm);

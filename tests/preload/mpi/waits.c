@@ -1,5 +1,6 @@
-/* Rank 0 waits in the library, in each way that there is, while a collective of all ranks is outstanding; the others do what it waits for
- * only after their own part of the collective, which needs rank 0's progress (MPI 4.1, section 2.9).
+/* Rank 0 waits in the library, in each way that there is, while a collective of all ranks is outstanding; the
+ * others do what it waits for only after their own part of the collective, which needs rank 0's progress
+ * (MPI 4.1, section 2.9).
  *
  *   waits            rank 0 begins the collective and then waits
  *   waits threads    a thread of rank 0 waits; then another one begins the collective
@@ -20,9 +21,11 @@ static MPI_Comm comm, grid;
 static MPI_Win window;
 static int *memory, word;
 
-/* In place of the C library's: the preload's thread beside waiting calls, which needs no argument, is not made where "alone" says so. */
+/* In place of the C library's: the preload's thread beside waiting calls, which needs no argument, is not
+ * made where "alone" says so. */
 static int no_helper;
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) {
   static int (*next)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   Dl_info info;
   const int named = no_helper && argument == NULL && dladdr((void*)start, &info) != 0;
@@ -31,9 +34,10 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return next(thread, attributes, start, argument);
 }
 
-/* A ready send needs its receive first: the last rank posts it before the collective begins. Rank 0 then sends while that rank is outside
- * the library, and waits until that rank comes to the collective. That ends its wait, whatever the collective does: this way shows what
- * is sent, not that the collective goes on meanwhile. */
+/* A ready send needs its receive first: the last rank posts it before the collective begins. Rank 0 then
+ * sends while that rank is outside the library, and waits until that rank comes to the collective. That ends
+ * its wait, whatever the collective does: this way shows what is sent, not that the collective goes on
+ * meanwhile. */
 enum { kReady = 12, kReadyTag = 99 };
 static MPI_Request posted = MPI_REQUEST_NULL;
 static void post_receive(void) {
@@ -150,7 +154,8 @@ static void by_file(int way) {
   switch (way) {
     case 0:
       MPI_Bcast(name, sizeof name, MPI_CHAR, 0, comm);
-      expect(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file) == MPI_SUCCESS,
+      expect(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                           MPI_INFO_NULL, &file) == MPI_SUCCESS,
              "File_open");
       break;
     case 1:
@@ -222,7 +227,8 @@ static void by_wide_message(int way, int waits) {
     MPI_Mprobe(peer, tag, comm, &matched, MPI_STATUS_IGNORE);
     MPI_Mrecv_c(message, kBytes, MPI_CHAR, &matched, MPI_STATUS_IGNORE);
   }
-  if (way == 5) MPI_Sendrecv_c(&rank, 1, MPI_INT, peer, tag, &word, 1, MPI_INT, peer, tag, comm, MPI_STATUS_IGNORE);
+  if (way == 5)
+    MPI_Sendrecv_c(&rank, 1, MPI_INT, peer, tag, &word, 1, MPI_INT, peer, tag, comm, MPI_STATUS_IGNORE);
   if (way == 6) MPI_Sendrecv_replace_c(&word, 1, MPI_INT, peer, tag, peer, tag, comm, MPI_STATUS_IGNORE);
   if (way == 7) {
     MPI_Request r;
@@ -310,7 +316,8 @@ static void many_communicators(int many) {
   if (rank == 0) MPI_Recv(NULL, 0, MPI_INT, size - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Waitall(many, r, MPI_STATUSES_IGNORE);
   expect(sums[0] == size && sums[kLength / 50 - 1] == size, "sum of the first of many communicators");
-  for (int i = 1; i < many; ++i) expect(values[i] == size * (size - 1) / 2, "sum of one of many communicators");
+  for (int i = 1; i < many; ++i)
+    expect(values[i] == size * (size - 1) / 2, "sum of one of many communicators");
   for (int i = 0; i < many; ++i) MPI_Comm_free(&comms[i]);
   free(comms);
   free(r);

@@ -1,4 +1,5 @@
-/* Hundreds of regions of many sizes, one within another now and then: no descriptor and no memory is left behind. */
+/* Hundreds of regions of many sizes, one within another now and then: no descriptor and no memory is left
+ * behind. */
 #include <dirent.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* OpenMP's constructs with explicit and implied barriers, one per name on the command line (none: all). The output depends on nothing
- * but the program: a barrier that lets somebody through shows as another number. */
+/* OpenMP's constructs with explicit and implied barriers, one per name on the command line (none: all). The
+ * output depends on nothing but the program: a barrier that lets somebody through shows as another number. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void barriers(void) {
 #pragma omp parallel num_threads(threads) reduction(+ : wrong)
   {
     const long n = omp_get_num_threads();
-    for (int round = 1; round <= kRounds; ++round) wrong += meet_and_sum(cells, round) != round * n * (n + 1) / 2;
+    for (int round = 1; round <= kRounds; ++round)
+      wrong += meet_and_sum(cells, round) != round * n * (n + 1) / 2;
   }
   printf("barriers: %ld wrong\n", wrong);
 }

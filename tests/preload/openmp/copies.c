@@ -1,8 +1,6 @@
-/* copies STEP...: libraries (copy.c) that each bring a run-time library, as Python wheels do. A step is one of
-     LIBRARY         open it: with RTLD_NOW and RTLD_LOCAL, or
-     lazy:LIBRARY    with RTLD_LAZY,
-     global:LIBRARY  with RTLD_GLOBAL
-     run             call each open one by itself, and each from within another one's regions
+/* copies STEP...: libraries (copy.c) that each bring a run-time library, as Python wheels do. A step is one
+   of LIBRARY         open it: with RTLD_NOW and RTLD_LOCAL, or lazy:LIBRARY    with RTLD_LAZY, global:LIBRARY
+   with RTLD_GLOBAL run             call each open one by itself, and each from within another one's regions
      close           close the one that was opened last
    A library without copy_sum is a run-time library, which is only opened. */
 #include <dlfcn.h>
@@ -26,13 +24,15 @@ static int count;
 static long wrong;
 
 static void expect(int right, const char* what, int a, int b) {
-  if (!right) __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED), printf("wrong: %s, libraries %d and %d\n", what, a, b);
+  if (!right)
+    __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED), printf("wrong: %s, libraries %d and %d\n", what, a, b);
 }
 
 static int open_library(const char* step) {
   const int lazy = strncmp(step, "lazy:", 5) == 0, global = strncmp(step, "global:", 7) == 0;
   const char* name = step + (lazy ? 5 : global ? 7 : 0);
-  struct library l = {dlopen(name, (lazy ? RTLD_LAZY : RTLD_NOW) | (global ? RTLD_GLOBAL : RTLD_LOCAL)), 0, 0, 0, 0, 0, 0, 0};
+  struct library l = {
+      dlopen(name, (lazy ? RTLD_LAZY : RTLD_NOW) | (global ? RTLD_GLOBAL : RTLD_LOCAL)), 0, 0, 0, 0, 0, 0, 0};
   if (l.handle == NULL) return printf("%s\n", dlerror()), 0;
   if (dlsym(l.handle, "copy_sum") == NULL) return 1;
   l.sum = (long (*)(int))dlsym(l.handle, "copy_sum");
@@ -54,7 +54,8 @@ static void run_alone(int i) {
   expect(l->sum(10) == 45, "a second sum", i, i);
 }
 
-/* In a region of `outer`, each thread: the inner one is another run-time library, where this thread is in no region; or the same one. */
+/* In a region of `outer`, each thread: the inner one is another run-time library, where this thread is in no
+ * region; or the same one. */
 struct pair {
   int outer, inner;
 };
@@ -62,7 +63,8 @@ struct pair {
 static void between(int thread, void* argument) {
   const struct pair* p = argument;
   const struct library *outer = &libraries[p->outer], *inner = &libraries[p->inner];
-  expect(outer->thread() == thread && outer->level() >= 1, "the number in the outer region", p->outer, p->inner);
+  expect(outer->thread() == thread && outer->level() >= 1, "the number in the outer region", p->outer,
+         p->inner);
   outer->barrier(); /* the return address is this program's, which has no OpenMP */
   if (inner->level() == 0) {
     expect(inner->threads() == 1, "a region of one library is none of another", p->outer, p->inner);

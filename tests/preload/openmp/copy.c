@@ -29,7 +29,8 @@ EXPORT void copy_barrier(void) {
 #pragma omp barrier
 }
 
-/* Calls between(thread) in each of 3 threads, between barriers. 0: all threads had the same number of them. */
+/* Calls between(thread) in each of 3 threads, between barriers. 0: all threads had the same number of them.
+ */
 EXPORT long copy_around(void (*between)(int thread, void* argument), void* argument) {
   long wrong = 0, value[3] = {0};
 #pragma omp parallel reduction(+ : wrong) num_threads(3)

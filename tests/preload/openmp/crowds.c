@@ -1,5 +1,5 @@
-/* The machine changes while threads meet at barriers: what they may run on shrinks to one CPU and grows again, and a process that only
- * burns comes and goes. They stay in step. */
+/* The machine changes while threads meet at barriers: what they may run on shrinks to one CPU and grows
+ * again, and a process that only burns comes and goes. They stay in step. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>
@@ -39,7 +39,8 @@ static pid_t burn(const cpu_set_t* where) {
   return pid;
 }
 
-/* Every third part of a round: all CPUs, one CPU, all CPUs; from the fourth round on beside a burning process. */
+/* Every third part of a round: all CPUs, one CPU, all CPUs; from the fourth round on beside a burning
+ * process. */
 static int meet(int threads) {
   int wrong = 0;
   pid_t burner = 0;

@@ -1,6 +1,7 @@
-/* A program forks again and again while threads of its own have regions of many sizes, and one closes what it opens (the program itself,
- * which changes no list), where the loader's list is looked at. The child has none of these threads; who forked had no region, so regions
- * of the child's are as in a new program. libomp leaves a child usable even where its maker had regions before. */
+/* A program forks again and again while threads of its own have regions of many sizes, and one closes what it
+ * opens (the program itself, which changes no list), where the loader's list is looked at. The child has none
+ * of these threads; who forked had no region, so regions of the child's are as in a new program. libomp
+ * leaves a child usable even where its maker had regions before. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>

@@ -35,7 +35,9 @@ static long check(int round) {
                                    [](const Best& x, const Best& y) { return y.value > x.value ? y : x; });
   for (int t = 0; t < n; ++t) wrong += (t * 7 + round) % 5 > best.value;
   wrong += (best.where * 7 + round) % 5 != best.value;
-  const auto factor = [round](int t) { return t % 2 == 0 ? Matrix{1, round % 3 * 1.0, 0, 1} : Matrix{1, 0, 1, 1}; };
+  const auto factor = [round](int t) {
+    return t % 2 == 0 ? Matrix{1, round % 3 * 1.0, 0, 1} : Matrix{1, 0, 1, 1};
+  };
   Matrix expected = factor(0);
   for (int t = 1; t < n; ++t) expected = expected * factor(t);
   const Matrix product = omp::allreduce(factor(me), std::multiplies<>());
@@ -76,7 +78,8 @@ int main() {
   omp_set_max_active_levels(2);
   std::printf("alone %d\n", omp::allreduce(7));
   omp::barrier();
-  for (const int threads : {1, 2, 3, 4, 9}) std::printf("%d threads: %ld wrong\n", threads, regions(threads, 30));
+  for (const int threads : {1, 2, 3, 4, 9})
+    std::printf("%d threads: %ld wrong\n", threads, regions(threads, 30));
   std::printf("nested: %ld wrong\n", nested());
   std::array<long, 3> wrong{};
   std::vector<std::thread> initial;

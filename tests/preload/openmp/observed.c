@@ -9,17 +9,20 @@
 static int barriers, regions, sides;
 static const void *region_at, *barrier_at;
 
-static void on_sync(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t* region, ompt_data_t* task, const void* code) {
+static void on_sync(ompt_sync_region_t kind, ompt_scope_endpoint_t end, ompt_data_t* region,
+                    ompt_data_t* task, const void* code) {
   (void)region, (void)task;
   if (end != ompt_scope_begin || kind != ompt_sync_region_barrier_explicit) return;
   __atomic_fetch_add(&barriers, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&barrier_at, code, __ATOMIC_RELAXED);
 }
 
-static void on_region(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* region, unsigned threads, int flags, const void* code) {
+static void on_region(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* region, unsigned threads,
+                      int flags, const void* code) {
   (void)task, (void)region, (void)threads, (void)flags;
   int here;
-  sides += (char*)frame->enter_frame.ptr > (char*)&here; /* the stack grows down: the program's frame is above */
+  sides +=
+      (char*)frame->enter_frame.ptr > (char*)&here; /* the stack grows down: the program's frame is above */
   ++regions;
   region_at = code;
 }
@@ -52,7 +55,7 @@ int main(void) {
   for (int i = 0; i < 4; ++i) {
 #pragma omp barrier
   }
-  printf("%d barriers called from %s, %d regions called from %s, %d frames\n", barriers, file_of(barrier_at), regions, file_of(region_at),
-         sides);
+  printf("%d barriers called from %s, %d regions called from %s, %d frames\n", barriers, file_of(barrier_at),
+         regions, file_of(region_at), sides);
   return barriers == 0;
 }

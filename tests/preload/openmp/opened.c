@@ -1,4 +1,5 @@
-/* opened LIBRARY...: runs each library's regions, loaded while the program runs; this program itself has no OpenMP. */
+/* opened LIBRARY...: runs each library's regions, loaded while the program runs; this program itself has no
+ * OpenMP. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Tasks made while the others are in a barrier already: the barrier must run them, and they are done behind it. */
+/* Tasks made while the others are in a barrier already: the barrier must run them, and they are done behind
+ * it. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* A library that wraps entry points of the run-time library, as profilers do: counts regions, and says how many at the end. */
+/* A library that wraps entry points of the run-time library, as profilers do: counts regions, and says how
+ * many at the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@ static long regions;
 
 EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
   static void (*real)(void (*)(void*), void*, unsigned, unsigned);
-  if (real == NULL) real = (void (*)(void (*)(void*), void*, unsigned, unsigned))dlsym(RTLD_NEXT, "GOMP_parallel");
+  if (real == NULL)
+    real = (void (*)(void (*)(void*), void*, unsigned, unsigned))dlsym(RTLD_NEXT, "GOMP_parallel");
   __atomic_fetch_add(&regions, 1, __ATOMIC_RELAXED);
   real(body, data, threads, flags);
 }

@@ -8,7 +8,10 @@
 #include "crew.h"
 
 static const char* name_of(int status) {
-  return status == 0 ? "0" : status == EINVAL ? "EINVAL" : status == PTHREAD_BARRIER_SERIAL_THREAD ? "serial" : "other";
+  return status == 0                               ? "0"
+         : status == EINVAL                        ? "EINVAL"
+         : status == PTHREAD_BARRIER_SERIAL_THREAD ? "serial"
+                                                   : "other";
 }
 
 int main(void) {
@@ -28,7 +31,8 @@ int main(void) {
   CHECK(errno == 77); /* errors are returned, errno is nobody's */
 
   /* Between processes: first as a private one on the same bytes, so that something is left there. */
-  pthread_barrier_t* shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pthread_barrier_t* shared =
+      mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(shared != MAP_FAILED);
   CHECK(pthread_barrier_init(shared, NULL, 1) == 0);
   CHECK(pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0);

@@ -1,5 +1,5 @@
-/* Every count from 1 to 64, on static, stack and heap memory: nobody leaves before all have entered, what was written before is
- * seen after, and exactly one thread per phase is told that it is the serial one. */
+/* Every count from 1 to 64, on static, stack and heap memory: nobody leaves before all have entered, what was
+ * written before is seen after, and exactly one thread per phase is told that it is the serial one. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* What the programs here share: threads that run one function, and checks that end the program with a message. */
+/* What the programs here share: threads that run one function, and checks that end the program with a
+ * message. */
 #ifndef FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
 #define FERMATA_TESTS_PRELOAD_PTHREAD_CREW_H
 
@@ -21,7 +22,9 @@
   } while (0)
 
 /* Repetitions: divided where everything is slow, at least 1. */
-static inline int scaled(int times) { return times / FERMATA_TEST_SCALE > 0 ? times / FERMATA_TEST_SCALE : 1; }
+static inline int scaled(int times) {
+  return times / FERMATA_TEST_SCALE > 0 ? times / FERMATA_TEST_SCALE : 1;
+}
 
 struct crew {
   int size;

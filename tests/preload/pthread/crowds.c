@@ -1,5 +1,5 @@
-/* The machine changes while threads meet: what they may run on shrinks to one CPU and grows again, and a process that only burns
- * comes and goes. They stay in step, and get through within the test's time. */
+/* The machine changes while threads meet: what they may run on shrinks to one CPU and grows again, and a
+ * process that only burns comes and goes. They stay in step, and get through within the test's time. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* A barrier between processes: one waits in main, the other one in the constructor of a library (early_library.c), which runs before that
-   of a preload. */
+/* A barrier between processes: one waits in main, the other one in the constructor of a library
+   (early_library.c), which runs before that of a preload. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/wait.h>

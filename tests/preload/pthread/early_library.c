@@ -1,4 +1,5 @@
-/* For early.c: waits at a barrier in its constructor, where the environment has a descriptor of the memory that the barrier is in. */
+/* For early.c: waits at a barrier in its constructor, where the environment has a descriptor of the memory
+ * that the barrier is in. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,7 +11,8 @@ int early_status(void) { return status; }
 __attribute__((constructor)) static void wait_early(void) {
   const char* const fd = getenv("EARLY_BARRIER");
   if (fd == NULL) return;
-  pthread_barrier_t* const barrier = mmap(NULL, sizeof *barrier, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
+  pthread_barrier_t* const barrier =
+      mmap(NULL, sizeof *barrier, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
   if (barrier == MAP_FAILED) return;
   const int waited = pthread_barrier_wait(barrier);
   if (waited == 0 || waited == PTHREAD_BARRIER_SERIAL_THREAD) status = EXIT_SUCCESS;

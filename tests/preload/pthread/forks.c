@@ -1,5 +1,5 @@
-/* A program forks while its threads wait at one barrier and make and destroy others. The child has one thread: barriers that it
- * initializes work, also on the bytes of one that had waiters in the parent. */
+/* A program forks while its threads wait at one barrier and make and destroy others. The child has one
+ * thread: barriers that it initializes work, also on the bytes of one that had waiters in the parent. */
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>

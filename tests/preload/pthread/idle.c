@@ -1,4 +1,5 @@
-/* Threads that wait long burn no CPU: three waiters for 1.5 s, and all of the process together uses less than 0.15 s. */
+/* Threads that wait long burn no CPU: three waiters for 1.5 s, and all of the process together uses less than
+ * 0.15 s. */
 #include <stdatomic.h>
 #include <time.h>
 

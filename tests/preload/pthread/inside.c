@@ -1,5 +1,6 @@
-/* inside [MS ROUNDS]: waits of all kinds, with trap.c's marks around them: in time and late, slept through, of more threads than CPUs, at
-   barriers that are Fermata's, the C library's, and between processes. Threads come MS late to some. */
+/* inside [MS ROUNDS]: waits of all kinds, with trap.c's marks around them: in time and late, slept through,
+   of more threads than CPUs, at barriers that are Fermata's, the C library's, and between processes. Threads
+   come MS late to some. */
 #include <string.h>
 #include <time.h>
 
@@ -39,7 +40,8 @@ int main(int count, char** arguments) {
   for (int shared = 0; shared < 2; ++shared) {
     pthread_barrierattr_t attributes;
     CHECK(pthread_barrierattr_init(&attributes) == 0);
-    CHECK(pthread_barrierattr_setpshared(&attributes, shared ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE) == 0);
+    CHECK(pthread_barrierattr_setpshared(&attributes,
+                                         shared ? PTHREAD_PROCESS_SHARED : PTHREAD_PROCESS_PRIVATE) == 0);
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
       rounds = most_rounds;
       CHECK(pthread_barrier_init(&barrier, &attributes, (unsigned)sizes[i]) == 0);
@@ -49,7 +51,8 @@ int main(int count, char** arguments) {
     CHECK(pthread_barrierattr_destroy(&attributes) == 0);
   }
   CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
-  memcpy(&copied, &barrier, sizeof copied); /* one that nobody initialized, with the C library's fields in it */
+  memcpy(&copied, &barrier,
+         sizeof copied); /* one that nobody initialized, with the C library's fields in it */
   rounds = 20;
   crew_run(2, work_at_copy);
   puts("inside: ok");

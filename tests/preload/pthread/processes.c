@@ -1,6 +1,6 @@
-/* Barriers between processes that map them at different addresses: many episodes one behind the other; then whoever is the serial one
- * destroys the barrier at once, while others are on their way out, overwrites it, and initializes it again. With more processes
- * than CPUs that has to end in time, too. */
+/* Barriers between processes that map them at different addresses: many episodes one behind the other; then
+ * whoever is the serial one destroys the barrier at once, while others are on their way out, overwrites it,
+ * and initializes it again. With more processes than CPUs that has to end in time, too. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static void meet(int count) {
     CHECK(children[rank] >= 0);
     if (children[rank] != 0) continue;
     struct table* mine = table;
-    for (int i = 0; i <= rank; ++i) mine = map(fileno(file)); /* the ones before stay: each child gets an address of its own */
+    for (int i = 0; i <= rank; ++i)
+      mine = map(fileno(file)); /* the ones before stay: each child gets an address of its own */
     CHECK(munmap(table, kSize) == 0);
     member(mine, rank, count);
     _exit(0);

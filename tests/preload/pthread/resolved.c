@@ -1,5 +1,5 @@
-/* Whose functions does this program get? Prints for each way of naming them the library's file name. Usage: resolved [OLD]: the
- * name of the older symbol version. */
+/* Whose functions does this program get? Prints for each way of naming them the library's file name. Usage:
+ * resolved [OLD]: the name of the older symbol version. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
@@ -14,8 +14,10 @@ static void say(const char* how, void* function) {
 }
 
 int main(int argc, char** argv) {
-  static const char* const names[] = {"pthread_barrier_init", "pthread_barrier_wait", "pthread_barrier_destroy"};
-  void* const linked[] = {(void*)pthread_barrier_init, (void*)pthread_barrier_wait, (void*)pthread_barrier_destroy};
+  static const char* const names[] = {"pthread_barrier_init", "pthread_barrier_wait",
+                                      "pthread_barrier_destroy"};
+  void* const linked[] = {(void*)pthread_barrier_init, (void*)pthread_barrier_wait,
+                          (void*)pthread_barrier_destroy};
   for (int i = 0; i < 3; ++i) {
     printf("%s:\n", names[i]);
     say("  linked", linked[i]);
@@ -32,7 +34,8 @@ int main(int argc, char** argv) {
   static const unsigned char expected[20] = {0, 0, 0, 0, 0, 0, 0, 0, 2, 0};
   for (int i = 0; i < 20; ++i) own += bytes[i] == expected[i];
   for (int i = 20; i < 32; ++i) foreign += bytes[i] != 0x77;
-  printf("the C library's bytes %s, the others %s\n", own == 20 ? "as ever" : "changed", foreign > 0 ? "tagged" : "left alone");
+  printf("the C library's bytes %s, the others %s\n", own == 20 ? "as ever" : "changed",
+         foreign > 0 ? "tagged" : "left alone");
   CHECK(pthread_barrier_destroy(&barrier) == 0);
   return 0;
 }

@@ -1,4 +1,5 @@
-/* A waiter that signals keep interrupting runs their handlers, goes on waiting, and returns when all have come. */
+/* A waiter that signals keep interrupting runs their handlers, goes on waiting, and returns when all have
+ * come. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
-/* Threads with small stacks: what a library keeps for each thread comes out of them. Natively all of this works. */
+/* Threads with small stacks: what a library keeps for each thread comes out of them. Natively all of this
+ * works. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <time.h>

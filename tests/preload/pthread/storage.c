@@ -1,5 +1,5 @@
-/* Where barriers may be: on memory that holds garbage or what other barriers left, initialized again without a destroy, copied to
- * another place, and in greater number than any table. */
+/* Where barriers may be: on memory that holds garbage or what other barriers left, initialized again without
+ * a destroy, copied to another place, and in greater number than any table. */
 #include <string.h>
 
 #include "crew.h"
@@ -32,7 +32,8 @@ static void garbage(void) {
     CHECK(pthread_barrier_init(&place, NULL, 2) == 0);
     use(&place, 2);
     use(&other, 3);
-    if (kind != 1) CHECK(pthread_barrier_destroy(&place) == 0); /* the other way: overwritten without a destroy */
+    if (kind != 1)
+      CHECK(pthread_barrier_destroy(&place) == 0); /* the other way: overwritten without a destroy */
   }
   CHECK(pthread_barrier_destroy(&other) == 0);
   puts("garbage: ok");
@@ -58,7 +59,8 @@ static void moved(void) {
   pthread_barrier_t first, second;
   CHECK(pthread_barrier_init(&first, NULL, 2) == 0);
   use(&first, 2);
-  memcpy(&second, &first, sizeof second); /* POSIX gives the copy no meaning, but programs that realloc work with glibc */
+  memcpy(&second, &first,
+         sizeof second); /* POSIX gives the copy no meaning, but programs that realloc work with glibc */
   use(&second, 2);
   CHECK(pthread_barrier_destroy(&second) == 0);
   CHECK(pthread_barrier_destroy(&first) == 0);

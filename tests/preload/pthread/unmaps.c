@@ -1,5 +1,5 @@
-/* The first thread that returns destroys the barrier and unmaps its page, or initializes it again, or makes a quite different one, while
- * the others are still on their way out. */
+/* The first thread that returns destroys the barrier and unmaps its page, or initializes it again, or makes a
+ * quite different one, while the others are still on their way out. */
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
-/* Does a thread that waits at a barrier sleep? Counted in the times that it gave its CPU up since it had nothing to do; a yield is none. */
+/* Does a thread that waits at a barrier sleep? Counted in the times that it gave its CPU up since it had
+ * nothing to do; a yield is none. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>

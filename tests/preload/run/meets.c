@@ -1,6 +1,7 @@
 /* n threads meet at two call sites of one pthread barrier; exits with the status given, or by a signal.
- * The second one comes so many microseconds late. A fifth argument: shared, the barrier is PTHREAD_PROCESS_SHARED; fork, a child does the
- * same beside us; told, the second one waits for a byte of the input. Where it comes late they meet at one call site: it never waits. */
+ * The second one comes so many microseconds late. A fifth argument: shared, the barrier is
+ * PTHREAD_PROCESS_SHARED; fork, a child does the same beside us; told, the second one waits for a byte of the
+ * input. Where it comes late they meet at one call site: it never waits. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Two threads that meet a hundred times at one call site and then once at another: the one that no statistics time. */
+/* Two threads that meet a hundred times at one call site and then once at another: the one that no statistics
+ * time. */
 #include <pthread.h>
 
 static pthread_barrier_t barrier;

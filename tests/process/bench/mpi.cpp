@@ -1,5 +1,6 @@
-// The workers of the MPI libraries: every collective right at two ranks, ranks asleep outside their turns, nothing left
-// behind. No timing is asserted. Skipped where the library was missing when the build was configured.
+// The workers of the MPI libraries: every collective right at two ranks, ranks asleep outside their turns,
+// nothing left behind. No timing is asserted. Skipped where the library was missing when the build was
+// configured.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -102,7 +103,8 @@ TEST_P(Mpi, RanksSleepBetweenTurnsAndEndWithTheWorker) {
   const auto after = processes_of(executable);
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
-    EXPECT_LT(after[i].second - before[i].second, 20'000'000) << "process " << after[i].first << " did not sleep";
+    EXPECT_LT(after[i].second - before[i].second, 20'000'000)
+        << "process " << after[i].first << " did not sleep";
   }
   remote.end();
   for (int wait = 0; wait < 100 && !processes_of(executable).empty(); ++wait) usleep(10'000);

@@ -1,5 +1,6 @@
-// The machine is shared and changes: what the threads may run on shrinks to one CPU and grows again while they meet, another process
-// burns beside them, and who waits long burns nothing. Counted in meetings and in CPU time, never in time.
+// The machine is shared and changes: what the threads may run on shrinks to one CPU and grows again while
+// they meet, another process burns beside them, and who waits long burns nothing. Counted in meetings and in
+// CPU time, never in time.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,10 +18,11 @@
 namespace fermata::test {
 namespace {
 
-// A waiter of 1 s may use so much, warm-up included: the policy's own bound is 8 ms of spinning or 5 ms of yields in one wait, then
-// one look every 20 to 50 ms.
+// A waiter of 1 s may use so much, warm-up included: the policy's own bound is 8 ms of spinning or 5 ms of
+// yields in one wait, then one look every 20 to 50 ms.
 constexpr double kWait = 1.0;
-constexpr double kMostCpu = 0.1 * FERMATA_TEST_SCALE / (FERMATA_TEST_SCALE > 1 ? 4 : 1);  // instrumented looks cost more
+// instrumented looks cost more
+constexpr double kMostCpu = 0.1 * FERMATA_TEST_SCALE / (FERMATA_TEST_SCALE > 1 ? 4 : 1);
 
 double thread_cpu_seconds() {
   timespec now;
@@ -66,7 +68,8 @@ void wait_long(const Kind& kind, std::uint32_t members) {
   }
   for (std::thread& thread : crew) thread.join();
   EXPECT_EQ(failed, 0);
-  for (std::uint32_t rank = 0; rank < members; ++rank) EXPECT_LT(used[rank], kMostCpu) << "rank " << rank << " of " << members;
+  for (std::uint32_t rank = 0; rank < members; ++rank)
+    EXPECT_LT(used[rank], kMostCpu) << "rank " << rank << " of " << members;
 }
 
 TEST_P(Cotenant, WhoWaitsLongSleeps) {
@@ -115,7 +118,8 @@ class Walkers {
   Walkers(const Walkers&) = delete;
 
   void only_on(const cpu_set_t& cpus) {
-    for (std::thread& thread : crew_) EXPECT_EQ(pthread_setaffinity_np(thread.native_handle(), sizeof cpus, &cpus), 0);
+    for (std::thread& thread : crew_)
+      EXPECT_EQ(pthread_setaffinity_np(thread.native_handle(), sizeof cpus, &cpus), 0);
   }
   void run(long meetings) {
     const long end = met_ + meetings;
@@ -172,7 +176,8 @@ TEST_P(Cotenant, MembersMoveToOneCpuAndBackBesideABurningProcess) {
   check_changes(GetParam(), 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Cotenant, ::testing::ValuesIn(kKinds), [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Cotenant, ::testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
 
 TEST(CotenantProcesses, WhoWaitsLongSleeps) {
   TeamPlace place(2, FERMATA_PROCESSES);

@@ -69,7 +69,8 @@ class TeamPlace : public Place {
   ~TeamPlace() override { fermata_team_destroy(team_); }
   bool meet(std::uint32_t rank) override {
     fermata_member*& member = members_[rank];
-    if (member == nullptr && fermata_team_join(team_, static_cast<int>(rank), &member) != FERMATA_OK) return false;
+    if (member == nullptr && fermata_team_join(team_, static_cast<int>(rank), &member) != FERMATA_OK)
+      return false;
     return fermata_barrier(member) == FERMATA_OK;
   }
   void leave(std::uint32_t rank) override { fermata_member_leave(members_[rank]); }

@@ -1,4 +1,5 @@
-// Operations on blocks that go wrong: calls that differ, members that die, arguments that are refused, waits that are given up.
+// Operations on blocks that go wrong: calls that differ, members that die, arguments that are refused, waits
+// that are given up.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,7 +50,8 @@ int call(fermata_member* m, const Called& c, const double* in, double* out) {
   }
 }
 
-// The last rank calls `one`, all others `most`. Who had nothing to wait for learns of it in the next call that waits.
+// The last rank calls `one`, all others `most`. Who had nothing to wait for learns of it in the next call
+// that waits.
 void expect_mismatch(int members, const Called& most, const Called& one) {
   SCOPED_TRACE(std::string(most.name) + " against " + one.name + ", P " + std::to_string(members));
   with_members(members, [&](fermata_member* m, int rank) {
@@ -67,19 +69,23 @@ void expect_mismatch(int members, const Called& most, const Called& one) {
 TEST(BlockMismatch, EveryMemberNamesBothCalls) {
   for (const int members : {2, 3}) {
     for (const std::size_t count : {std::size_t{8}, std::size_t{100}, std::size_t{20000}}) {
-      expect_mismatch(members, {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"}, {FERMATA_DO_ALLTOALL, count, 0, 0, "alltoall"});
-      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum"}, {FERMATA_DO_ALLREDUCE, count, FERMATA_MAX, 0, "max"});
+      expect_mismatch(members, {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"},
+                      {FERMATA_DO_ALLTOALL, count, 0, 0, "alltoall"});
+      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum"},
+                      {FERMATA_DO_ALLREDUCE, count, FERMATA_MAX, 0, "max"});
       expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "allreduce"},
                       {FERMATA_DO_ALLGATHER, count, 0, 0, "allgather"});
-      expect_mismatch(members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum,"},
-                      {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum left to right", FERMATA_LEFT_TO_RIGHT});
+      expect_mismatch(
+          members, {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum,"},
+          {FERMATA_DO_ALLREDUCE, count, FERMATA_SUM, 0, "sum left to right", FERMATA_LEFT_TO_RIGHT});
     }
   }
 }
 
 TEST(BlockMismatch, OnALineAgainstOnBlocks) {
   for (const int members : {2, 3})
-    expect_mismatch(members, {FERMATA_DO_ALLREDUCE, 7, FERMATA_SUM, 0, "56 bytes"}, {FERMATA_DO_ALLREDUCE, 8, FERMATA_SUM, 0, "64 bytes"});
+    expect_mismatch(members, {FERMATA_DO_ALLREDUCE, 7, FERMATA_SUM, 0, "56 bytes"},
+                    {FERMATA_DO_ALLREDUCE, 8, FERMATA_SUM, 0, "64 bytes"});
 }
 
 // Operations of 1 MiB until something fails.
@@ -95,10 +101,14 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
     const std::size_t share = kMost / static_cast<unsigned>(members);
     const int root = static_cast<int>(i % static_cast<unsigned>(members));
     switch (i % 5) {
-      case 0: status = fermata_allreduce(member, in.data(), out.data(), kMost, FERMATA_DOUBLE, FERMATA_SUM); break;
+      case 0:
+        status = fermata_allreduce(member, in.data(), out.data(), kMost, FERMATA_DOUBLE, FERMATA_SUM);
+        break;
       case 1: status = fermata_broadcast(member, out.data(), kMost * sizeof(double), root); break;
       case 2: status = fermata_alltoall(member, in.data(), out.data(), share, FERMATA_DOUBLE); break;
-      case 3: status = fermata_reduce(member, in.data(), out.data(), kMost, FERMATA_DOUBLE, FERMATA_MAX, root); break;
+      case 3:
+        status = fermata_reduce(member, in.data(), out.data(), kMost, FERMATA_DOUBLE, FERMATA_MAX, root);
+        break;
       default: status = fermata_allgather(member, in.data(), out.data(), share, FERMATA_DOUBLE); break;
     }
   }
@@ -107,7 +117,9 @@ int run_for_ever(fermata_team* team, int rank, unsigned seed, std::atomic<int>& 
   return names ? code_of(status) : 99;
 }
 
-TEST(BlockDeath, SurvivorsReportAKilledProcess) { expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever); }
+TEST(BlockDeath, SurvivorsReportAKilledProcess) {
+  expect_survivors_report(0, FERMATA_TEST_SCALE > 1 ? 5 : 50, 1237, 20000, run_for_ever);
+}
 
 fermata_operation allreduce_of(std::vector<double>& data) { return in_place_sum(data.data(), data.size()); }
 
@@ -125,8 +137,10 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     EXPECT_EQ(fermata_alltoall(m, x.data(), y.data(), SIZE_MAX / 4, FERMATA_DOUBLE), FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_scan(m, x.data(), y.data(), 1, FERMATA_DOUBLE, FERMATA_XOR), FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_exscan(m, x.data(), y.data(), 1, FERMATA_DOUBLE, 99), FERMATA_ERR_ARGUMENT);
-    EXPECT_EQ(fermata_allgatherv(m, x.data(), y.data(), nullptr, nullptr, FERMATA_DOUBLE), FERMATA_ERR_ARGUMENT);
-    EXPECT_EQ(fermata_alltoallv(m, x.data(), counts, nullptr, y.data(), nullptr, nullptr, FERMATA_DOUBLE), FERMATA_ERR_ARGUMENT);
+    EXPECT_EQ(fermata_allgatherv(m, x.data(), y.data(), nullptr, nullptr, FERMATA_DOUBLE),
+              FERMATA_ERR_ARGUMENT);
+    EXPECT_EQ(fermata_alltoallv(m, x.data(), counts, nullptr, y.data(), nullptr, nullptr, FERMATA_DOUBLE),
+              FERMATA_ERR_ARGUMENT);
     EXPECT_EQ(fermata_execute(m, nullptr), FERMATA_ERR_ARGUMENT);
     fermata_request* request = nullptr;
     const fermata_operation good = allreduce_of(x);
@@ -143,7 +157,8 @@ TEST(BlockArguments, BadOnesAreRefusedAndChangeNothing) {
     refused([](fermata_operation& o) { o.collective = FERMATA_DO_EXSCAN + 1; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.out = nullptr; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.count = SIZE_MAX / 16; }, FERMATA_ERR_ARGUMENT);
-    refused([](fermata_operation& o) { o.element = 24; }, FERMATA_ERR_ARGUMENT);  // without an operator of its own
+    // without an operator of its own
+    refused([](fermata_operation& o) { o.element = 24; }, FERMATA_ERR_ARGUMENT);
     refused([](fermata_operation& o) { o.element = 5000; }, FERMATA_ERR_UNSUPPORTED);
     refused([](fermata_operation& o) { o.irregular = 1; }, FERMATA_ERR_UNSUPPORTED);
     refused(
@@ -211,7 +226,9 @@ TEST(BlockTimeout, LeavesTheCallOutstandingAndResumes) {
     std::atomic<bool> timed_out{false};
     with_members(2, [&](fermata_member* m, int rank) {
       std::vector<double> x(count, 1.0);
-      const auto reduce = [&] { return fermata_allreduce(m, FERMATA_IN_PLACE, x.data(), count, FERMATA_DOUBLE, FERMATA_SUM); };
+      const auto reduce = [&] {
+        return fermata_allreduce(m, FERMATA_IN_PLACE, x.data(), count, FERMATA_DOUBLE, FERMATA_SUM);
+      };
       while (rank == 1 && !timed_out) std::this_thread::yield();
       if (rank == 0) {
         fermata_member_set_timeout(m, 0.02);

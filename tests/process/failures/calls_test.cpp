@@ -31,7 +31,8 @@ TEST(Mismatch, DifferentCallsAreNamed) {
   fermata_team* team = make_team(3, FERMATA_THREADS);
   with_threads(team, 3, [](fermata_member* m, int r) {
     double x = 1;
-    const int status = r == 1 ? fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM) : fermata_barrier(m);
+    const int status =
+        r == 1 ? fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM) : fermata_barrier(m);
     EXPECT_EQ(status, FERMATA_ERR_MISMATCH);
   });
   fermata_team_destroy(team);
@@ -42,9 +43,11 @@ TEST(Mismatch, DetailNamesBothCalls) {
   std::atomic<int> named{0};
   with_threads(team, 2, [&](fermata_member* m, int r) {
     double x = 1;
-    const int status = r == 1 ? fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM) : fermata_barrier(m);
+    const int status =
+        r == 1 ? fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM) : fermata_barrier(m);
     EXPECT_EQ(status, FERMATA_ERR_MISMATCH);
-    if (std::strstr(fermata_error_detail(), "barrier") && std::strstr(fermata_error_detail(), "allreduce")) ++named;
+    if (std::strstr(fermata_error_detail(), "barrier") && std::strstr(fermata_error_detail(), "allreduce"))
+      ++named;
   });
   EXPECT_GE(named.load(), 1);
   fermata_team_destroy(team);
@@ -66,7 +69,9 @@ TEST(Tags, EqualPassDifferentFailEverywhereAndTheTeamGoesOn) {
     fermata_team_destroy(team);
   }
   fermata_team* plain = make_team(1, FERMATA_THREADS);
-  with_threads(plain, 1, [](fermata_member* m, int) { EXPECT_EQ(fermata_barrier_tagged(m, 1), FERMATA_ERR_UNSUPPORTED); });
+  with_threads(plain, 1, [](fermata_member* m, int) {
+    EXPECT_EQ(fermata_barrier_tagged(m, 1), FERMATA_ERR_UNSUPPORTED);
+  });
   fermata_team_destroy(plain);
 }
 
@@ -121,7 +126,9 @@ TEST(IdleHook, IsCalledByEveryPolicyAndCanInterrupt) {
         EXPECT_EQ(fermata_barrier(m), FERMATA_OK);
         return;
       }
-      const auto hook = [](fermata_member*, void* user) { return ++*static_cast<std::atomic<int>*>(user) >= 3 ? 1 : 0; };
+      const auto hook = [](fermata_member*, void* user) {
+        return ++*static_cast<std::atomic<int>*>(user) >= 3 ? 1 : 0;
+      };
       fermata_member_set_idle_hook(m, hook, &calls);
       EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_INTERRUPTED);
       fermata_member_set_idle_hook(m, nullptr, nullptr);
@@ -153,13 +160,21 @@ TEST(Abort, WakesAllAndSticks) {
 // A member of a team of one never waits.
 TEST(Abort, IsSeenByWhoNeverWaits) {
   constexpr int kMostCalls = 40'000;
-  const std::vector<std::pair<const char*, std::function<int(fermata_member*, std::vector<double>&)>>> calls = {
-      {"barrier", [](fermata_member* m, std::vector<double>&) { return fermata_barrier(m); }},
-      {"one word", [](fermata_member* m, auto& x) { return fermata_allreduce(m, x.data(), x.data(), 1, FERMATA_DOUBLE, FERMATA_SUM); }},
-      {"a line", [](fermata_member* m, auto& x) { return fermata_allreduce(m, x.data(), x.data(), 7, FERMATA_DOUBLE, FERMATA_SUM); }},
-      {"broadcast", [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8, 0); }},
-      {"blocks", [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8 * x.size(), 0); }},
-  };
+  const std::vector<std::pair<const char*, std::function<int(fermata_member*, std::vector<double>&)>>> calls =
+      {
+          {"barrier", [](fermata_member* m, std::vector<double>&) { return fermata_barrier(m); }},
+          {"one word",
+           [](fermata_member* m, auto& x) {
+             return fermata_allreduce(m, x.data(), x.data(), 1, FERMATA_DOUBLE, FERMATA_SUM);
+           }},
+          {"a line",
+           [](fermata_member* m, auto& x) {
+             return fermata_allreduce(m, x.data(), x.data(), 7, FERMATA_DOUBLE, FERMATA_SUM);
+           }},
+          {"broadcast", [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8, 0); }},
+          {"blocks",
+           [](fermata_member* m, auto& x) { return fermata_broadcast(m, x.data(), 8 * x.size(), 0); }},
+      };
   for (const auto& [name, call] : calls) {
     fermata_team* team = make_team(1, FERMATA_THREADS);
     fermata_member* m = nullptr;
@@ -189,7 +204,8 @@ std::string stderr_of(const std::function<int()>& body) {
   close(out[1]);
   std::string text;
   char buffer[512];
-  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   close(out[0]);
   int how = 0;
   waitpid(pid, &how, 0);
@@ -299,7 +315,8 @@ int split_and_sum(fermata_member* m, int rank) {
 
 TEST(Split, ThreadsByColourAndKey) {
   fermata_team* team = make_team(5, FERMATA_THREADS);
-  with_threads(team, 5, [](fermata_member* m, int r) { EXPECT_EQ(split_and_sum(m, r), 0) << fermata_error_detail(); });
+  with_threads(team, 5,
+               [](fermata_member* m, int r) { EXPECT_EQ(split_and_sum(m, r), 0) << fermata_error_detail(); });
   fermata_team_destroy(team);
 }
 

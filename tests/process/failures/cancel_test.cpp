@@ -1,5 +1,5 @@
-// Operations that are outstanding when their team is given up: each is over at once, with an error, its callback is called once, and it
-// can be freed.
+// Operations that are outstanding when their team is given up: each is over at once, with an error, its
+// callback is called once, and it can be freed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -44,7 +44,8 @@ void start_many(fermata_member* m, std::vector<Ending>& all, bool also_start) {
   }
   for (std::size_t i = 0; also_start && i < kMany; ++i) {
     const fermata_operation o = operation_on(all[i], i / 2);
-    const int status = i % 2 == 0 ? fermata_request_start(all[i].request) : fermata_begin(m, &o, &all[i].request);
+    const int status =
+        i % 2 == 0 ? fermata_request_start(all[i].request) : fermata_begin(m, &o, &all[i].request);
     ASSERT_EQ(status, FERMATA_OK) << fermata_error_detail();
     fermata_request_set_callback(all[i].request, note, &all[i]);
   }
@@ -121,7 +122,8 @@ TEST(Cancel, LeavingEndsOnesOwnAndTheOthersLearnWho) {
     expect_over(all, FERMATA_ERR_BROKEN);
     fermata_member_set_timeout(other, 20);
     EXPECT_EQ(fermata_barrier(other), FERMATA_ERR_MEMBER_LOST);
-    EXPECT_NE(std::string(fermata_error_detail()).find("rank 0"), std::string::npos) << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("rank 0"), std::string::npos)
+        << fermata_error_detail();
   });
 }
 
@@ -139,7 +141,8 @@ TEST(Cancel, ATimeoutLeavesAllAsTheyWere) {
   });
 }
 
-// Rank 1 ends it: by an abort, by leaving, by exiting. The others' requests are over, each with an error, while they wait or only ask.
+// Rank 1 ends it: by an abort, by leaving, by exiting. The others' requests are over, each with an error,
+// while they wait or only ask.
 int gives_up(fermata_team* team, int members, std::atomic<int>& started, int rank, int how) {
   fermata_member* m = nullptr;
   if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 90;
@@ -171,7 +174,8 @@ TEST(Cancel, ByAnotherProcess) {
       ASSERT_NE(team, nullptr) << fermata_error_detail();
       const SharedCount started;
       Crew crew(members, [&](int rank) { return gives_up(team, members, *started, rank, how); });
-      for (int r = 0; r < members; ++r) EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
+      for (int r = 0; r < members; ++r)
+        EXPECT_EQ(crew.wait_for(r), 0) << "rank " << r << " of " << members << ", how " << how;
       fermata_team_destroy(team);
     }
 }

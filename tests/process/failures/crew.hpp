@@ -58,8 +58,8 @@ class Crew {
 class SharedCount {
  public:
   SharedCount()
-      : count_(*new(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-                   std::atomic<int>{0}) {}
+      : count_(*new(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<int>{0}) {}
   ~SharedCount() { munmap(&count_, sizeof count_); }
   SharedCount(const SharedCount&) = delete;
   std::atomic<int>& operator*() const { return count_; }
@@ -87,7 +87,9 @@ inline bool comes_to_say(fermata_team* team, int rank, const std::string& what) 
     if (fermata_team_report(team, text, &length) != FERMATA_OK) return false;
     const std::string report = text;
     const std::size_t line = report.find(name);
-    if (line != std::string::npos && report.substr(line, report.find('\n', line) - line).find(what) != std::string::npos) return true;
+    if (line != std::string::npos &&
+        report.substr(line, report.find('\n', line) - line).find(what) != std::string::npos)
+      return true;
     usleep(100);
   }
   return false;

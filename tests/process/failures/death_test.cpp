@@ -133,7 +133,8 @@ TEST(Death, InterruptInABlockingCallKillsAndIsReported) {
     fermata_member* m = nullptr;
     if (fermata_team_join(team, rank, &m) != FERMATA_OK) return 98;
     if (fermata_barrier(m) != FERMATA_OK) return 97;
-    if (rank == 0) return code_of(fermata_barrier(m));  // Ctrl-C comes here: the default action ends the process
+    // Ctrl-C comes here: the default action ends the process
+    if (rank == 0) return code_of(fermata_barrier(m));
     char byte = 0;
     if (read(over[0], &byte, 1) != 1) return 96;
     // Its arrival may have been made before it died, and then this barrier is complete; the next cannot be.

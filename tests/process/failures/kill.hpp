@@ -22,8 +22,8 @@ inline int open_descriptors() {
   return n;
 }
 
-// One process of a team that is killed, delay_us after all members have counted themselves; before that nobody could know that it will
-// not come.
+// One process of a team that is killed, delay_us after all members have counted themselves; before that
+// nobody could know that it will not come.
 struct Victim {
   int rank;  // number of the process, which is its member's rank where each has one
   int processes;
@@ -31,8 +31,10 @@ struct Victim {
   int members_each = 1;
 };
 
-// All others exit with `code`, soon. body(team, process, joined), in a process of its own, counts each of its members in `joined` once.
-inline void expect_survivors_exit(const Victim& victim, int code, const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
+// All others exit with `code`, soon. body(team, process, joined), in a process of its own, counts each of its
+// members in `joined` once.
+inline void expect_survivors_exit(const Victim& victim, int code,
+                                  const std::function<int(fermata_team*, int, std::atomic<int>&)>& body) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kSoon{5 * FERMATA_TEST_SCALE};  // on a machine that does other things, too
   const SharedCount count;
@@ -49,13 +51,15 @@ inline void expect_survivors_exit(const Victim& victim, int code, const std::fun
     const auto killed = Clock::now();
     ASSERT_EQ(kill(crew.pid(victim.rank), SIGKILL), 0);
     for (int p = 0; p < victim.processes; ++p)
-      EXPECT_EQ(crew.wait_for(p), p == victim.rank ? 1000 + SIGKILL : code) << "process " << p << " of " << victim.processes;
+      EXPECT_EQ(crew.wait_for(p), p == victim.rank ? 1000 + SIGKILL : code)
+          << "process " << p << " of " << victim.processes;
     EXPECT_LT(Clock::now() - killed, kSoon);
   }
   fermata_team_destroy(team);
 }
 
-// Joins, counts itself, makes calls until one fails, and hands back code_of its status if the error names rank 0.
+// Joins, counts itself, makes calls until one fails, and hands back code_of its status if the error names
+// rank 0.
 using Life = std::function<int(fermata_team* team, int rank, unsigned seed, std::atomic<int>& joined)>;
 
 // Kills rank 0 again and again, up to most_us after all have joined.
@@ -66,7 +70,8 @@ inline void expect_survivors_report(int first, int trials, int step_us, int most
     const auto body = [&](fermata_team* team, int rank, std::atomic<int>& joined) {
       return life(team, rank, static_cast<unsigned>(trial), joined);
     };
-    expect_survivors_exit({0, 2 + trial % 3, trial * step_us % most_us}, code_of(FERMATA_ERR_MEMBER_LOST), body);
+    expect_survivors_exit({0, 2 + trial % 3, trial * step_us % most_us}, code_of(FERMATA_ERR_MEMBER_LOST),
+                          body);
   }
   EXPECT_EQ(open_descriptors(), descriptors);
 }

@@ -1,7 +1,7 @@
-// A process killed in the middle of a collective, at a random moment, in each collective in turn: in blocking calls, begun and persistent
-// requests and chains of them, with and without reading each other's memory, a progress thread, several members in each process.
-// Survivors report who was lost within the set time, all their requests are over, and nothing is left behind: no mapping, descriptor or
-// zombie.
+// A process killed in the middle of a collective, at a random moment, in each collective in turn: in blocking
+// calls, begun and persistent requests and chains of them, with and without reading each other's memory, a
+// progress thread, several members in each process. Survivors report who was lost within the set time, all
+// their requests are over, and nothing is left behind: no mapping, descriptor or zombie.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,9 @@ struct Work {
 
   Work(const Trial& t, int rank) : in(t.count * static_cast<std::size_t>(t.members), 1.0), out(in.size()) {
     // Never 0: who gets nothing from the victim and sends it nothing does not wait for it.
-    const auto share = [&](int n) { return std::max(std::size_t{1}, t.count / (1 + static_cast<std::size_t>(n % 2))); };
+    const auto share = [&](int n) {
+      return std::max(std::size_t{1}, t.count / (1 + static_cast<std::size_t>(n % 2)));
+    };
     for (int r = 0; r < t.members; ++r) counts.push_back(share(r + rank));
     for (int r = 0; r < t.members; ++r) other_counts.push_back(share(r));
   }
@@ -73,8 +75,11 @@ struct Work {
     const bool all = t.collective == FERMATA_DO_ALLTOALL;
     const std::vector<std::size_t>& c = all ? counts : other_counts;
     o.count = c[static_cast<std::size_t>(rank)];
-    if (all || t.collective == FERMATA_DO_REDUCE_SCATTER || (t.collective == FERMATA_DO_SCATTER && rank == root)) o.in_counts = c.data();
-    if (all || t.collective == FERMATA_DO_ALLGATHER || (t.collective == FERMATA_DO_GATHER && rank == root)) o.out_counts = c.data();
+    if (all || t.collective == FERMATA_DO_REDUCE_SCATTER ||
+        (t.collective == FERMATA_DO_SCATTER && rank == root))
+      o.in_counts = c.data();
+    if (all || t.collective == FERMATA_DO_ALLGATHER || (t.collective == FERMATA_DO_GATHER && rank == root))
+      o.out_counts = c.data();
     return o;
   }
 };
@@ -83,8 +88,10 @@ int call(fermata_member* m, const Trial& t, Work& w, int root) {
   switch (t.collective) {
     case 0: return fermata_barrier(m);
     case FERMATA_DO_BROADCAST: return fermata_broadcast(m, w.out.data(), t.count * sizeof(double), root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM, root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM);
+    case FERMATA_DO_REDUCE:
+      return fermata_reduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM, root);
+    case FERMATA_DO_ALLREDUCE:
+      return fermata_allreduce(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_SUM);
     default: break;
   }
   // By its own function it rides on lines where it is short.
@@ -93,12 +100,17 @@ int call(fermata_member* m, const Trial& t, Work& w, int root) {
     return fermata_execute(m, &o);
   }
   switch (t.collective) {
-    case FERMATA_DO_GATHER: return fermata_gather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
-    case FERMATA_DO_SCATTER: return fermata_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
-    case FERMATA_DO_ALLGATHER: return fermata_allgather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
-    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
+    case FERMATA_DO_GATHER:
+      return fermata_gather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
+    case FERMATA_DO_SCATTER:
+      return fermata_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, root);
+    case FERMATA_DO_ALLGATHER:
+      return fermata_allgather(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
+    case FERMATA_DO_REDUCE_SCATTER:
+      return fermata_reduce_scatter(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
     case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE);
-    case FERMATA_DO_SCAN: return fermata_scan(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
+    case FERMATA_DO_SCAN:
+      return fermata_scan(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
     default: return fermata_exscan(m, w.in.data(), w.out.data(), t.count, FERMATA_DOUBLE, FERMATA_MAX);
   }
 }
@@ -144,7 +156,8 @@ struct Persistent {
     int status = FERMATA_OK;
     const std::size_t n = requests.size();
     for (std::size_t i = 0; i < n && status == FERMATA_OK; ++i)
-      status = fermata_request_start(requests[(turn * static_cast<unsigned>(fermata_member_rank(m) + 1) + i) % n]);
+      status =
+          fermata_request_start(requests[(turn * static_cast<unsigned>(fermata_member_rank(m) + 1) + i) % n]);
     const int finished = finish(m, t, requests);
     return status != FERMATA_OK ? status : finished;
   }
@@ -163,7 +176,9 @@ int run_until_lost(fermata_member* m, const Trial& t, std::atomic<int>& ready) {
   ++ready;
   for (unsigned turn = 0; status == FERMATA_OK; ++turn) {
     switch (t.mode) {
-      case Mode::kCalls: status = call(m, t, works[0], static_cast<int>(turn % static_cast<unsigned>(t.members))); break;
+      case Mode::kCalls:
+        status = call(m, t, works[0], static_cast<int>(turn % static_cast<unsigned>(t.members)));
+        break;
       case Mode::kBegun: status = begin_and_finish(m, t, works, turn); break;
       default: status = persistent.run(m, t, turn); break;
     }
@@ -171,7 +186,8 @@ int run_until_lost(fermata_member* m, const Trial& t, std::atomic<int>& ready) {
   bool named = true;
   for (int rank = t.victim; rank < t.members; rank += t.processes())
     named = named && std::strstr(fermata_error_detail(), ("rank " + std::to_string(rank)).c_str()) != nullptr;
-  if (status != FERMATA_ERR_MEMBER_LOST) std::fprintf(stderr, "rank %d: %d, %s\n", fermata_member_rank(m), status, fermata_error_detail());
+  if (status != FERMATA_ERR_MEMBER_LOST)
+    std::fprintf(stderr, "rank %d: %d, %s\n", fermata_member_rank(m), status, fermata_error_detail());
   if (prepares) persistent.free_all();
   return status != FERMATA_ERR_MEMBER_LOST ? kOtherError : named ? kFine : kNamesAnother;
 }
@@ -181,7 +197,8 @@ int survive(fermata_team* team, const Trial& t, int process, std::atomic<int>& r
   if (t.has_thread && fermata_progress_thread(1) != FERMATA_OK) return kNotJoined;
   std::vector<int> ranks;
   for (int rank = process; rank < t.members; rank += t.processes()) ranks.push_back(rank);
-  const int complaint = live_in_house(team, ranks, [&](fermata_member* m, int) { return run_until_lost(m, t, ready); });
+  const int complaint =
+      live_in_house(team, ranks, [&](fermata_member* m, int) { return run_until_lost(m, t, ready); });
   if (t.has_thread && fermata_progress_thread(0) != FERMATA_OK) return kNotJoined;
   fermata_team_destroy(team);
   if (complaint != kFine) return complaint;
@@ -201,8 +218,9 @@ Trial trial_of(int number, std::mt19937& random) {
   t.victim = below(static_cast<unsigned>(processes));
   static constexpr std::size_t kCounts[] = {1, 7, 40, 1000, 8192, 131072};
   t.count = kCounts[below(6)];
-  const bool may_differ = t.collective == FERMATA_DO_GATHER || t.collective == FERMATA_DO_SCATTER || t.collective == FERMATA_DO_ALLGATHER ||
-                          t.collective == FERMATA_DO_REDUCE_SCATTER || t.collective == FERMATA_DO_ALLTOALL;
+  const bool may_differ = t.collective == FERMATA_DO_GATHER || t.collective == FERMATA_DO_SCATTER ||
+                          t.collective == FERMATA_DO_ALLGATHER || t.collective == FERMATA_DO_REDUCE_SCATTER ||
+                          t.collective == FERMATA_DO_ALLTOALL;
   t.irregular = may_differ && below(2) == 0;
   t.lends = below(2) == 0;
   t.polls = below(3) == 0;
@@ -212,10 +230,11 @@ Trial trial_of(int number, std::mt19937& random) {
 
 std::string describe(const Trial& t) {
   static const char* const kModes[] = {"calls", "begun", "persistent", "chained"};
-  return "collective " + std::to_string(t.collective) + ", " + kModes[static_cast<int>(t.mode)] + ", count " + std::to_string(t.count) +
-         (t.irregular ? ", irregular" : "") + (t.lends ? ", lent" : "") + (t.polls ? ", polled" : "") +
-         (t.has_thread ? ", progress thread" : "") + ", victim " + std::to_string(t.victim) + " of " + std::to_string(t.processes()) +
-         " processes of " + std::to_string(t.each);
+  return "collective " + std::to_string(t.collective) + ", " + kModes[static_cast<int>(t.mode)] + ", count " +
+         std::to_string(t.count) + (t.irregular ? ", irregular" : "") + (t.lends ? ", lent" : "") +
+         (t.polls ? ", polled" : "") + (t.has_thread ? ", progress thread" : "") + ", victim " +
+         std::to_string(t.victim) + " of " + std::to_string(t.processes()) + " processes of " +
+         std::to_string(t.each);
 }
 
 int wanted_kills() {
@@ -231,7 +250,9 @@ TEST(Kill, InTheMiddleOfEachCollective) {
   for (int n = 0; n < kills && !HasFailure(); ++n) {
     const Trial t = trial_of(n, random);
     SCOPED_TRACE("kill " + std::to_string(n) + ": " + describe(t));
-    const auto body = [&](fermata_team* team, int rank, std::atomic<int>& ready) { return survive(team, t, rank, ready, descriptors); };
+    const auto body = [&](fermata_team* team, int rank, std::atomic<int>& ready) {
+      return survive(team, t, rank, ready, descriptors);
+    };
     expect_survivors_exit({t.victim, t.processes(), static_cast<int>(random() % 10000), t.each}, kFine, body);
     EXPECT_FALSE(has_segment_mapped());
     EXPECT_EQ(open_descriptors(), descriptors);

@@ -1,5 +1,5 @@
-// Calls that differ, of every kind and where nobody waits for them: every member learns of it at the latest in its next call that
-// synchronizes, and is told who called what.
+// Calls that differ, of every kind and where nobody waits for them: every member learns of it at the latest
+// in its next call that synchronizes, and is told who called what.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -88,11 +88,13 @@ void run_member(fermata_member* m, bool last, const Differing& d, Next next) {
   const std::vector<Call>& calls = last ? d.last : d.most;
   int status = FERMATA_OK;
   if (d.begun) status = begin_and_wait(m, calls, in.data(), out.data());
-  for (std::size_t i = 0; !d.begun && i < calls.size() && status == FERMATA_OK; ++i) status = call(m, calls[i], in.data(), out.data());
+  for (std::size_t i = 0; !d.begun && i < calls.size() && status == FERMATA_OK; ++i)
+    status = call(m, calls[i], in.data(), out.data());
   if (status == FERMATA_OK) status = next(m);
   const std::string detail = fermata_error_detail();
   EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << detail;
-  for (const std::string& name : d.names) EXPECT_NE(detail.find(name), std::string::npos) << name << " in: " << detail;
+  for (const std::string& name : d.names)
+    EXPECT_NE(detail.find(name), std::string::npos) << name << " in: " << detail;
   EXPECT_NE(detail.find("rank " + std::to_string(fermata_member_count(m) - 1)), std::string::npos) << detail;
   EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_MISMATCH) << "the team stays broken";
   EXPECT_EQ(fermata_error_detail(), detail);
@@ -122,11 +124,13 @@ void expect_mismatch_of_processes(int processes, int each, const Differing& d, N
   ASSERT_NE(team, nullptr) << fermata_error_detail();
   Crew crew(processes, [&](int process) {
     std::vector<std::thread> house;
-    for (int k = 0; k < each; ++k) house.emplace_back([&, k] { run_rank(team, process + k * processes, d, next); });
+    for (int k = 0; k < each; ++k)
+      house.emplace_back([&, k] { run_rank(team, process + k * processes, d, next); });
     for (std::thread& t : house) t.join();
     return testing::Test::HasFailure() ? 1 : 0;
   });
-  for (int p = 0; p < processes; ++p) EXPECT_EQ(crew.wait_for(p), 0) << d.what << ", process " << p << " of " << processes;
+  for (int p = 0; p < processes; ++p)
+    EXPECT_EQ(crew.wait_for(p), 0) << d.what << ", process " << p << " of " << processes;
   fermata_team_destroy(team);
 }
 
@@ -144,14 +148,17 @@ std::vector<Differing> calls_that_only_send(int members, std::size_t count) {
 TEST(Mismatch, OfCallsThatNobodyWaitsFor) {
   for (const int members : {2, 3, 4})
     for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{20000}})
-      for (const Differing& d : calls_that_only_send(members, count)) expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
+      for (const Differing& d : calls_that_only_send(members, count))
+        expect_mismatch(make_team(members, FERMATA_THREADS), d, next_barrier);
 }
 
 TEST(Mismatch, BetweenProcesses) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{20000}}) {
     for (const int processes : {2, 3})
-      for (const Differing& d : calls_that_only_send(processes, count)) expect_mismatch_of_processes(processes, 1, d, next_barrier);
-    for (const Differing& d : calls_that_only_send(4, count)) expect_mismatch_of_processes(2, 2, d, next_barrier);
+      for (const Differing& d : calls_that_only_send(processes, count))
+        expect_mismatch_of_processes(processes, 1, d, next_barrier);
+    for (const Differing& d : calls_that_only_send(4, count))
+      expect_mismatch_of_processes(2, 2, d, next_barrier);
   }
 }
 
@@ -171,7 +178,8 @@ TEST(Mismatch, OfEachKindWithTheNext) {
 TEST(Mismatch, IsFoundByWhateverSynchronizesNext) {
   for (const Next next : {next_split_barrier, next_allreduce, next_allgather})
     for (const std::size_t count : {std::size_t{1}, std::size_t{100}})
-      for (const Differing& d : calls_that_only_send(2, count)) expect_mismatch(make_team(2, FERMATA_THREADS), d, next);
+      for (const Differing& d : calls_that_only_send(2, count))
+        expect_mismatch(make_team(2, FERMATA_THREADS), d, next);
 }
 
 TEST(Mismatch, IsFoundByATaggedBarrier) {
@@ -198,7 +206,10 @@ fermata_team* make_team_of_words(int members) {
 }
 
 TEST(Mismatch, IsFoundByABarrierWhoseSignalsCarryNothing) {
-  const Differing late{"an arrival too early", {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}}, {{kBarrier}}, {"broadcast", "barrier"}};
+  const Differing late{"an arrival too early",
+                       {{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}},
+                       {{kBarrier}},
+                       {"broadcast", "barrier"}};
   for (const int members : {2, 3}) {
     for (const Differing& d : calls_that_only_send(members, 1)) {
       expect_mismatch(make_team_of_words(members), d, next_barrier);
@@ -210,7 +221,8 @@ TEST(Mismatch, IsFoundByABarrierWhoseSignalsCarryNothing) {
 
 TEST(Mismatch, AfterAgreementInSuchBarriers) {
   fermata_team* team = make_team_of_words(2);
-  const std::vector<Call> before{{FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {kBarrier}, {FERMATA_DO_REDUCE, 1, 1}, {kBarrier}};
+  const std::vector<Call> before{
+      {FERMATA_DO_BROADCAST, 1, 0}, {kBarrier}, {kBarrier}, {FERMATA_DO_REDUCE, 1, 1}, {kBarrier}};
   Differing d{"later", before, before, {"root 0", "root 1"}};
   d.most.push_back({FERMATA_DO_BROADCAST, 1, 0});
   d.last.push_back({FERMATA_DO_BROADCAST, 1, 1});
@@ -219,13 +231,31 @@ TEST(Mismatch, AfterAgreementInSuchBarriers) {
 
 TEST(Mismatch, OfCallsOnLines) {
   const Differing all[] = {
-      {"operators", {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_MAX}}, {"sum", "max"}},
-      {"types", {{FERMATA_DO_ALLREDUCE, 1}}, {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM, FERMATA_INT64}}, {"double", "int64"}},
-      {"types on blocks", {{FERMATA_DO_ALLREDUCE, 9}}, {{FERMATA_DO_ALLREDUCE, 9, 0, FERMATA_SUM, FERMATA_INT64}}, {"double", "int64"}},
-      {"types of what is moved", {{FERMATA_DO_GATHER, 9}}, {{FERMATA_DO_GATHER, 9, 0, 0, FERMATA_INT64}}, {"double", "int64"}},
-      {"several words", {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_SUM}}, {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_MAX}}, {"sum", "max"}},
+      {"operators",
+       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM}},
+       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_MAX}},
+       {"sum", "max"}},
+      {"types",
+       {{FERMATA_DO_ALLREDUCE, 1}},
+       {{FERMATA_DO_ALLREDUCE, 1, 0, FERMATA_SUM, FERMATA_INT64}},
+       {"double", "int64"}},
+      {"types on blocks",
+       {{FERMATA_DO_ALLREDUCE, 9}},
+       {{FERMATA_DO_ALLREDUCE, 9, 0, FERMATA_SUM, FERMATA_INT64}},
+       {"double", "int64"}},
+      {"types of what is moved",
+       {{FERMATA_DO_GATHER, 9}},
+       {{FERMATA_DO_GATHER, 9, 0, 0, FERMATA_INT64}},
+       {"double", "int64"}},
+      {"several words",
+       {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_SUM}},
+       {{FERMATA_DO_ALLREDUCE, 5, 0, FERMATA_MAX}},
+       {"sum", "max"}},
       {"counts", {{FERMATA_DO_ALLREDUCE, 5}}, {{FERMATA_DO_ALLREDUCE, 6}}, {"40 bytes", "48 bytes"}},
-      {"counts of a broadcast", {{FERMATA_DO_BROADCAST, 3}}, {{FERMATA_DO_BROADCAST, 4}}, {"24 bytes", "32 bytes"}},
+      {"counts of a broadcast",
+       {{FERMATA_DO_BROADCAST, 3}},
+       {{FERMATA_DO_BROADCAST, 4}},
+       {"24 bytes", "32 bytes"}},
       {"one call too many", {{FERMATA_DO_BROADCAST, 1}}, {}, {"broadcast", "barrier"}},
       {"order",
        {{FERMATA_DO_BROADCAST, 1}, {FERMATA_DO_REDUCE, 1, 1}},
@@ -242,9 +272,15 @@ TEST(Mismatch, OfCallsOnLines) {
 
 TEST(Mismatch, OfSizesTellsThem) {
   const Differing all[] = {
-      {"large", {{FERMATA_DO_ALLREDUCE, 20000}}, {{FERMATA_DO_ALLREDUCE, 20001}}, {"160000 bytes", "160008 bytes"}},
+      {"large",
+       {{FERMATA_DO_ALLREDUCE, 20000}},
+       {{FERMATA_DO_ALLREDUCE, 20001}},
+       {"160000 bytes", "160008 bytes"}},
       {"small", {{FERMATA_DO_ALLREDUCE, 8}}, {{FERMATA_DO_ALLREDUCE, 9}}, {"64 bytes", "72 bytes"}},
-      {"none", {{FERMATA_DO_ALLGATHER, 0}}, {{FERMATA_DO_ALLGATHER, 1}}, {"allgather(double, 0 bytes)", "allgather(double, 8 bytes)"}},
+      {"none",
+       {{FERMATA_DO_ALLGATHER, 0}},
+       {{FERMATA_DO_ALLGATHER, 1}},
+       {"allgather(double, 0 bytes)", "allgather(double, 8 bytes)"}},
   };
   for (const Differing& d : all) expect_mismatch(make_team(2, FERMATA_THREADS), d, next_barrier);
 }
@@ -293,7 +329,8 @@ TEST(Mismatch, OfABlockWhoseEndsDiffer) {
         fermata_member_set_timeout(m, 20);
         std::vector<double> in(600, 1.0), out(1200);
         const std::size_t counts[] = {2, 2};
-        int status = fermata_gatherv(m, in.data(), r == 0 ? 2 : sent, out.data(), counts, nullptr, FERMATA_DOUBLE, 0);
+        int status =
+            fermata_gatherv(m, in.data(), r == 0 ? 2 : sent, out.data(), counts, nullptr, FERMATA_DOUBLE, 0);
         EXPECT_EQ(status, r == 0 ? FERMATA_ERR_MISMATCH : status);
         if (status == FERMATA_OK) status = fermata_barrier(m);
         EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << fermata_error_detail();
@@ -323,7 +360,8 @@ TEST(Mismatch, ATimeoutBeforeDoesNotHideItsReason) {
       } else {
         while (!timed_out) std::this_thread::yield();
       }
-      EXPECT_EQ(r == 0 ? fermata_resume(m) : fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_ERR_MISMATCH);
+      EXPECT_EQ(r == 0 ? fermata_resume(m) : fermata_allreduce(m, &x, &x, 1, FERMATA_DOUBLE, FERMATA_SUM),
+                FERMATA_ERR_MISMATCH);
       const std::string detail = fermata_error_detail();
       EXPECT_NE(detail.find("barrier"), std::string::npos) << detail;
       EXPECT_NE(detail.find("allreduce"), std::string::npos) << detail;

@@ -18,8 +18,10 @@ struct Asked {
 
 class StallSeconds : public ::testing::TestWithParam<Asked> {};
 INSTANTIATE_TEST_SUITE_P(Asked, StallSeconds,
-                         ::testing::Values(Asked{"0.05", 0, FERMATA_THREADS, true}, Asked{"0.05", 0, FERMATA_PROCESSES, true},
-                                           Asked{"60", 0.05, FERMATA_THREADS, true}, Asked{"0.05", 60, FERMATA_THREADS, false},
+                         ::testing::Values(Asked{"0.05", 0, FERMATA_THREADS, true},
+                                           Asked{"0.05", 0, FERMATA_PROCESSES, true},
+                                           Asked{"60", 0.05, FERMATA_THREADS, true},
+                                           Asked{"0.05", 60, FERMATA_THREADS, false},
                                            Asked{"0", 0, FERMATA_THREADS, false}));
 
 // Rank 0 waits for rank 1, which has not joined, until its time-out.
@@ -31,7 +33,8 @@ int wait_alone(const Asked& asked) {
   config.stall_seconds = asked.by_configuration;
   fermata_team* team = nullptr;
   fermata_member* m = nullptr;
-  if (fermata_team_create(&config, &team) != FERMATA_OK || fermata_team_join(team, 0, &m) != FERMATA_OK) return 1;
+  if (fermata_team_create(&config, &team) != FERMATA_OK || fermata_team_join(team, 0, &m) != FERMATA_OK)
+    return 1;
   fermata_member_set_timeout(m, 0.2);
   return fermata_barrier(m) == FERMATA_ERR_TIMEOUT ? 0 : 2;
 }
@@ -47,7 +50,8 @@ TEST_P(StallSeconds, Report) {
   close(out[1]);
   std::string text;
   char buffer[512];
-  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(out[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   close(out[0]);
   int how = -1;
   waitpid(pid, &how, 0);

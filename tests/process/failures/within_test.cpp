@@ -1,4 +1,5 @@
-// Teams within another's memory: their processes need no descriptor, get an error where there is no room, and leave nothing behind.
+// Teams within another's memory: their processes need no descriptor, get an error where there is no room, and
+// leave nothing behind.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,7 +25,8 @@ struct Board {
 class Within : public ::testing::Test {
  protected:
   void SetUp() override {
-    board_ = new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board;
+    board_ =
+        new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board;
     ground_ = make_team(1, FERMATA_PROCESSES);
     ASSERT_NE(ground_, nullptr) << fermata_error_detail();
   }
@@ -72,7 +74,9 @@ class Within : public ::testing::Test {
     while (const dirent* entry = readdir(dir)) {
       char target[64] = "";
       const std::string path = std::string("/proc/self/fd/") + entry->d_name;
-      if (readlink(path.c_str(), target, sizeof target - 1) < 0 || std::strstr(target, "memfd:fermata") == nullptr) continue;
+      if (readlink(path.c_str(), target, sizeof target - 1) < 0 ||
+          std::strstr(target, "memfd:fermata") == nullptr)
+        continue;
       if (stat(path.c_str(), &info) == 0) blocks += info.st_blocks;
     }
     closedir(dir);
@@ -95,7 +99,8 @@ TEST_F(Within, ProcessesMeetByAPlaceAlone) {
     std::vector<int> all(5000, rank + 1), sum(5000);
     for (int i = 0; i < 200; ++i) {
       if (fermata_barrier(member) != FERMATA_OK) return 91;
-      if (fermata_allreduce(member, all.data(), sum.data(), 5000, FERMATA_INT32, FERMATA_SUM) != FERMATA_OK) return 92;
+      if (fermata_allreduce(member, all.data(), sum.data(), 5000, FERMATA_INT32, FERMATA_SUM) != FERMATA_OK)
+        return 92;
       if (sum[0] != 6 || sum[4999] != 6) return 93;
     }
     fermata_member_leave(member);

@@ -1,4 +1,5 @@
-// A child that is forked while another thread is in a call of the library has not got that thread, and what it held is nobody's there.
+// A child that is forked while another thread is in a call of the library has not got that thread, and what
+// it held is nobody's there.
 #include <fermata/fermata.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +49,8 @@ TEST(Forks, WhileAnotherThreadSwitchesTheProgressThread) {
   switcher.join();
 }
 
-// What its parent has begun is no child's: no call advances it there, whoever had its turn when the child was forked.
+// What its parent has begun is no child's: no call advances it there, whoever had its turn when the child was
+// forked.
 int no_call_is_allowed(fermata_member* member, fermata_request* request) {
   std::size_t index = 0;
   const int said[] = {fermata_request_test(request),
@@ -78,7 +80,8 @@ void forks_with_a_request(int engine) {
     return fermata_begin(members[r], &sum, &requests[r]);
   };
   ASSERT_EQ(begin(0), FERMATA_OK);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(in_child(kMostNs, [&] { return no_call_is_allowed(members[0], requests[0]); }), 0);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(in_child(kMostNs, [&] { return no_call_is_allowed(members[0], requests[0]); }), 0);
   EXPECT_EQ(fermata_request_test(requests[0]), FERMATA_PENDING);
   ASSERT_EQ(begin(1), FERMATA_OK);
   EXPECT_EQ(fermata_request_wait_all(requests, 2), FERMATA_OK);

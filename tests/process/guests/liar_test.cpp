@@ -52,7 +52,8 @@ std::vector<Target> segments() {
     char name[64] = {}, target[64] = {};
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     struct stat file;
-    if (readlink(name, target, sizeof target - 1) <= 0 || strstr(target, "memfd:fermata") == nullptr) continue;
+    if (readlink(name, target, sizeof target - 1) <= 0 || strstr(target, "memfd:fermata") == nullptr)
+      continue;
     if (fstat(fd, &file) != 0) continue;
     const auto bytes = static_cast<std::size_t>(file.st_size);
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -85,7 +86,8 @@ std::uint64_t some_word(Random& random) {
 
 // How: a few words now and then, single bytes, or blocks. Most of it goes where there is something: pages
 // that somebody has used.
-void scribble(Random& random, int how, const std::vector<std::size_t>& pages, char* memory, std::size_t bytes) {
+void scribble(Random& random, int how, const std::vector<std::size_t>& pages, char* memory,
+              std::size_t bytes) {
   const std::size_t page = pages[random() % pages.size()];
   const std::size_t at = std::min(page + random() % 4096 / 8 * 8, bytes - 8);
   const std::uint64_t word = some_word(random);
@@ -103,7 +105,8 @@ void lie(std::uint64_t seed) {
   const auto targets = segments();
   std::vector<std::vector<std::size_t>> used(targets.size());
   const int how = static_cast<int>(seed % 3);
-  const bool gently = seed % 4 != 0;  // a word at a time, and not where it would be seen at once that the team is broken
+  // a word at a time, and not where it would be seen at once that the team is broken
+  const bool gently = seed % 4 != 0;
   usleep(static_cast<useconds_t>(random() % 8 * 2000));
   for (int burst = 0; burst < kBursts; ++burst) {
     for (const Target& target : targets) {
@@ -111,7 +114,8 @@ void lie(std::uint64_t seed) {
       if (burst % 20 == 0) pages = used_pages(target);
       if (gently) std::erase_if(pages, [](std::size_t page) { return page == 0; });
       const int writes = gently ? 1 : 1 << random() % 8;
-      for (int i = 0; i < writes && !pages.empty(); ++i) scribble(random, how, pages, target.memory, target.bytes);
+      for (int i = 0; i < writes && !pages.empty(); ++i)
+        scribble(random, how, pages, target.memory, target.bytes);
     }
     usleep(500);
   }
@@ -129,7 +133,8 @@ struct Worker {
   }
 
   int request(bool prepared, std::size_t count) {
-    const fermata_operation o = test::operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_INT32);
+    const fermata_operation o =
+        test::operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_INT32);
     fermata_request* r = nullptr;
     int rc = prepared ? fermata_prepare(member, &o, &r) : fermata_begin(member, &o, &r);
     if (rc == FERMATA_OK && prepared) rc = fermata_request_start(r);
@@ -171,7 +176,8 @@ struct Worker {
     return fermata_alltoallv(member, in.data(), counts, places, out.data(), mine, begins, FERMATA_INT32);
   }
   int broadcast(std::size_t bytes, int root) {
-    return fermata_broadcast(member, out.data(), fermata_member_rank(member) == root ? bytes : bytes + room, root);
+    return fermata_broadcast(member, out.data(), fermata_member_rank(member) == root ? bytes : bytes + room,
+                             root);
   }
   int call(int n) {
     switch (n % kKinds) {
@@ -180,7 +186,9 @@ struct Worker {
       case 2: return fermata_allreduce(member, in.data(), out.data(), kLong, FERMATA_INT32, FERMATA_SUM);
       case 3: return broadcast(40, n % (kWorkers + 1));
       case 4: return broadcast(kLong * 4, n % (kWorkers + 1));
-      case 5: return fermata_reduce(member, in.data(), out.data(), 1, FERMATA_INT32, FERMATA_SUM, n % (kWorkers + 1));
+      case 5:
+        return fermata_reduce(member, in.data(), out.data(), 1, FERMATA_INT32, FERMATA_SUM,
+                              n % (kWorkers + 1));
       case 6: return fermata_alltoall(member, in.data(), out.data(), kLong, FERMATA_INT32);
       case 7: return alltoallv();
       case 8: return request(false, kLong);
@@ -262,13 +270,16 @@ TEST_P(Liar, CrashesNobodyElse) {
   unsetenv("FERMATA_CMA");
 }
 
-INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"),
-                         [](const auto& by) { return std::string(by.param[0] == '0' ? "ThroughRings" : "ByTheKernel"); });
+INSTANTIATE_TEST_SUITE_P(Reads, Liar, testing::Values("0", "1"), [](const auto& by) {
+  return std::string(by.param[0] == '0' ? "ThroughRings" : "ByTheKernel");
+});
 
 // A file as somebody else may hand it over; -1: there is none to be had.
 int copy_of(const Target& original, const std::vector<std::size_t>& pages) {
   const int file = memfd_create("liar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(original.bytes)) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return -1;
+  if (file < 0 || ftruncate(file, static_cast<off_t>(original.bytes)) != 0 ||
+      fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    return -1;
   for (const std::size_t page : pages)
     if (pwrite(file, original.memory + page, 4096, static_cast<off_t>(page)) != 4096) return -1;
   return file;
@@ -284,7 +295,8 @@ fermata_team* taken(int file) {
   return handle;
 }
 
-// A copy of a team's segment with a changed layout: what its members' calls come to. -1: nobody can attach to it.
+// A copy of a team's segment with a changed layout: what its members' calls come to. -1: nobody can attach to
+// it.
 int attach_changed(void (*change)(exec::TeamLayout&)) {
   fermata_team* const team = test::make_team(2, FERMATA_PROCESSES);
   const auto found = segments();
@@ -311,7 +323,9 @@ int attach_changed(void (*change)(exec::TeamLayout&)) {
 TEST(ALiarsLayout, IsOfNoUse) {
   EXPECT_EQ(in_child(kHangNs, [] { return attach_changed([](exec::TeamLayout&) {}); }), 0);
   // No place for other teams, whose table is then where the segment begins.
-  const auto work = [] { return attach_changed([](exec::TeamLayout& l) { l.places = l.rings = 0; }) == -1 ? 0 : 7; };
+  const auto work = [] {
+    return attach_changed([](exec::TeamLayout& l) { l.places = l.rings = 0; }) == -1 ? 0 : 7;
+  };
   EXPECT_EQ(in_child(kHangNs, work), 0);
 }
 
@@ -330,7 +344,8 @@ TEST(ALiarsSegment, CrashesNobody) {
       Random random(static_cast<std::uint64_t>(seed));
       const int file = copy_of(found[0], pages);
       if (file < 0) return 1;
-      auto* const copy = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+      auto* const copy =
+          static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
       const int writes = static_cast<int>(random() % 4);  // none, too: then it is as good as the original
       for (int i = 0; i < writes; ++i) scribble(random, seed % 3, pages, copy, bytes);
       munmap(copy, bytes);

@@ -1,4 +1,5 @@
-// A member that writes some word over its team's memory where another one reads it for the first time: an error, and no crash.
+// A member that writes some word over its team's memory where another one reads it for the first time: an
+// error, and no crash.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,8 +24,8 @@ constexpr bool kSeesMemory = false;
 constexpr bool kSeesMemory = true;
 #endif
 
-// The steps that a member runs for another root are copied at its first call with that root. Each of these is sound by itself, and none
-// that a team of one host, or a broadcast, can work.
+// The steps that a member runs for another root are copied at its first call with that root. Each of these is
+// sound by itself, and none that a team of one host, or a broadcast, can work.
 void send_away(Step& step) {
   if (step.code == Code::kSend) step.code = Code::kSendAway;
 }
@@ -44,7 +45,8 @@ int broadcast_by_changed_steps(void (*change)(Step&), std::uint32_t breach = 0) 
     if (team == nullptr || fermata_team_join(team, r, &members[r]) != FERMATA_OK) return 1;
   const auto slot = exec::PlanSlot::kBroadcast56;
   const ProgramHeader& program = *team->team->program(slot);
-  auto* const steps = reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->blob(slot)) + program.steps_offset);
+  auto* const steps =
+      reinterpret_cast<Step*>(const_cast<std::byte*>(team->team->blob(slot)) + program.steps_offset);
   for (std::uint32_t i = 0; i < program.steps; ++i) change(steps[i]);
   team->team->header().breach.store(breach, std::memory_order_relaxed);
   std::vector<std::thread> crew;
@@ -90,8 +92,9 @@ TEST(ALiarsBreach, IsNoReasonToGoOn) {
   }
 }
 
-// Who gets less than is given does the call with the length that the giver has said, once: of memory it takes what comes. What is said here
-// differs from what is done then in more than the length, so it would be done again and again.
+// Who gets less than is given does the call with the length that the giver has said, once: of memory it takes
+// what comes. What is said here differs from what is done then in more than the length, so it would be done
+// again and again.
 TEST(ALiarsLength, TakesNoMemory) {
   constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
   const auto work = [](bool gathers) {
@@ -106,13 +109,15 @@ TEST(ALiarsLength, TakesNoMemory) {
     exec::StatusLine& line = victim.team->team->status(1);
     say_call<RealAtomics>(line, 1, call.packed());
     std::int32_t data[200] = {}, all[400] = {};
-    const int rc = gathers ? fermata_gather(member, data, all, 200, FERMATA_INT32, 0) : fermata_broadcast(member, data, 8, 1);
+    const int rc = gathers ? fermata_gather(member, data, all, 200, FERMATA_INT32, 0)
+                           : fermata_broadcast(member, data, 8, 1);
     struct rusage used = {};
     getrusage(RUSAGE_SELF, &used);
     if (rc == FERMATA_OK) return 2;
     return !kSeesMemory || static_cast<std::uint64_t>(used.ru_maxrss) * 1024 < kBytes / 2 ? 0 : 3;
   };
-  for (const bool gathers : {false, true}) EXPECT_EQ(in_child(kHangNs, [&] { return work(gathers); }), 0) << gathers;
+  for (const bool gathers : {false, true})
+    EXPECT_EQ(in_child(kHangNs, [&] { return work(gathers); }), 0) << gathers;
 }
 
 // How many have joined, and where they may run, is read at a member's first long wait.

@@ -1,4 +1,5 @@
-// Under limits of every kind a team works as ever, or says why it can't: it never hangs, and no signal ends its process.
+// Under limits of every kind a team works as ever, or says why it can't: it never hangs, and no signal ends
+// its process.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ namespace fermata {
 namespace {
 
 constexpr std::int64_t kHangNs = 100'000'000'000;
-constexpr double kPatience = 30, kLittlePatience = 1;  // the little: where one member may find out alone that it can't go on
+// the little: where one member may find out alone that it can't go on
+constexpr double kPatience = 30, kLittlePatience = 1;
 constexpr int kWorks = 0, kSaysWhy = 10, kSilent = 11, kNotHere = 77;
 constexpr std::size_t kLong = 50'000;
 
@@ -47,7 +49,8 @@ int meet(fermata_team* team, int rank, double patience) {
   for (int i = 0; i < 50 && rc == FERMATA_OK; ++i) rc = fermata_barrier(member);
   if (rc == FERMATA_OK) rc = fermata_allreduce(member, in.data(), out.data(), 1, FERMATA_INT32, FERMATA_SUM);
   if (rc == FERMATA_OK && out[0] != 3) rc = FERMATA_ERR_MISMATCH;
-  if (rc == FERMATA_OK) rc = fermata_allreduce(member, in.data(), out.data(), kLong, FERMATA_INT32, FERMATA_SUM);
+  if (rc == FERMATA_OK)
+    rc = fermata_allreduce(member, in.data(), out.data(), kLong, FERMATA_INT32, FERMATA_SUM);
   for (std::size_t i = 0; rc == FERMATA_OK && i < kLong; ++i)
     if (out[i] != 3) rc = FERMATA_ERR_MISMATCH;
   fermata_member* part = nullptr;
@@ -92,7 +95,8 @@ bool deny(const std::vector<long>& calls, int error) {
   }
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 // An empty file system of 4 KiB there, in this process's own view.
@@ -111,7 +115,8 @@ bool cover(const char* folder) {
 TEST(Limits, NoneIsTheRule) { EXPECT_LIFE(kWorks, true); }
 
 TEST(Limits, FewDescriptorsDo) { EXPECT_LIFE(kWorks, set_limit(RLIMIT_NOFILE, 32)); }
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which take descriptors and address space for themselves
+#if !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)  // which take descriptors and address space for themselves
 TEST(Limits, NoDescriptorsAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_NOFILE, 3)); }
 TEST(Limits, AnyNumberOfDescriptorsWorksOrIsSaid) {
   for (rlim_t most = 0; most < 20; ++most) {
@@ -136,7 +141,9 @@ TEST(Limits, ShortFilesAreSaid) { EXPECT_LIFE(kSaysWhy, set_limit(RLIMIT_FSIZE, 
 TEST(Limits, AFullFileGetsNoReport) {
   const int status = in_child(kHangNs, [] {
     const int file = memfd_create("full", 0);
-    if (file < 0 || ftruncate(file, 4096) != 0 || lseek(file, 0, SEEK_END) != 4096 || dup2(file, STDERR_FILENO) < 0) return kNotHere;
+    if (file < 0 || ftruncate(file, 4096) != 0 || lseek(file, 0, SEEK_END) != 4096 ||
+        dup2(file, STDERR_FILENO) < 0)
+      return kNotHere;
     if (!os::write_stderr("a line\n", 7) || !set_limit(RLIMIT_FSIZE, 4096 + 8)) return kSilent;
     return os::write_stderr("a line\n", 7) ? kSilent : kWorks;
   });
@@ -178,7 +185,8 @@ TEST(Limits, WithoutReadingOthersMemoryFallsBack) {
   EXPECT_LIFE(kWorks, deny({SYS_process_vm_readv}, ENOSYS));
   unsetenv("FERMATA_CMA");
 }
-// What a split hands over takes no longer than the member's timeout: here its second process may not connect to anybody.
+// What a split hands over takes no longer than the member's timeout: here its second process may not connect
+// to anybody.
 TEST(Limits, ASplitWaitsNoLongerThanItsMembers) {
   constexpr std::int64_t kSoonNs = 20'000'000'000;
   const int ended = in_child(kSoonNs, [&] {

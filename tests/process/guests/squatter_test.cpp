@@ -27,7 +27,9 @@ namespace {
 constexpr double kSeconds = 1;
 constexpr std::int64_t kHangNs = 40'000'000'000;  // far beyond kSeconds, on a loaded machine, too
 
-std::string name_of(const char* what) { return std::string("guest.") + what + "." + std::to_string(getpid()); }
+std::string name_of(const char* what) {
+  return std::string("guest.") + what + "." + std::to_string(getpid());
+}
 
 sockaddr_un address_of(const std::string& name, socklen_t* length) {
   sockaddr_un address{};
@@ -43,14 +45,19 @@ int listen_at(const std::string& name, int backlog) {
   socklen_t length = 0;
   const sockaddr_un address = address_of(name, &length);
   const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  return bind(listener, reinterpret_cast<const sockaddr*>(&address), length) == 0 && listen(listener, backlog) == 0 ? listener : -1;
+  return bind(listener, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+                 listen(listener, backlog) == 0
+             ? listener
+             : -1;
 }
 
 // An exit code: whether this process is given a descriptor.
 int receives(const std::string& name) {
   std::int32_t fd = -1;
   const char* why = "";
-  return os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk && fcntl(fd, F_GETFD) >= 0 ? 0 : 1;
+  return os::receive_fd(name.c_str(), 20'000'000'000, &fd, &why) == Status::kOk && fcntl(fd, F_GETFD) >= 0
+             ? 0
+             : 1;
 }
 
 // A process that holds the name for as long as it lives, and whose queue is full, or not. It is another
@@ -195,7 +202,8 @@ TEST(Squatter, WhoIsTooLateAsksAgain) {
   memcpy(CMSG_DATA(header), &file, sizeof file);
   EXPECT_EQ(sendmsg(late, &message, MSG_NOSIGNAL), 1);
   close(listener);
-  EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 10'000'000'000), Status::kOk) << "it has taken what it was sent too late";
+  EXPECT_EQ(os::serve_fd(name.c_str(), file, 1, 10'000'000'000), Status::kOk)
+      << "it has taken what it was sent too late";
   close(late);
   EXPECT_EQ(result_of(client, kHangNs), 0);
   close(file);
@@ -223,7 +231,8 @@ TEST(Squatter, AStrangerIsGivenNothing) {
     }
     _exit(0);
   }
-  EXPECT_EQ(result_of(stranger, kHangNs), 0) << "1: it was given something; " << kHung << ": it was not let in";
+  EXPECT_EQ(result_of(stranger, kHangNs), 0)
+      << "1: it was given something; " << kHung << ": it was not let in";
   end(server);
   close(file);
 }

@@ -1,5 +1,5 @@
-// Teams over several hosts, which threads pretend to be: what members are told when a host dies, a link stalls, somebody leaves, aborts
-// or makes another call. Nobody hangs, and the detail names who is missed.
+// Teams over several hosts, which threads pretend to be: what members are told when a host dies, a link
+// stalls, somebody leaves, aborts or makes another call. Nobody hangs, and the detail names who is missed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -31,7 +31,8 @@ TEST(Hosts, AreObservedForARefreshAlone) {
   for (const fermata_team* team : house.teams) EXPECT_EQ(team->team->arrivals(), nullptr);
 }
 
-// The team breaks while what this call waits for is here already, but not looked at: the call ends well, the next one does not.
+// The team breaks while what this call waits for is here already, but not looked at: the call ends well, the
+// next one does not.
 TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
   for (const bool in_blocks : {false, true}) {
     House house({}, false, {0, 1});
@@ -48,7 +49,10 @@ TEST(HostsDie, ACallWhoseSignalsHaveComeEndsWell) {
     };
     const auto ends = house.run(20, [&](fermata_member* m, int rank) {
       std::vector<double> data(1000, rank);
-      const auto call = [&] { return in_blocks ? fermata_broadcast(m, data.data(), data.size() * sizeof(double), 1) : fermata_barrier(m); };
+      const auto call = [&] {
+        return in_blocks ? fermata_broadcast(m, data.data(), data.size() * sizeof(double), 1)
+                         : fermata_barrier(m);
+      };
       if (rank == 0) {
         fermata_member_set_idle_hook(m, break_when_over, &meeting);
       } else {
@@ -85,7 +89,8 @@ TEST(HostsDie, TheOthersAreTold) {
     EXPECT_NE(ends[r].detail.find("host 2"), std::string::npos) << ends[r].detail;
   }
   for (int r = 4; r < 6; ++r)
-    EXPECT_TRUE(ends[r].status == FERMATA_ERR_TIMEOUT || ends[r].status == FERMATA_ERR_MEMBER_LOST) << ends[r].detail;
+    EXPECT_TRUE(ends[r].status == FERMATA_ERR_TIMEOUT || ends[r].status == FERMATA_ERR_MEMBER_LOST)
+        << ends[r].detail;
 }
 
 // Hosts 0 and 1 can't reach each other; 2 hears of it from them.
@@ -110,7 +115,8 @@ TEST(HostsDie, ALinkThatStallsIsFound) {
 
 TEST(HostsDie, WhoLeavesIsMissedEverywhere) {
   House house(kLinks);
-  const auto ends = house.run(10, [&](fermata_member* m, int rank) { return barriers(m, rank == 3 ? 10 : 11); });
+  const auto ends =
+      house.run(10, [&](fermata_member* m, int rank) { return barriers(m, rank == 3 ? 10 : 11); });
   for (int r = 0; r < kMembers; ++r) {
     if (r == 3) continue;
     EXPECT_EQ(ends[r].status, FERMATA_ERR_MEMBER_LOST) << r << ": " << ends[r].detail;
@@ -141,7 +147,9 @@ TEST(HostsDie, TheOthersAreToldInBlocks) {
     std::atomic<int> ready{0};
     const auto ends = house.run(20, [&](fermata_member* m, int rank) -> int {
       std::vector<double> in(80'000, 1.0), out(in.size());
-      const auto sum = [&] { return fermata_allreduce(m, in.data(), out.data(), in.size(), FERMATA_DOUBLE, FERMATA_SUM); };
+      const auto sum = [&] {
+        return fermata_allreduce(m, in.data(), out.data(), in.size(), FERMATA_DOUBLE, FERMATA_SUM);
+      };
       int status = sum();
       if (status == FERMATA_OK && out[79'999] != kMembers) return FERMATA_ERR_VERIFY;
       ++ready;
@@ -158,7 +166,8 @@ TEST(HostsDie, TheOthersAreToldInBlocks) {
       if (begun && status == FERMATA_OK) status = fermata_begin(m, &operation, &request);
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(limit);
       if (request != nullptr)
-        while ((status = fermata_request_test(request)) == FERMATA_PENDING && std::chrono::steady_clock::now() < until)
+        while ((status = fermata_request_test(request)) == FERMATA_PENDING &&
+               std::chrono::steady_clock::now() < until)
           std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (status == FERMATA_PENDING) {
         fermata_team_abort(house.teams[house.hosts[rank]]);
@@ -197,10 +206,12 @@ TEST(HostsDie, AnotherBlockIsMetAcrossHosts) {
     std::vector<double> in(1000, 1.0), out(1000);
     int status = barriers(m, 5);
     const std::size_t count = rank >= 4 ? 999 : 1000;
-    if (status == FERMATA_OK) status = fermata_allreduce(m, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM);
+    if (status == FERMATA_OK)
+      status = fermata_allreduce(m, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM);
     return status != FERMATA_OK ? status : fermata_barrier(m);
   });
-  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
+  for (const auto& end : ends)
+    EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
 }
 
 // In a team that was split from the one with the port: who is missed is named by its rank there.
@@ -223,7 +234,8 @@ TEST(HostsDie, TheOthersAreToldInATeamOfASplit) {
     const bool named = detail.find("rank 0 on host 0") != std::string::npos;
     return status == FERMATA_ERR_MEMBER_LOST && rank < 4 && !named ? FERMATA_ERR_VERIFY : status;
   });
-  for (int r = 0; r < 4; ++r) EXPECT_EQ(ends[r].status, FERMATA_ERR_MEMBER_LOST) << r << ": " << ends[r].detail;
+  for (int r = 0; r < 4; ++r)
+    EXPECT_EQ(ends[r].status, FERMATA_ERR_MEMBER_LOST) << r << ": " << ends[r].detail;
 }
 
 TEST(HostsDie, AnAbortIsHeardEverywhere) {
@@ -241,10 +253,12 @@ TEST(HostsDie, AnotherCallIsMetAcrossHosts) {
   const auto ends = house.run(10, [&](fermata_member* m, int rank) -> int {
     std::int64_t value = rank;
     int status = barriers(m, 5);
-    if (status == FERMATA_OK) status = fermata_allreduce(m, &value, &value, 1, FERMATA_INT64, rank >= 4 ? FERMATA_MIN : FERMATA_MAX);
+    if (status == FERMATA_OK)
+      status = fermata_allreduce(m, &value, &value, 1, FERMATA_INT64, rank >= 4 ? FERMATA_MIN : FERMATA_MAX);
     return status != FERMATA_OK ? status : fermata_barrier(m);
   });
-  for (const auto& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
+  for (const auto& end : ends)
+    EXPECT_EQ(end.status, FERMATA_ERR_MISMATCH) << end.status << ": " << end.detail;
 }
 
 TEST(HostsDie, TagsThatDifferAreFoundAndTheTeamGoesOn) {

@@ -1,5 +1,6 @@
-// The proof of heterogeneous-mpi-barriers section VI, over hosts: each rank in turn is late by a fixed time, and every other rank's exit
-// shows it. By a composed plan, by one that goes round a slow link, and by the paper's three algorithms.
+// The proof of heterogeneous-mpi-barriers section VI, over hosts: each rank in turn is late by a fixed time,
+// and every other rank's exit shows it. By a composed plan, by one that goes round a slow link, and by the
+// paper's three algorithms.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -35,7 +36,8 @@ Plan plan_of(const Case& c) {
   Profile profile = profile_of_hosts(topology);
   for (std::int32_t i = 0; i < kMembers; ++i)
     for (std::int32_t j = 0; j < kMembers; ++j) {
-      const std::int32_t a = topology.cpus[static_cast<std::size_t>(i)].host, b = topology.cpus[static_cast<std::size_t>(j)].host;
+      const std::int32_t a = topology.cpus[static_cast<std::size_t>(i)].host,
+                         b = topology.cpus[static_cast<std::size_t>(j)].host;
       if (c.slow_link && std::min(a, b) == 0 && std::max(a, b) == 1) profile.o.at(i, j) *= 100;
     }
   PlanOptions options;
@@ -64,7 +66,8 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
   config.plan_count = 1;
   fermata_team* teams[kHosts] = {};
   for (int host = 0; host < kHosts; ++host) {
-    ASSERT_EQ(fermata_team_create_hosts(&config, kHostOf.data(), host, &teams[host]), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_team_create_hosts(&config, kHostOf.data(), host, &teams[host]), FERMATA_OK)
+        << fermata_error_detail();
     const auto* port = reinterpret_cast<const fermata_port*>(loop.port(static_cast<std::uint32_t>(host)));
     ASSERT_EQ(fermata_team_connect(teams[host], port), FERMATA_OK) << fermata_error_detail();
   }
@@ -72,7 +75,8 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
   std::vector<Clock::time_point> entered(kMembers), left(kMembers);
   const auto body = [&](int rank) {
     fermata_member* member = nullptr;
-    ASSERT_EQ(fermata_team_join(teams[kHostOf[static_cast<std::size_t>(rank)]], rank, &member), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_team_join(teams[kHostOf[static_cast<std::size_t>(rank)]], rank, &member), FERMATA_OK)
+        << fermata_error_detail();
     fermata_member_set_timeout(member, 20);
     for (int late = 0; late < kMembers; ++late) {
       together.arrive_and_wait();
@@ -80,13 +84,15 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
       const auto me = static_cast<std::size_t>(rank);
       entered[me] = Clock::now();
       double one = 1, all = 0;
-      const int status =
-          c.kind == Kind::kBarrier ? fermata_barrier(member) : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
+      const int status = c.kind == Kind::kBarrier
+                             ? fermata_barrier(member)
+                             : fermata_allreduce(member, &one, &all, 1, FERMATA_DOUBLE, FERMATA_SUM);
       left[me] = Clock::now();
       EXPECT_EQ(status, FERMATA_OK) << fermata_error_detail();
       together.arrive_and_wait();
       const auto whom = static_cast<std::size_t>(late);
-      EXPECT_GE((left[me] - entered[whom]).count(), 0) << "rank " << rank << " left before rank " << late << " came";
+      EXPECT_GE((left[me] - entered[whom]).count(), 0)
+          << "rank " << rank << " left before rank " << late << " came";
     }
     fermata_member_leave(member);
   };
@@ -99,7 +105,8 @@ TEST_P(HostsLate, RankInTurnIsSeenByAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OverHosts, HostsLate,
-                         testing::Values(Case{"Composed", "", Kind::kBarrier, false}, Case{"RoundASlowLink", "", Kind::kBarrier, true},
+                         testing::Values(Case{"Composed", "", Kind::kBarrier, false},
+                                         Case{"RoundASlowLink", "", Kind::kBarrier, true},
                                          Case{"Linear", "linear", Kind::kBarrier, false},
                                          Case{"Binomial", "binomial", Kind::kBarrier, false},
                                          Case{"Dissemination", "dissemination", Kind::kBarrier, false},

@@ -1,5 +1,5 @@
-// Lengths that differ over several hosts: nobody waits for ever. Where all wait for all, all learn of it; where one member has the data or
-// gets them, it alone does, unless others differ, too.
+// Lengths that differ over several hosts: nobody waits for ever. Where all wait for all, all learn of it;
+// where one member has the data or gets them, it alone does, unless others differ, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace fermata::test {
 namespace {
 
 // Of int32: on one word, on a line, in a piece's line, behind it.
-constexpr int kLengths[][2] = {{1, 2}, {2, 1}, {2, 3}, {1, 14}, {14, 15}, {15, 14}, {1, 300}, {300, 1}, {20, 40}, {5000, 5001}};
+constexpr int kLengths[][2] = {{1, 2},   {2, 1},   {2, 3},   {1, 14},  {14, 15},
+                               {15, 14}, {1, 300}, {300, 1}, {20, 40}, {5000, 5001}};
 constexpr double kSeconds = 20;
 
 using Numbers = std::vector<std::int32_t>;
@@ -22,12 +23,15 @@ int call(fermata_member* m, int collective, std::size_t count, int root) {
   Numbers in(count * kMembers, 1), out(count * kMembers, 2);
   switch (collective) {
     case FERMATA_DO_BROADCAST: return fermata_broadcast(m, in.data(), count * sizeof in[0], root);
-    case FERMATA_DO_REDUCE: return fermata_reduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM, root);
-    case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    case FERMATA_DO_REDUCE:
+      return fermata_reduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM, root);
+    case FERMATA_DO_ALLREDUCE:
+      return fermata_allreduce(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
     case FERMATA_DO_GATHER: return fermata_gather(m, in.data(), out.data(), count, FERMATA_INT32, root);
     case FERMATA_DO_SCATTER: return fermata_scatter(m, in.data(), out.data(), count, FERMATA_INT32, root);
     case FERMATA_DO_ALLGATHER: return fermata_allgather(m, in.data(), out.data(), count, FERMATA_INT32);
-    case FERMATA_DO_REDUCE_SCATTER: return fermata_reduce_scatter(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
+    case FERMATA_DO_REDUCE_SCATTER:
+      return fermata_reduce_scatter(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
     case FERMATA_DO_ALLTOALL: return fermata_alltoall(m, in.data(), out.data(), count, FERMATA_INT32);
     case FERMATA_DO_SCAN: return fermata_scan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
     default: return fermata_exscan(m, in.data(), out.data(), count, FERMATA_INT32, FERMATA_SUM);
@@ -36,16 +40,19 @@ int call(fermata_member* m, int collective, std::size_t count, int root) {
 
 constexpr unsigned kHost0 = 3, kHost2 = 48;
 
-// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind. Rank `late` comes when others have
-// looked at each other.
-std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root, bool bounded, int late = -1) {
+// The ranks of the mask `odd` give lengths[0], all others lengths[1]; a barrier before and behind. Rank
+// `late` comes when others have looked at each other.
+std::vector<House::End> with_lengths(int collective, const int (&lengths)[2], unsigned odd, int root,
+                                     bool bounded, int late = -1) {
   House house(kLinks);
   return house.run(kSeconds, [&](fermata_member* m, int rank) -> int {
     fermata_member_set_bounded(m, bounded ? 1 : 0);
     int status = fermata_barrier(m);
     if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    if (status == FERMATA_OK) status = call(m, collective, static_cast<std::size_t>(lengths[(odd >> rank & 1) != 0 ? 0 : 1]), root);
-    const int next = status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED ? fermata_barrier(m) : FERMATA_OK;
+    if (status == FERMATA_OK)
+      status = call(m, collective, static_cast<std::size_t>(lengths[(odd >> rank & 1) != 0 ? 0 : 1]), root);
+    const int next =
+        status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED ? fermata_barrier(m) : FERMATA_OK;
     return next != FERMATA_OK ? next : status;
   });
 }
@@ -59,14 +66,15 @@ TEST_P(LengthsOverHosts, AreMetByAll) {
     for (const unsigned odd : {1u, 8u, kHost0, kHost2}) {
       const auto ends = with_lengths(GetParam(), lengths, odd, 0, odd != 8);
       for (const auto& end : ends)
-        EXPECT_TRUE(is_met(end.status)) << lengths[0] << " at ranks " << odd << ", " << lengths[1] << " at others: " << end.status << ": "
-                                        << end.detail;
+        EXPECT_TRUE(is_met(end.status)) << lengths[0] << " at ranks " << odd << ", " << lengths[1]
+                                        << " at others: " << end.status << ": " << end.detail;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOverHosts,
-                         testing::Values(FERMATA_DO_ALLREDUCE, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL,
-                                         FERMATA_DO_SCAN, FERMATA_DO_EXSCAN));
+                         testing::Values(FERMATA_DO_ALLREDUCE, FERMATA_DO_ALLGATHER,
+                                         FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL, FERMATA_DO_SCAN,
+                                         FERMATA_DO_EXSCAN));
 
 class LengthsOfARoot : public testing::TestWithParam<int> {};
 
@@ -79,12 +87,13 @@ TEST_P(LengthsOfARoot, AreTheReceiversAlone) {
       const auto ends = with_lengths(GetParam(), lengths, 1u << odd, root, true);
       for (int r = 0; r < kMembers; ++r)
         EXPECT_EQ(ends[r].status, r == odd && lengths[0] < lengths[1] ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
-            << lengths[0] << " at rank " << odd << ", " << lengths[1] << " at others, root " << root << ", rank " << r << ": "
-            << ends[r].detail;
+            << lengths[0] << " at rank " << odd << ", " << lengths[1] << " at others, root " << root
+            << ", rank " << r << ": " << ends[r].detail;
     }
 }
 
-// The one that gets it has begun with the others' length, and waits for the rest of it while more of that length has come.
+// The one that gets it has begun with the others' length, and waits for the rest of it while more of that
+// length has come.
 TEST_P(LengthsOfARoot, AreTheReceiversAloneWhereOneIsLate) {
   const bool inward = GetParam() == FERMATA_DO_REDUCE || GetParam() == FERMATA_DO_GATHER;
   constexpr int kLong[] = {100'000, 100'001};
@@ -107,7 +116,8 @@ TEST(LengthsOverHostsBegun, MayBeOvertaken) {
       int status = fermata_barrier(m);
       for (int i = 0; i < 60 && status == FERMATA_OK; ++i) {
         const int few = i % 2 == 0 ? 10 : 100, own = rank == 4 ? 110 - few : few;
-        Numbers data[] = {Numbers(static_cast<std::size_t>(own), rank == 0 ? i : -1), Numbers(100, rank == 0 ? i : -1)};
+        Numbers data[] = {Numbers(static_cast<std::size_t>(own), rank == 0 ? i : -1),
+                          Numbers(100, rank == 0 ? i : -1)};
         fermata_request* requests[2] = {};
         for (int c = 0; c < 2 && (status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED); ++c) {
           if (!begun) {
@@ -122,7 +132,8 @@ TEST(LengthsOverHostsBegun, MayBeOvertaken) {
           status = fermata_begin(m, &o, &requests[c]);
         }
         for (fermata_request* request : requests) {
-          if (request != nullptr && (status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED)) status = fermata_request_wait(request);
+          if (request != nullptr && (status == FERMATA_OK || status == FERMATA_ERR_TRUNCATED))
+            status = fermata_request_wait(request);
           fermata_request_free(request);
         }
         if (status == FERMATA_ERR_TRUNCATED) status = FERMATA_OK;
@@ -135,7 +146,8 @@ TEST(LengthsOverHostsBegun, MayBeOvertaken) {
   }
 }
 
-// The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second come: whoever moves them.
+// The root's first reduce, begun in blocks, takes a line of which a part is late, while pieces of the second
+// come: whoever moves them.
 TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
   ASSERT_EQ(fermata_progress_thread(1), FERMATA_OK);
   for (int late = 1; late < kMembers; ++late) {
@@ -160,7 +172,8 @@ TEST(LengthsOverHostsBegun, AreMovedOnByAThread) {
         if (status == FERMATA_OK) status = fermata_request_wait(request);
         fermata_request_free(request);
       }
-      if (status == FERMATA_OK && rank == 0 && (out[0][9] != kMembers || out[0][10] != 0 || out[1][99] != kMembers))
+      if (status == FERMATA_OK && rank == 0 &&
+          (out[0][9] != kMembers || out[0][10] != 0 || out[1][99] != kMembers))
         return FERMATA_ERR_VERIFY;
       return status == FERMATA_OK ? fermata_barrier(m) : status;
     });
@@ -176,12 +189,14 @@ TEST_P(LengthsOfARoot, MayBeWrongAtAnyOther) {
       const auto ends = with_lengths(GetParam(), lengths, odd, odd == 1 ? 5 : 0, true);
       for (int r = 0; r < kMembers; ++r)
         EXPECT_NE(ends[r].status, FERMATA_ERR_TIMEOUT)
-            << lengths[0] << " at ranks " << odd << ", " << lengths[1] << " at others, rank " << r << ": " << ends[r].detail;
+            << lengths[0] << " at ranks " << odd << ", " << lengths[1] << " at others, rank " << r << ": "
+            << ends[r].detail;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LengthsOfARoot,
-                         testing::Values(FERMATA_DO_BROADCAST, FERMATA_DO_REDUCE, FERMATA_DO_GATHER, FERMATA_DO_SCATTER));
+                         testing::Values(FERMATA_DO_BROADCAST, FERMATA_DO_REDUCE, FERMATA_DO_GATHER,
+                                         FERMATA_DO_SCATTER));
 
 }  // namespace
 }  // namespace fermata::test

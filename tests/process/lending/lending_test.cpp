@@ -1,4 +1,5 @@
-// Long blocks between processes: read out of each other's memory, through the segment, and where members differ about that.
+// Long blocks between processes: read out of each other's memory, through the segment, and where members
+// differ about that.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -12,17 +13,21 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-std::uint64_t value(std::uint64_t rank, std::uint64_t k, std::uint64_t round) { return (rank + 1) * 1'000'003 + k * 17 + round * 31; }
+std::uint64_t value(std::uint64_t rank, std::uint64_t k, std::uint64_t round) {
+  return (rank + 1) * 1'000'003 + k * 17 + round * 31;
+}
 
 // 0, or the line of what went wrong.
 #define NEED(condition) \
   if (!(condition)) return __LINE__ % 100 + 100
 
-int allreduce(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_t count, std::uint64_t round, bool in_place) {
+int allreduce(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_t count, std::uint64_t round,
+              bool in_place) {
   Words in(count), out(count);
   for (std::size_t k = 0; k < count; ++k) in[k] = value(rank, k, round);
   if (in_place) out = in;
-  NEED(fermata_allreduce(m, in_place ? FERMATA_IN_PLACE : in.data(), out.data(), count, FERMATA_UINT64, FERMATA_SUM) == FERMATA_OK);
+  NEED(fermata_allreduce(m, in_place ? FERMATA_IN_PLACE : in.data(), out.data(), count, FERMATA_UINT64,
+                         FERMATA_SUM) == FERMATA_OK);
   for (std::size_t k = 0; k < count; ++k) {
     std::uint64_t sum = 0;
     for (std::uint64_t r = 0; r < n; ++r) sum += value(r, k, round);
@@ -40,7 +45,8 @@ int alltoall(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_t
   return 0;
 }
 
-int broadcast(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_t count, std::uint64_t round) {
+int broadcast(fermata_member* m, std::uint64_t rank, std::uint64_t n, std::size_t count,
+              std::uint64_t round) {
   Words data(count);
   const std::uint64_t root = round % n;
   for (std::size_t k = 0; k < count && rank == root; ++k) data[k] = value(root, k, round);
@@ -105,7 +111,8 @@ TEST(Lending, ADeadLenderIsReported) {
       if (status != FERMATA_OK) return code_of(status);
     }
   });
-  EXPECT_TRUE(comes_to_say(team, 1, " call "));  // in its first one, or behind: before, nobody could know that it will not come
+  // in its first one, or behind: before, nobody could know that it will not come
+  EXPECT_TRUE(comes_to_say(team, 1, " call "));
   usleep(50'000);
   kill(crew.pid(1), SIGKILL);
   EXPECT_EQ(crew.wait_for(0), code_of(FERMATA_ERR_MEMBER_LOST));

@@ -49,10 +49,12 @@ struct Board {
 TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
   const Ranks ranks = {{1, 3}, {0, 2}, {4}};
   const int descriptors = open_descriptors();
-  auto& board = *static_cast<Board*>(mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto& board = *static_cast<Board*>(
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   for (int trial = 0; trial < kKills && !HasFailure(); ++trial) {
     board.joined = 0;
-    fermata_team* team = make_team(5, FERMATA_PROCESSES, trial % 2 == 0 ? FERMATA_WAIT_AUTO : FERMATA_WAIT_PARK);
+    fermata_team* team =
+        make_team(5, FERMATA_PROCESSES, trial % 2 == 0 ? FERMATA_WAIT_AUTO : FERMATA_WAIT_PARK);
     ASSERT_NE(team, nullptr) << fermata_error_detail();
     {
       Crew crew(3, [&](int p) {
@@ -60,8 +62,10 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
           ++board.joined;
           const int status = until_it_fails(m, rank, static_cast<unsigned>(trial));
           const std::string detail = fermata_error_detail();
-          if (status == FERMATA_ERR_MEMBER_LOST && names(detail, ranks[0]) && !names(detail, {rank})) return 0;
-          std::snprintf(board.wrong, sizeof board.wrong, "rank %d: status %d: %s", rank, status, detail.c_str());
+          if (status == FERMATA_ERR_MEMBER_LOST && names(detail, ranks[0]) && !names(detail, {rank}))
+            return 0;
+          std::snprintf(board.wrong, sizeof board.wrong, "rank %d: status %d: %s", rank, status,
+                        detail.c_str());
           return 99;
         });
       });
@@ -76,7 +80,8 @@ TEST(Death, EverySurvivorNamesAllRanksOfTheProcess) {
     EXPECT_EQ(fermata_team_report(team, report.data(), &length), FERMATA_OK);
     for (const char* line : {"rank 1 (", "rank 3 ("}) {
       const std::size_t at = report.find(line);
-      EXPECT_EQ(report.substr(at, report.find('\n', at) - at).find("has died") != std::string::npos, true) << report.c_str();
+      EXPECT_EQ(report.substr(at, report.find('\n', at) - at).find("has died") != std::string::npos, true)
+          << report.c_str();
     }
     fermata_team_destroy(team);
   }

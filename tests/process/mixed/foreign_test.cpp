@@ -49,7 +49,8 @@ class Foreign : public testing::Test {
       char name[64] = {}, target[64] = {};
       std::snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
       struct stat file;
-      if (readlink(name, target, sizeof target - 1) <= 0 || std::strstr(target, "memfd:fermata") == nullptr) continue;
+      if (readlink(name, target, sizeof target - 1) <= 0 || std::strstr(target, "memfd:fermata") == nullptr)
+        continue;
       if (fstat(fd, &file) != 0) continue;
       bytes_ = static_cast<std::size_t>(file.st_size);
       void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -97,7 +98,9 @@ class Foreign : public testing::Test {
   void take_all_plans() {
     std::size_t end = image_.size();
     for (const exec::PlanEntry& entry : header().layout.plans)
-      if (entry.program != 0) end = std::max(end, entry.program + reinterpret_cast<const ProgramHeader*>(memory_ + entry.program)->bytes);
+      if (entry.program != 0)
+        end = std::max(
+            end, entry.program + reinterpret_cast<const ProgramHeader*>(memory_ + entry.program)->bytes);
     image_.assign(memory_, end);
   }
 
@@ -107,7 +110,8 @@ class Foreign : public testing::Test {
     layout.hash = layout.members;
     for (const exec::PlanEntry& entry : layout.plans)
       if (entry.program != 0)
-        layout.hash = exec::with_plan(layout.hash, program_hash(*reinterpret_cast<const ProgramHeader*>(image.data() + entry.program)));
+        layout.hash = exec::with_plan(
+            layout.hash, program_hash(*reinterpret_cast<const ProgramHeader*>(image.data() + entry.program)));
   }
 
   std::string with(std::size_t at) const {
@@ -127,7 +131,8 @@ TEST_F(Foreign, AMemberThatSeesAnotherProgramDoesNotJoin) {
   fermata_member* member = nullptr;
   byte ^= 1;
   EXPECT_EQ(fermata_team_join(team_, 0, &member), FERMATA_ERR_MISMATCH);
-  EXPECT_NE(std::string(fermata_error_detail()).find("other plans"), std::string::npos) << fermata_error_detail();
+  EXPECT_NE(std::string(fermata_error_detail()).find("other plans"), std::string::npos)
+      << fermata_error_detail();
   EXPECT_EQ(member, nullptr);
   byte ^= 1;
   ASSERT_EQ(fermata_team_join(team_, 0, &member), FERMATA_OK) << fermata_error_detail();
@@ -166,7 +171,8 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
   take_all_plans();
   // Two more copies of the first program, of which the second is not at a line.
   const std::string program = image_.substr(program_, plan_bytes_);
-  const std::size_t copy = round_up(image_.size(), kMaxLine), askew = round_up(copy + plan_bytes_, kMaxLine) + 8, most = bytes_;
+  const std::size_t copy = round_up(image_.size(), kMaxLine),
+                    askew = round_up(copy + plan_bytes_, kMaxLine) + 8, most = bytes_;
   image_.resize(askew + plan_bytes_);
   for (const std::size_t at : {copy, askew}) image_.replace(at, plan_bytes_, program);
   const exec::TeamLayout& laid = header().layout;
@@ -185,8 +191,10 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
       {"and not at a line", [=](auto& l) { l.plans[0].program = askew; }},
       {"it is outside", [=](auto& l) { l.plans[0].program = round_up(most, kMaxLine); }},
       {"it wraps", [](auto& l) { l.plans[0].program = ~std::uint64_t{0} - kMaxLine + 1; }},
-      {"the last place for regions", [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine; }, Status::kOk},
-      {"one line further", [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine + kMaxLine; }},
+      {"the last place for regions",
+       [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine; }, Status::kOk},
+      {"one line further",
+       [=](auto& l) { l.plans[0].regions = (most - regions) / kMaxLine * kMaxLine + kMaxLine; }},
       {"regions not at a line", [](auto& l) { l.plans[0].regions += 8; }},
       {"regions that wrap", [](auto& l) { l.plans[0].regions = ~std::uint64_t{0} - kMaxLine + 1; }},
       {"a model at the end", [=](auto& l) { l.model = most - l.model_bytes; }, Status::kOk},
@@ -209,7 +217,8 @@ TEST_F(Foreign, ALayoutThatCannotBeIsRefused) {
       {"hosts not at a word", [](auto& l) { l.hosts = 2; }},
       {"hosts outside", [=](auto& l) { l.hosts = most; }},
       {"hosts without a window", [=](auto& l) { l.hosts = copy, l.window = 0; }},
-      {"hosts at the end", [=](auto& l) { l.hosts = most - (l.members + 1) * 4, l.window = window; }, Status::kOk},
+      {"hosts at the end", [=](auto& l) { l.hosts = most - (l.members + 1) * 4, l.window = window; },
+       Status::kOk},
       {"hosts one further", [=](auto& l) { l.hosts = most - l.members * 4, l.window = window; }},
       {"a window not at a line", [=](auto& l) { l.hosts = copy, l.window = most - 8; }},
   };

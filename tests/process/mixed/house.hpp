@@ -13,8 +13,10 @@ namespace fermata::test {
 
 using Ranks = std::vector<std::vector<int>>;  // those of each process
 
-// Runs body(member, rank) for each of `ranks` in a thread, and hands back the largest code. rank FERMATA_ANY_RANK: whichever it gets.
-inline int live_in_house(fermata_team* team, const std::vector<int>& ranks, const std::function<int(fermata_member*, int)>& body) {
+// Runs body(member, rank) for each of `ranks` in a thread, and hands back the largest code. rank
+// FERMATA_ANY_RANK: whichever it gets.
+inline int live_in_house(fermata_team* team, const std::vector<int>& ranks,
+                         const std::function<int(fermata_member*, int)>& body) {
   std::vector<int> codes(ranks.size(), 0);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < ranks.size(); ++i)

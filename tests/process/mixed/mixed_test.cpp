@@ -24,7 +24,8 @@ TEST(Attach, AgainIsTheSameTeamAndKeepsItsLocks) {
     if (rank == 0) {
       team = make_team(2, FERMATA_PROCESSES);
       if (team == nullptr || fermata_team_serve(team, name.c_str(), 2, 20) != FERMATA_OK) return 90;
-    } else if (fermata_team_attach(name.c_str(), 20, &team) != FERMATA_OK || fermata_team_attach(name.c_str(), 20, &again) != FERMATA_OK) {
+    } else if (fermata_team_attach(name.c_str(), 20, &team) != FERMATA_OK ||
+               fermata_team_attach(name.c_str(), 20, &again) != FERMATA_OK) {
       return 91;
     }
     fermata_member* m = nullptr;
@@ -74,7 +75,9 @@ TEST(Attach, WhoIsPinnedFromTheStartStays) {
       config.members = 2;
       config.engine = FERMATA_PROCESSES;
       config.cpus = of_ranks;
-      if (fermata_team_create(&config, &team) != FERMATA_OK || fermata_team_serve(team, name.c_str(), 1, 20) != FERMATA_OK) return 90;
+      if (fermata_team_create(&config, &team) != FERMATA_OK ||
+          fermata_team_serve(team, name.c_str(), 1, 20) != FERMATA_OK)
+        return 90;
     } else if (fermata_team_attach(name.c_str(), 20, &team) != FERMATA_OK) {
       return 91;
     }
@@ -82,7 +85,9 @@ TEST(Attach, WhoIsPinnedFromTheStartStays) {
       const exec::Team* before = &m->member->team();
       for (std::uint64_t i = 0; i < api::kFirstReview + 100; ++i) {
         std::int64_t number = r == 0 ? static_cast<std::int64_t>(i) : 0;
-        if (fermata_broadcast(m, &number, sizeof number, 0) != FERMATA_OK || number != static_cast<std::int64_t>(i)) return 93;
+        if (fermata_broadcast(m, &number, sizeof number, 0) != FERMATA_OK ||
+            number != static_cast<std::int64_t>(i))
+          return 93;
         if (fermata_barrier(m) != FERMATA_OK) return 94;
       }
       return &m->member->team() == before ? 0 : 95;
@@ -150,7 +155,8 @@ TEST(Split, AcrossThreadsAndProcesses) {
   const Ranks ranks = {{0, 3, 6}, {1, 4}, {2, 5}};
   fermata_team* team = make_team(7, FERMATA_PROCESSES);
   ASSERT_NE(team, nullptr) << fermata_error_detail();
-  Crew crew(3, [&](int p) { return live_in_house(team, ranks[static_cast<std::size_t>(p)], split_and_split); });
+  Crew crew(3,
+            [&](int p) { return live_in_house(team, ranks[static_cast<std::size_t>(p)], split_and_split); });
   for (int p = 0; p < 3; ++p) EXPECT_EQ(crew.wait_for(p), 0) << "process " << p;
   fermata_team_destroy(team);
 }
@@ -184,7 +190,8 @@ TEST(Split, WhoLeavesFirstTakesNobodyAlong) {
 }
 
 // Ranks 0 and 1 live together, rank 2 alone. An operator sees where its operands lie.
-constexpr std::size_t kDoubles = 1024;  // more than goes by address within a process, less than is read out of another one
+// more than goes by address within a process, less than is read out of another one
+constexpr std::size_t kDoubles = 1024;
 double inputs[3][kDoubles];
 std::atomic<int> folds_of_an_input{0}, folds{0};
 
@@ -218,7 +225,8 @@ int reduce_pair(fermata_member* world, int rank, int first, int second) {
   return 0;
 }
 
-// Another member may write over an address, so even the own process's memory is read by the kernel: no fold sees the other's input.
+// Another member may write over an address, so even the own process's memory is read by the kernel: no fold
+// sees the other's input.
 TEST(Blocks, DoNotGoByAddressWithinAProcess) {
   const Ranks ranks = {{0, 1}, {2}};
   fermata_team* team = make_team(3, FERMATA_PROCESSES);

@@ -1,4 +1,5 @@
-// Sums of floating-point numbers are bitwise the same at every member and in every run of a plan: whoever comes late, threads or processes.
+// Sums of floating-point numbers are bitwise the same at every member and in every run of a plan: whoever
+// comes late, threads or processes.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -66,13 +67,15 @@ class Plan {
     config.plan_count = 1;
     fermata_team* team = nullptr;
     EXPECT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-    void* shared = mmap(nullptr, kMembers * kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* shared =
+        mmap(nullptr, kMembers * kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(shared, MAP_FAILED);
     auto* all = static_cast<double*>(shared);
     engine == FERMATA_THREADS ? by_threads(team, number, all) : by_processes(team, number, all);
     fermata_team_destroy(team);
     const std::vector<double> sums(all, all + kRounds * kWidth);
-    for (int r = 1; r < kMembers; ++r) EXPECT_EQ(std::memcmp(all + r * kRounds * kWidth, all, kBytes), 0) << "rank " << r;
+    for (int r = 1; r < kMembers; ++r)
+      EXPECT_EQ(std::memcmp(all + r * kRounds * kWidth, all, kBytes), 0) << "rank " << r;
     munmap(shared, kMembers * kBytes);
     return sums;
   }
@@ -100,7 +103,9 @@ class Plan {
   fermata_plan* plan_ = nullptr;
 };
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) { return std::memcmp(a.data(), b.data(), kBytes) == 0; }
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::memcmp(a.data(), b.data(), kBytes) == 0;
+}
 
 TEST(SameBits, InEveryRunOfAPlan) {
   std::vector<std::vector<double>> first;
@@ -112,7 +117,8 @@ TEST(SameBits, InEveryRunOfAPlan) {
     EXPECT_TRUE(same_bits(plan.run(FERMATA_PROCESSES, 2), first.back()));
     EXPECT_TRUE(same_bits(plan.run(FERMATA_PROCESSES, 3), first.back()));
   }
-  EXPECT_FALSE(same_bits(first[0], first[1])) << "these contributions don't show in which order they were added";
+  EXPECT_FALSE(same_bits(first[0], first[1]))
+      << "these contributions don't show in which order they were added";
 }
 
 }  // namespace

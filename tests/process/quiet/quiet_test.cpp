@@ -1,5 +1,5 @@
-// A call whose members are on time allocates nothing and asks the kernel for nothing: all memory that is allocated, and all system calls
-// of a member's thread, are counted while it calls.
+// A call whose members are on time allocates nothing and asks the kernel for nothing: all memory that is
+// allocated, and all system calls of a member's thread, are counted while it calls.
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -24,7 +24,8 @@
 namespace {
 thread_local std::uint64_t t_allocations = 0;
 thread_local std::uint64_t t_asked = 0;  // system calls
-thread_local long t_strange = 0;         // the number of one that is no look at the clock or at who still lives
+// the number of one that is no look at the clock or at who still lives
+thread_local long t_strange = 0;
 }  // namespace
 
 extern "C" {
@@ -37,7 +38,9 @@ void* __libc_memalign(std::size_t, std::size_t);
 void* malloc(std::size_t n) { return ++t_allocations, __libc_malloc(n); }
 void* calloc(std::size_t n, std::size_t bytes) { return ++t_allocations, __libc_calloc(n, bytes); }
 void* realloc(void* p, std::size_t n) { return ++t_allocations, __libc_realloc(p, n); }
-void* aligned_alloc(std::size_t alignment, std::size_t n) { return ++t_allocations, __libc_memalign(alignment, n); }
+void* aligned_alloc(std::size_t alignment, std::size_t n) {
+  return ++t_allocations, __libc_memalign(alignment, n);
+}
 
 // The one place from which system calls pass the filter.
 long let_through(long number, long a, long b, long c, long d, long e, long f);
@@ -90,7 +93,8 @@ bool count_calls() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog program{sizeof code / sizeof *code, code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
 struct Op {
@@ -143,8 +147,8 @@ fermata_team* make_pinned(int engine, int wait) {
   return fermata_team_create(&config, &team) == FERMATA_OK ? team : nullptr;
 }
 
-// 0: nothing was allocated, and there were blocks without a system call; a spinning member makes none but for the looks that follow a
-// long wait.
+// 0: nothing was allocated, and there were blocks without a system call; a spinning member makes none but for
+// the looks that follow a long wait.
 int live(fermata_team* team, int rank, int wait) {
   std::int32_t cpus[2];
   os::affinity_list(cpus, 2);
@@ -168,7 +172,8 @@ int live(fermata_team* team, int rank, int wait) {
     if (rank == late) usleep(100'000);
     t_strange = 0;
     if (fermata_barrier(m) != FERMATA_OK) return 12;
-    if (wait == FERMATA_WAIT_SPIN && t_strange != 0) return std::fprintf(stderr, "a look: %d asks the kernel (%ld)\n", rank, t_strange), 17;
+    if (wait == FERMATA_WAIT_SPIN && t_strange != 0)
+      return std::fprintf(stderr, "a look: %d asks the kernel (%ld)\n", rank, t_strange), 17;
   }
   for (const Op& op : kOps) {
     int quiet = 0;
@@ -219,7 +224,9 @@ TEST_P(Quiet, ProcessesOnTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Quiet, ::testing::Values(FERMATA_WAIT_SPIN, FERMATA_WAIT_AUTO),
-                         [](const auto& param) { return std::string(param.param == FERMATA_WAIT_SPIN ? "spin" : "auto"); });
+                         [](const auto& param) {
+                           return std::string(param.param == FERMATA_WAIT_SPIN ? "spin" : "auto");
+                         });
 
 }  // namespace
 }  // namespace fermata::test

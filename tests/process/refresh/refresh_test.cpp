@@ -1,5 +1,5 @@
-// Refreshes of a team's profile over links whose delays change while it runs: which plans the members change to, and that nothing else
-// changes for them.
+// Refreshes of a team's profile over links whose delays change while it runs: which plans the members change
+// to, and that nothing else changes for them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -39,8 +39,10 @@ using Clock = std::chrono::steady_clock;
 class House : public Houses {
  public:
   House(std::vector<int> hosts_of_ranks, double refresh_seconds, std::uint32_t patience = 3000)
-      : Houses(std::move(hosts_of_ranks),
-               {.delay_ns = kNear, .jitter_ns = 20 * kMicro, .repeat_ns = 10'000 * kMicro, .patience = patience}) {
+      : Houses(std::move(hosts_of_ranks), {.delay_ns = kNear,
+                                           .jitter_ns = 20 * kMicro,
+                                           .repeat_ns = 10'000 * kMicro,
+                                           .patience = patience}) {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = static_cast<int>(hosts.size());
     config.refresh_seconds = refresh_seconds;
@@ -48,15 +50,19 @@ class House : public Houses {
     const char* const names[] = {"a", "b", "c", "d"};
     std::vector<char> plans(1 << 20);
     size_t length = plans.size();
-    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), names, nullptr, plans.data(), &length), FERMATA_OK) << fermata_error_detail();
+    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), names, nullptr, plans.data(), &length), FERMATA_OK)
+        << fermata_error_detail();
     unsetenv("FERMATA_REFRESH");
     open([&](int host, fermata_team** team) {
       return fermata_team_create_planned(&config, hosts.data(), host, plans.data(), length, team);
     });
   }
-  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) { return Houses::run(20, member); }
+  std::vector<End> run(const std::function<int(fermata_member*, int)>& member) {
+    return Houses::run(20, member);
+  }
   void expect_right(const std::vector<End>& ends) {
-    for (const End& end : ends) EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail << "\n" << text();
+    for (const End& end : ends)
+      EXPECT_EQ(end.status, FERMATA_OK) << end.status << ": " << end.detail << "\n" << text();
   }
 
   std::uint64_t refreshes(int host = 0) const { return counts(host).first; }
@@ -76,12 +82,15 @@ class House : public Houses {
   }
 };
 
-// A barrier, a sum and a broadcast with another root each time, whose values are looked at; rank 0 says when it is enough.
+// A barrier, a sum and a broadcast with another root each time, whose values are looked at; rank 0 says when
+// it is enough.
 int episode(fermata_member* m, int rank, int e, bool* over, bool rooted = true) {
   const int all = fermata_member_count(m);
   if (const int status = fermata_barrier(m); status != FERMATA_OK) return status;
   std::int64_t value[2] = {rank + e, rank == 0 && *over ? 1 : 0};
-  if (const int status = fermata_allreduce(m, value, value, 2, FERMATA_INT64, FERMATA_SUM); status != FERMATA_OK) return status;
+  if (const int status = fermata_allreduce(m, value, value, 2, FERMATA_INT64, FERMATA_SUM);
+      status != FERMATA_OK)
+    return status;
   if (value[0] != all * e + all * (all - 1) / 2) return FERMATA_ERR_VERIFY;
   *over = value[1] != 0;
   if (!rooted) return FERMATA_OK;
@@ -121,14 +130,18 @@ TEST(Refresh, PlansGoRoundALinkThatHasBecomeSlowAndComeBack) {
   std::uint64_t over_slow = 0;
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     int e = 0;
-    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 3; }); status != FERMATA_OK) return status;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 3; });
+        status != FERMATA_OK)
+      return status;
     const std::uint64_t first = house.changes();
     const double us = barrier_us(m);
     if (rank == 0) {
       before = us;
       house.loop.set_delay(1, 2, kFar);
     }
-    if (const int status = run_until(m, rank, &e, [&] { return house.changes() > first; }); status != FERMATA_OK) return status;
+    if (const int status = run_until(m, rank, &e, [&] { return house.changes() > first; });
+        status != FERMATA_OK)
+      return status;
     const std::uint64_t carried = house.loop.packets_between(1, 2);
     const double us_slow = barrier_us(m);
     if (rank == 0) over_slow = house.loop.packets_between(1, 2) - carried;
@@ -149,9 +162,11 @@ TEST(Refresh, PlansGoRoundALinkThatHasBecomeSlowAndComeBack) {
   EXPECT_NE(text.find("b - c"), std::string::npos) << text;
   EXPECT_GE(house.changes(), 2u) << text;
   for (int host = 1; host < 4; ++host) EXPECT_EQ(house.changes(host), house.changes()) << "all at once";
-  EXPECT_LT(over_slow, static_cast<std::uint64_t>(kBarriers)) << "nothing but some probes goes over the slow link\n" << text;
-  std::printf("barrier: %.0f us; with a link of %lld us round it %.0f us; again %.0f us\n%s", before, static_cast<long long>(kFar / kMicro),
-              slow, after, text.c_str());
+  EXPECT_LT(over_slow, static_cast<std::uint64_t>(kBarriers))
+      << "nothing but some probes goes over the slow link\n"
+      << text;
+  std::printf("barrier: %.0f us; with a link of %lld us round it %.0f us; again %.0f us\n%s", before,
+              static_cast<long long>(kFar / kMicro), slow, after, text.c_str());
 }
 
 // Links that are a little slower, or now and then, and members that are late, are no reason.
@@ -159,7 +174,9 @@ TEST(Refresh, NoiseAndLateMembersChangeNothing) {
   House house({0, 0, 1, 1, 2, 3}, 0.02);
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     int e = 0;
-    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; }); status != FERMATA_OK) return status;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
+        status != FERMATA_OK)
+      return status;
     if (rank == 0) house.loop.set_delay(1, 2, kNear * 11 / 10);
     const auto late = [&] {
       if (rank == 5) std::this_thread::sleep_for(std::chrono::milliseconds(kLateMs));
@@ -195,8 +212,8 @@ TEST(Refresh, OffItNeverComes) {
   EXPECT_EQ(house.text(), "");
 }
 
-// FERMATA_REFRESH asks for them where the configuration doesn't say, of the one who plans for all; what isn't right asks for nothing. With
-// "keep" what has changed goes to the profile that the team was planned by.
+// FERMATA_REFRESH asks for them where the configuration doesn't say, of the one who plans for all; what isn't
+// right asks for nothing. With "keep" what has changed goes to the profile that the team was planned by.
 TEST(Refresh, TheEnvironmentAsks) {
   const OwnCache cache;
   const auto ask = [](const char* text, double configured) {
@@ -229,8 +246,8 @@ TEST(Refresh, TheEnvironmentAsks) {
   EXPECT_EQ(kept->o.at(0, 1), job.o.at(0, 1)) << "there was no c";
 }
 
-// Blocks between, in calls and begun, and teams that are split off: all is right behind a change as before. What is outstanding holds a
-// change up, a persistent operation holds the plans for good.
+// Blocks between, in calls and begun, and teams that are split off: all is right behind a change as before.
+// What is outstanding holds a change up, a persistent operation holds the plans for good.
 TEST(Refresh, EverythingElseIsRightBehindAChange) {
   House house({0, 0, 1, 1, 2, 2}, 0.02);
   constexpr std::size_t kCount = 3000;
@@ -250,16 +267,19 @@ TEST(Refresh, EverythingElseIsRightBehindAChange) {
     if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
     if (status != FERMATA_OK) return status;
     // Begun by all but the last before a link becomes slow: it ends only when that one has begun it, too.
-    const fermata_operation operation = test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
+    const fermata_operation operation =
+        test::operation(FERMATA_DO_ALLREDUCE, in.data(), again.data(), kCount, FERMATA_DOUBLE);
     fermata_request* request = nullptr;
     if (rank == 0) house.loop.set_delay(0, 1, 2 * kFar);
-    if ((status = fermata_begin(m, &operation, &request)) == FERMATA_OK) status = fermata_request_wait(request);
+    if ((status = fermata_begin(m, &operation, &request)) == FERMATA_OK)
+      status = fermata_request_wait(request);
     for (std::size_t i = 0; i < kCount && status == FERMATA_OK; ++i)
       if (again[i] != out[i]) status = FERMATA_ERR_VERIFY;
     if (status != FERMATA_OK) return status;
     if ((status = run_until(m, rank, &e, [&] { return house.changes() >= 1; })) != FERMATA_OK) return status;
     // It is over, and is freed behind the change.
-    if (fermata_request_test(request) != FERMATA_OK || fermata_request_free(request) != FERMATA_OK) return FERMATA_ERR_VERIFY;
+    if (fermata_request_test(request) != FERMATA_OK || fermata_request_free(request) != FERMATA_OK)
+      return FERMATA_ERR_VERIFY;
     fermata_member* part = nullptr;
     if ((status = fermata_team_split(m, rank % 2, -rank, &part)) != FERMATA_OK) return status;
     for (int n = 0; n < 40 && status == FERMATA_OK; ++n) {
@@ -292,10 +312,11 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
   std::atomic<std::uint64_t> meanwhile{99};
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     std::vector<double> data(kOutlastsAnEpisode, 1.0);
-    const fermata_operation operation = test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
+    const fermata_operation operation =
+        test::operation(FERMATA_DO_ALLREDUCE, data.data(), data.data(), data.size(), FERMATA_DOUBLE);
     int e = 0;
-    // One behind the other is begun before each episode, and so before each refresh: from the start, because the next refresh comes by
-    // what calls took before.
+    // One behind the other is begun before each episode, and so before each refresh: from the start, because
+    // the next refresh comes by what calls took before.
     const auto begun_until = [&](const std::function<bool()>& enough) -> int {
       const auto end = Clock::now() + kLimit;
       for (bool over = false; !over; ++e) {
@@ -312,7 +333,8 @@ TEST(Refresh, WhatIsOutstandingHoldsAChangeUp) {
     };
     int status = begun_until([&] { return house.refreshes() >= 4; });
     if (rank == 0) house.loop.set_delay(1, 2, kFar);
-    if (status == FERMATA_OK) status = begun_until([&] { return house.text().find("outstanding") != std::string::npos; });
+    if (status == FERMATA_OK)
+      status = begun_until([&] { return house.text().find("outstanding") != std::string::npos; });
     if (status == FERMATA_OK) status = run_until(m, rank, &e, [&] { return house.changes() >= 1; });
     return status;
   });
@@ -345,14 +367,16 @@ TEST(Refresh, WhoDiesInItIsNamed) {
         if (house.refreshes() >= 5 || Clock::now() > late) go = true;
         return false;
       });
-      if (house.hosts[rank] != 2 && ++told == 4) fermata_team_abort(house.teams[2]);  // which hears of nothing any more
+      // which hears of nothing any more
+      if (house.hosts[rank] != 2 && ++told == 4) fermata_team_abort(house.teams[2]);
       return status;
     });
     go = true;
     killer.join();
     int named = 0;
     for (const std::size_t r : {0, 1, 2, 5}) {
-      EXPECT_TRUE(ends[r].status == FERMATA_ERR_MEMBER_LOST || ends[r].status == FERMATA_ERR_BROKEN) << r << ": " << ends[r].detail;
+      EXPECT_TRUE(ends[r].status == FERMATA_ERR_MEMBER_LOST || ends[r].status == FERMATA_ERR_BROKEN)
+          << r << ": " << ends[r].detail;
       named += ends[r].detail.find("host 2") != std::string::npos;
     }
     EXPECT_GE(named, 1) << ends[0].detail;
@@ -365,13 +389,17 @@ TEST(Refresh, AnAbortFollowsTheMembers) {
   House house({0, 1, 2, 3}, 0.02);
   const auto ends = house.run([&](fermata_member* m, int rank) -> int {
     int e = 0;
-    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; }); status != FERMATA_OK) return status;
+    if (const int status = run_until(m, rank, &e, [&] { return house.refreshes() >= 4; });
+        status != FERMATA_OK)
+      return status;
     if (rank == 0) house.loop.set_delay(1, 2, kFar);
-    if (const int status = run_until(m, rank, &e, [&] { return house.changes() >= 1; }); status != FERMATA_OK) return status;
+    if (const int status = run_until(m, rank, &e, [&] { return house.changes() >= 1; }); status != FERMATA_OK)
+      return status;
     if (rank == 3) {
       char text[4000];
       size_t length = sizeof text;
-      if (fermata_team_report(house.teams[3], text, &length) != FERMATA_OK || std::string(text).find("rank 3") == std::string::npos)
+      if (fermata_team_report(house.teams[3], text, &length) != FERMATA_OK ||
+          std::string(text).find("rank 3") == std::string::npos)
         return FERMATA_ERR_VERIFY;
       fermata_team_abort(house.teams[3]);
     }
@@ -380,7 +408,8 @@ TEST(Refresh, AnAbortFollowsTheMembers) {
     for (int n = 0; n < 1000 && status == FERMATA_OK; ++n) status = fermata_barrier(m);
     return status;
   });
-  for (const House::End& end : ends) EXPECT_EQ(end.status, FERMATA_ERR_BROKEN) << end.status << ": " << end.detail;
+  for (const House::End& end : ends)
+    EXPECT_EQ(end.status, FERMATA_ERR_BROKEN) << end.status << ": " << end.detail;
 }
 
 }  // namespace

@@ -21,12 +21,15 @@ void note(fermata_request*, int status, void* user) {
   over.status = status;
 }
 
-// Sum, then everybody's copy of it, then the sum of those; several chains at once, started in different orders.
+// Sum, then everybody's copy of it, then the sum of those; several chains at once, started in different
+// orders.
 struct ThreeLinks {
-  ThreeLinks(Seat& seat, std::size_t n) : count(n), in(n), sum(n), all(n * static_cast<std::size_t>(seat.members)), back(n) {
-    const fermata_operation steps[] = {operation(FERMATA_DO_ALLREDUCE, in.data(), sum.data(), n, FERMATA_DOUBLE),
-                                       operation(FERMATA_DO_ALLGATHER, sum.data(), all.data(), n, FERMATA_DOUBLE),
-                                       operation(FERMATA_DO_REDUCE_SCATTER, all.data(), back.data(), n, FERMATA_DOUBLE)};
+  ThreeLinks(Seat& seat, std::size_t n)
+      : count(n), in(n), sum(n), all(n * static_cast<std::size_t>(seat.members)), back(n) {
+    const fermata_operation steps[] = {
+        operation(FERMATA_DO_ALLREDUCE, in.data(), sum.data(), n, FERMATA_DOUBLE),
+        operation(FERMATA_DO_ALLGATHER, sum.data(), all.data(), n, FERMATA_DOUBLE),
+        operation(FERMATA_DO_REDUCE_SCATTER, all.data(), back.data(), n, FERMATA_DOUBLE)};
     fermata_request* links[3] = {};
     for (int i = 0; i < 3; ++i)
       if (!seat.holds(fermata_prepare(seat.member, &steps[i], &links[i]), "prepare")) return;
@@ -42,9 +45,12 @@ struct ThreeLinks {
   bool holds(Seat& seat, int round) {
     const int p = seat.members;
     for (std::size_t i = 0; i < count; ++i)
-      if (back[i] != p * (p * (static_cast<double>(i % 5) + round) + p * (p - 1) / 2)) return seat.holds("a wrong sum");
+      if (back[i] != p * (p * (static_cast<double>(i % 5) + round) + p * (p - 1) / 2))
+        return seat.holds("a wrong sum");
     seat.count_one();
-    return seat.holds(middle.times == round + 1 && whole.times == round + 1 && whole.status == FERMATA_OK ? "" : "callbacks");
+    return seat.holds(middle.times == round + 1 && whole.times == round + 1 && whole.status == FERMATA_OK
+                          ? ""
+                          : "callbacks");
   }
   std::size_t count;
   std::vector<double> in, sum, all, back;
@@ -71,7 +77,8 @@ void several_chains(Seat& seat) {
       if (!c.holds(seat, round)) return;
   }
   for (ThreeLinks& c : chains) {
-    const bool refused = fermata_request_start(c.first) == FERMATA_ERR_ARGUMENT && fermata_request_free(c.first) == FERMATA_ERR_ARGUMENT;
+    const bool refused = fermata_request_start(c.first) == FERMATA_ERR_ARGUMENT &&
+                         fermata_request_free(c.first) == FERMATA_ERR_ARGUMENT;
     if (!seat.holds(refused ? "" : "a link was started or freed by itself")) return;
     if (!seat.holds(fermata_request_free(c.chain), "free")) return;
   }
@@ -92,7 +99,8 @@ void hierarchy(Seat& seat) {
     return seat.holds(fermata_prepare(member, &o, &links.back()), "prepare");
   };
   bool ok = add(near, operation(FERMATA_DO_REDUCE, a.data(), b.data(), kCount, FERMATA_DOUBLE));
-  if (leads) ok = ok && add(leaders, operation(FERMATA_DO_ALLREDUCE, b.data(), result.data(), kCount, FERMATA_DOUBLE));
+  if (leads)
+    ok = ok && add(leaders, operation(FERMATA_DO_ALLREDUCE, b.data(), result.data(), kCount, FERMATA_DOUBLE));
   ok = ok && add(near, operation(FERMATA_DO_BROADCAST, nullptr, result.data(), kCount, FERMATA_DOUBLE));
   fermata_request* chain = nullptr;
   ok = ok && seat.holds(fermata_chain(links.data(), links.size(), &chain), "chain");
@@ -105,7 +113,8 @@ void hierarchy(Seat& seat) {
     while (status == FERMATA_PENDING) status = fermata_request_test(chain);
     ok = ok && seat.holds(status, "wait");
     const double expected = seat.members * (seat.members - 1) / 2.0 + seat.members * round;
-    for (const double v : result) ok = ok && seat.holds(v == expected ? "" : "a wrong sum over the hierarchy");
+    for (const double v : result)
+      ok = ok && seat.holds(v == expected ? "" : "a wrong sum over the hierarchy");
     seat.count_one();
   }
   if (chain != nullptr) seat.holds(fermata_request_free(chain), "free");
@@ -117,8 +126,10 @@ void hierarchy(Seat& seat) {
 void along_a_buffer(Seat& seat) {
   constexpr std::size_t kPart = 900, kParts = 5;
   std::vector<double> in(kPart * kParts, seat.rank), out(kPart * kParts, -1), between(kPart);
-  const fermata_operation first = operation(FERMATA_DO_ALLREDUCE, in.data(), between.data(), kPart, FERMATA_DOUBLE);
-  const fermata_operation last = operation(FERMATA_DO_ALLREDUCE, between.data(), out.data(), kPart, FERMATA_DOUBLE);
+  const fermata_operation first =
+      operation(FERMATA_DO_ALLREDUCE, in.data(), between.data(), kPart, FERMATA_DOUBLE);
+  const fermata_operation last =
+      operation(FERMATA_DO_ALLREDUCE, between.data(), out.data(), kPart, FERMATA_DOUBLE);
   fermata_request* links[2] = {};
   fermata_request* chain = nullptr;
   bool ok = seat.holds(fermata_prepare(seat.member, &first, &links[0]), "prepare");
@@ -126,11 +137,14 @@ void along_a_buffer(Seat& seat) {
   ok = ok && seat.holds(fermata_chain(links, 2, &chain), "chain");
   for (std::size_t part = 0; ok && part < kParts; ++part) {
     ok = seat.holds(fermata_request_reset(chain, &in[part * kPart], &out[part * kPart]), "reset");
-    ok = ok && seat.holds(fermata_request_start(chain), "start") && seat.holds(fermata_request_wait(chain), "wait");
+    ok = ok && seat.holds(fermata_request_start(chain), "start") &&
+         seat.holds(fermata_request_wait(chain), "wait");
   }
   const double expected = seat.members * seat.members * (seat.members - 1) / 2.0;
   for (const double v : out) ok = ok && seat.holds(v == expected ? "" : "a wrong sum along the buffer");
-  if (ok) seat.holds(fermata_request_reset(chain, nullptr, nullptr) == FERMATA_ERR_ARGUMENT ? "" : "reset to nothing");
+  if (ok)
+    seat.holds(fermata_request_reset(chain, nullptr, nullptr) == FERMATA_ERR_ARGUMENT ? ""
+                                                                                      : "reset to nothing");
   if (ok) seat.count_one();
   if (ok) seat.holds(fermata_request_free(chain), "free");
 }
@@ -147,7 +161,9 @@ void failing(Seat& seat) {
   int status = fermata_request_start(c.chain);
   if (status == FERMATA_OK) status = fermata_request_wait(c.chain);
   if (!seat.holds(status < 0 ? "" : "no error though a member has left")) return;
-  seat.holds(c.whole.times == (c.whole.status == FERMATA_PENDING ? 0 : 1) && c.middle.times == 0 ? "" : "callbacks of a failed chain");
+  seat.holds(c.whole.times == (c.whole.status == FERMATA_PENDING ? 0 : 1) && c.middle.times == 0
+                 ? ""
+                 : "callbacks of a failed chain");
   seat.holds(fermata_request_start(c.chain) < 0 ? "" : "a broken team's chain was started");
   if (seat.holds(fermata_request_free(c.chain), "free")) seat.count_one();
 }
@@ -179,14 +195,20 @@ void refused(Seat& seat) {
   double v = 1;
   const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, FERMATA_IN_PLACE, &v, 1, FERMATA_DOUBLE);
   std::array<fermata_request*, 3> r{};
-  if (!seat.holds(fermata_prepare(seat.member, &o, &r[0]), "prepare") || !seat.holds(fermata_prepare(seat.member, &o, &r[1]), "prepare") ||
-      !seat.holds(fermata_begin(seat.member, &o, &r[2]), "begin") || !seat.holds(fermata_request_wait(r[2]), "wait"))
+  if (!seat.holds(fermata_prepare(seat.member, &o, &r[0]), "prepare") ||
+      !seat.holds(fermata_prepare(seat.member, &o, &r[1]), "prepare") ||
+      !seat.holds(fermata_begin(seat.member, &o, &r[2]), "begin") ||
+      !seat.holds(fermata_request_wait(r[2]), "wait"))
     return;
   fermata_request* chain = nullptr;
   const auto argument = [&](std::array<fermata_request*, 2> links, std::size_t count) {
-    return seat.holds(fermata_chain(links.data(), count, &chain) == FERMATA_ERR_ARGUMENT && chain == nullptr ? "" : "a bad chain was made");
+    return seat.holds(fermata_chain(links.data(), count, &chain) == FERMATA_ERR_ARGUMENT && chain == nullptr
+                          ? ""
+                          : "a bad chain was made");
   };
-  if (!argument({r[0], r[1]}, 0) || !argument({r[0], nullptr}, 2) || !argument({r[0], r[0]}, 2) || !argument({r[0], r[2]}, 2)) return;
+  if (!argument({r[0], r[1]}, 0) || !argument({r[0], nullptr}, 2) || !argument({r[0], r[0]}, 2) ||
+      !argument({r[0], r[2]}, 2))
+    return;
   if (!seat.holds(fermata_chain(r.data(), 2, &chain), "chain")) return;
   fermata_request* of_chain = nullptr;
   seat.holds(fermata_chain(&chain, 1, &of_chain) == FERMATA_ERR_ARGUMENT ? "" : "a chain of chains");

@@ -1,5 +1,5 @@
-// Every collective on blocks x type x size around each threshold x team x wait policy, in place or not, called, begun or prepared: against
-// a serial reference.
+// Every collective on blocks x type x size around each threshold x team x wait policy, in place or not,
+// called, begun or prepared: against a serial reference.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,10 +12,12 @@
 namespace fermata::test {
 namespace {
 
-// Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of data, a slot, five slots.
+// Bytes of a block: nothing, an element, the header's line, a signal's line, where addresses go instead of
+// data, a slot, five slots.
 constexpr std::size_t kSizes[] = {0, 1, 48, 56, 57, 2040, 2048, 2049, 16376, 16384, 16385, 5 * 16384 + 1};
 constexpr int kRegular = FERMATA_DO_EXSCAN;  // collectives
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
+                              FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 std::vector<Shape> shapes(int members) {
@@ -56,7 +58,8 @@ bool run_one(Seat& seat, const Shape& shape, std::uint64_t way) {
       break;
     case 2:
       status = fermata_begin(seat.member, &one.operation(), &request);
-      while (status == FERMATA_OK && (status = fermata_progress(seat.member, 20)) == FERMATA_PENDING) status = FERMATA_OK;
+      while (status == FERMATA_OK && (status = fermata_progress(seat.member, 20)) == FERMATA_PENDING)
+        status = FERMATA_OK;
       if (status == FERMATA_OK) status = fermata_request_test(request);
       break;
     case 3:
@@ -107,7 +110,8 @@ TEST_P(Blocks, EveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_SPIN}) {
     for (const int members : {2, 3, 4, 5, 9}) {
       if (GetParam() == kMixed && members < 3) continue;
-      if (wait == FERMATA_WAIT_SPIN && members > 2) continue;  // a spinner without a CPU of its own only burns its slice
+      // a spinner without a CPU of its own only burns its slice
+      if (wait == FERMATA_WAIT_SPIN && members > 2) continue;
       EXPECT_GT(expect_all({members, GetParam(), wait}, 23 * FERMATA_TEST_SCALE, 20000), 0);
       if (HasFailure()) return;
     }
@@ -147,12 +151,14 @@ TEST_P(Blocks, AMebibyte) {
 
 // Every size class has its own schedule; left to right all give the bits of a serial sum.
 TEST_P(Blocks, LeftToRightAtEverySize) {
-  constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+  constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER,
+                            FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
   for (const int members : {2, 3, 4, 7}) {
     if (GetParam() == kMixed && members < 3) continue;
     long ran = 0;
     int expected = 0;
-    for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE) expected += 5 * members;
+    for (std::size_t bytes = 8; bytes <= std::size_t{1} << 20; bytes *= 2 * FERMATA_TEST_SCALE)
+      expected += 5 * members;
     const std::string problem = run_team(
         {members, GetParam(), FERMATA_WAIT_AUTO},
         [&](Seat& seat) {
@@ -179,21 +185,26 @@ TEST_P(Blocks, LeftToRightAtEverySize) {
 bool run_prepared(Seat& seat, const Shape& shape) {
   Instance one(shape, seat.rank, seat.members);
   fermata_request* request = nullptr;
-  if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), describe(shape) + ": prepare")) return false;
+  if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), describe(shape) + ": prepare"))
+    return false;
   for (std::uint64_t use = 0; use < 2; ++use) {
     if (use != 0) one.fill(shape.seed + 1);
-    if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape))) return false;
+    if (!seat.holds(fermata_request_start(request), "start") ||
+        !seat.holds(fermata_request_wait(request), describe(shape)))
+      return false;
     if (!seat.holds(one.check())) return false;
     seat.count_one();
   }
   return seat.holds(fermata_request_free(request), "free");
 }
 
-// Slots of their own: as large as a piece of the schedule is, which all members must find alike, whatever each of them has to move.
+// Slots of their own: as large as a piece of the schedule is, which all members must find alike, whatever
+// each of them has to move.
 TEST_P(Blocks, PreparedInEveryTeam) {
   for (const int members : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33}) {
     if (GetParam() == kMixed && members < 3) continue;
-    if (members > 9 && GetParam() != FERMATA_THREADS) continue;  // to choose their schedules takes each of them as long
+    // to choose their schedules takes each of them as long
+    if (members > 9 && GetParam() != FERMATA_THREADS) continue;
     long ran = 0, expected = 0;
     std::vector<Shape> all;
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{57}, std::size_t{8000}, std::size_t{100'000}})
@@ -226,16 +237,18 @@ TEST_P(Blocks, PreparedInEveryTeam) {
 
 constexpr int kTypes = FERMATA_INT16_INT + 1, kOps = FERMATA_MAXLOC + 1;
 
-// Every type of each kind that moves, every type and operator of each kind that folds: at sizes that ride on a word, on a line, through a
-// ring, and by address.
+// Every type of each kind that moves, every type and operator of each kind that folds: at sizes that ride on
+// a word, on a line, through a ring, and by address.
 std::vector<Shape> typed_shapes(int members) {
   constexpr std::size_t kBytes[] = {16, 56, 57, 600, 4000, 33'000};
   std::vector<Shape> all;
   for (int type = 0; type < kTypes; ++type)
     for (int op = 0; op < kOps; ++op)
       for (int collective = FERMATA_DO_BROADCAST; collective <= FERMATA_DO_EXSCAN; ++collective) {
-        const bool folds = collective == FERMATA_DO_REDUCE || collective == FERMATA_DO_ALLREDUCE || collective >= FERMATA_DO_REDUCE_SCATTER;
-        if (collective != FERMATA_DO_ALLTOALL && folds ? !typed_fold_is_defined(type, op) : op != type % kOps) continue;
+        const bool folds = collective == FERMATA_DO_REDUCE || collective == FERMATA_DO_ALLREDUCE ||
+                           collective >= FERMATA_DO_REDUCE_SCATTER;
+        if (collective != FERMATA_DO_ALLTOALL && folds ? !typed_fold_is_defined(type, op) : op != type % kOps)
+          continue;
         Shape s;
         s.element = Element::kTyped;
         s.collective = collective;
@@ -261,7 +274,8 @@ TEST_P(Blocks, EveryTypeAndOperator) {
         {members, GetParam(), FERMATA_WAIT_AUTO},
         [&](Seat& seat) {
           for (std::size_t i = 0; i < all.size(); i += FERMATA_TEST_SCALE)
-            if (!run_one(seat, all[i], i % 7 == 0 ? i : 5)) return;  // mostly by its own function: only that rides on lines
+            // mostly by its own function: only that rides on lines
+            if (!run_one(seat, all[i], i % 7 == 0 ? i : 5)) return;
         },
         &ran);
     EXPECT_EQ(problem, "") << members;
@@ -275,8 +289,10 @@ TEST_P(Blocks, AroundEveryThreshold) {
   for (const int members : {2, 3}) {
     if (GetParam() == kMixed && members < 3) continue;
     const auto p = static_cast<std::size_t>(members);
-    // All blocks on a word or a line, one block there; by address; a piece, or lent; a quarter, a lap; lent at a time.
-    const std::size_t thresholds[] = {8 / p, 56 / p, 56 / p / p, 8, 48, 56, 2048, 16384, 32768, 65536, 262144, 1 << 20};
+    // All blocks on a word or a line, one block there; by address; a piece, or lent; a quarter, a lap; lent
+    // at a time.
+    const std::size_t thresholds[] = {8 / p, 56 / p, 56 / p / p, 8,     48,     56,
+                                      2048,  16384,  32768,      65536, 262144, 1 << 20};
     long ran = 0, expected = 0;
     std::vector<Shape> all;
     for (const std::size_t threshold : thresholds)

@@ -1,5 +1,6 @@
-// Operations on blocks of teams over several hosts, which threads pretend to be: every collective, regular and irregular, at sizes around
-// what rides on a line, in a piece, in a ring, over links that are late, out of order and lossy.
+// Operations on blocks of teams over several hosts, which threads pretend to be: every collective, regular
+// and irregular, at sizes around what rides on a line, in a piece, in a ring, over links that are late, out
+// of order and lossy.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -16,7 +17,8 @@ struct Layout {
   bool scattered;
 };
 constexpr Layout kLayouts[] = {{2, 2, false}, {3, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
-constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
+constexpr int kIrregular[] = {FERMATA_DO_GATHER, FERMATA_DO_SCATTER, FERMATA_DO_ALLGATHER,
+                              FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_ALLTOALL};
 constexpr int kIrregulars = static_cast<int>(std::size(kIrregular));
 
 // All collectives, each at the next of the sizes.
@@ -50,7 +52,9 @@ bool run_one(Seat& seat, const Shape& shape) {
       status = FERMATA_OK;
     }
   }
-  if (!seat.holds(status, describe(shape)) || !seat.holds(one.check()) || !seat.holds(fermata_request_free(request), "free")) return false;
+  if (!seat.holds(status, describe(shape)) || !seat.holds(one.check()) ||
+      !seat.holds(fermata_request_free(request), "free"))
+    return false;
   seat.count_one();
   return true;
 }
@@ -83,16 +87,22 @@ TEST(BlocksOverHosts, EveryCollectiveOverGoodAndBadLinks) {
 // Longer than what a ring holds, so that it goes round, and longer by one than what goes in whole pieces.
 TEST(BlocksOverHosts, LongBlocks) {
   for (const Layout& l : kLayouts)
-    expect_all({.members = l.members, .hosts = l.hosts, .scattered = l.scattered, .links = l.members == 4 ? kBadLinks : kGoodLinks},
-               shapes(l.members, {std::size_t{300'001} / FERMATA_TEST_SCALE}, static_cast<std::size_t>(l.members)));
+    expect_all(
+        {.members = l.members,
+         .hosts = l.hosts,
+         .scattered = l.scattered,
+         .links = l.members == 4 ? kBadLinks : kGoodLinks},
+        shapes(l.members, {std::size_t{300'001} / FERMATA_TEST_SCALE}, static_cast<std::size_t>(l.members)));
 }
 
 TEST(BlocksOverHosts, EveryWaitPolicy) {
   for (const int wait : {FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK})
-    expect_all({.members = 4, .wait = wait, .hosts = 2, .links = kLateLinks}, shapes(4, {57, 3000}, static_cast<std::size_t>(wait)));
+    expect_all({.members = 4, .wait = wait, .hosts = 2, .links = kLateLinks},
+               shapes(4, {57, 3000}, static_cast<std::size_t>(wait)));
 }
 
-// Calls that nobody answers stream: the sender is ahead by what a ring holds, and its lines come in any order.
+// Calls that nobody answers stream: the sender is ahead by what a ring holds, and its lines come in any
+// order.
 TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
   long ran = 0;
   const int calls = 400 / FERMATA_TEST_SCALE;
@@ -102,10 +112,12 @@ TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
         std::vector<std::uint32_t> data(12'000);
         for (int i = 0; i < calls; ++i) {
           const std::size_t count = i % 7 == 0 ? data.size() : 15 + static_cast<std::size_t>(i) % 5;
-          for (std::size_t k = 0; k < count; ++k) data[k] = seat.rank == 1 ? static_cast<std::uint32_t>(i + 3 * k) : 0;
+          for (std::size_t k = 0; k < count; ++k)
+            data[k] = seat.rank == 1 ? static_cast<std::uint32_t>(i + 3 * k) : 0;
           if (!seat.holds(fermata_broadcast(seat.member, data.data(), 4 * count, 1), "broadcast")) return;
           for (std::size_t k = 0; k < count; ++k)
-            if (data[k] != static_cast<std::uint32_t>(i + 3 * k) && !seat.holds("call " + std::to_string(i) + " brought other data"))
+            if (data[k] != static_cast<std::uint32_t>(i + 3 * k) &&
+                !seat.holds("call " + std::to_string(i) + " brought other data"))
               return;
           seat.count_one();
         }
@@ -115,7 +127,8 @@ TEST(BlocksOverHosts, StreamsOfShortAndLongBroadcasts) {
   EXPECT_EQ(ran, 4L * calls);
 }
 
-// Persistent operations, freed and made again: slots are used again, while lines of the last use may still be on their way.
+// Persistent operations, freed and made again: slots are used again, while lines of the last use may still be
+// on their way.
 TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
   for (const Layout& l : kLayouts) {
     long ran = 0;
@@ -129,10 +142,13 @@ TEST(BlocksOverHosts, PreparedOnesUseTheirSlotsAgain) {
             for (const Shape& shape : all) {
               Instance one(shape, seat.rank, seat.members);
               fermata_request* request = nullptr;
-              if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request), "prepare: " + describe(shape))) return;
+              if (!seat.holds(fermata_prepare(seat.member, &one.operation(), &request),
+                              "prepare: " + describe(shape)))
+                return;
               for (std::uint64_t use = 0; use < 2; ++use) {
                 one.fill(shape.seed + use);
-                if (!seat.holds(fermata_request_start(request), "start") || !seat.holds(fermata_request_wait(request), describe(shape)))
+                if (!seat.holds(fermata_request_start(request), "start") ||
+                    !seat.holds(fermata_request_wait(request), describe(shape)))
                   return;
                 if (!seat.holds(one.check())) return;
                 seat.count_one();
@@ -156,7 +172,9 @@ bool works(Seat& seat, fermata_member* member, int rank, int members, std::uint6
     s.root = static_cast<int>(seed) % members;
     s.seed = seed;
     Instance one(s, rank, members);
-    if (!seat.holds(one.call(member, true), "in a team of a split: " + describe(s)) || !seat.holds(one.check())) return false;
+    if (!seat.holds(one.call(member, true), "in a team of a split: " + describe(s)) ||
+        !seat.holds(one.check()))
+      return false;
   }
   return seat.holds(fermata_barrier(member), "barrier");
 }
@@ -182,7 +200,9 @@ TEST(BlocksOverHosts, SplitTeamsWorkBesideTheirs) {
               if (!works(seat, half, in_half, of_half, round)) return;
               if (!seat.holds(fermata_team_split(half, in_half % 2, 0, &quarter), "split of a split")) return;
               if (!works(seat, quarter, in_half / 2, (of_half + 1 - in_half % 2) / 2, round)) return;
-              if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none), "split without rank 0")) return;
+              if (!seat.holds(fermata_team_split(seat.member, r == 0 ? -1 : 0, 0, &none),
+                              "split without rank 0"))
+                return;
               if (r != 0 && !works(seat, none, r - 1, seat.members - 1, round)) return;
               if (!seat.holds((none == nullptr) == (r == 0) ? "" : "rank 0 goes into no team")) return;
               // Beside each other, and the first one still.
@@ -213,7 +233,8 @@ TEST(BlocksOverHosts, PreparedOnesByTheThousand) {
         operation.count = data.size();
         for (int i = 0; i < calls; ++i) {
           fermata_request* request = nullptr;
-          if (!seat.holds(fermata_prepare(seat.member, &operation, &request), "prepare " + std::to_string(i))) return;
+          if (!seat.holds(fermata_prepare(seat.member, &operation, &request), "prepare " + std::to_string(i)))
+            return;
           if (!seat.holds(fermata_request_free(request), "free")) return;
           seat.count_one();
         }

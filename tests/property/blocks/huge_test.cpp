@@ -1,5 +1,6 @@
-// Blocks of more than 2^32 bytes and elements. All but four windows of a buffer are one small piece of memory, mapped again and again:
-// at the beginning, around 2^31 and 2^32, and at the end each byte is its own.
+// Blocks of more than 2^32 bytes and elements. All but four windows of a buffer are one small piece of
+// memory, mapped again and again: at the beginning, around 2^31 and 2^32, and at the end each byte is its
+// own.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,8 +17,10 @@ constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kMiddle = std::size_t{1} << 31, kFar = 2 * kMiddle;
 constexpr std::size_t kMapped = kFar + 2 * kAlias;
 constexpr std::size_t kBytes = kMapped - 4093;  // that are used
-constexpr std::size_t kWindows[][2] = {
-    {0, kWindow}, {kMiddle - kWindow, kMiddle + kWindow}, {kFar - kWindow, kFar + kWindow}, {kMapped - kWindow, kMapped}};
+constexpr std::size_t kWindows[][2] = {{0, kWindow},
+                                       {kMiddle - kWindow, kMiddle + kWindow},
+                                       {kFar - kWindow, kFar + kWindow},
+                                       {kMapped - kWindow, kMapped}};
 
 class Buffer {
  public:
@@ -63,7 +66,8 @@ class Buffer {
 
  private:
   void map(std::size_t begin, std::size_t end, int flags, int file) {
-    ok_ = mmap(at_ + begin, end - begin, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) != MAP_FAILED && ok_;
+    ok_ = mmap(at_ + begin, end - begin, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) != MAP_FAILED &&
+          ok_;
   }
   void fill(std::size_t begin, std::size_t end) const {
     for (std::size_t i = begin; i < end && i < kBytes; ++i) at_[i] = value(i);
@@ -82,7 +86,8 @@ void broadcast(Seat& seat) {
   const Buffer buffer;
   if (!seat.holds(buffer.at() != nullptr ? "" : "no memory")) return;
   if (seat.rank == 1) buffer.fill();
-  if (seat.holds(fermata_broadcast(seat.member, buffer.at(), kBytes, 1), "broadcast")) holds(seat, buffer, 1, "broadcast");
+  if (seat.holds(fermata_broadcast(seat.member, buffer.at(), kBytes, 1), "broadcast"))
+    holds(seat, buffer, 1, "broadcast");
 }
 
 void allreduce(Seat& seat) {
@@ -101,7 +106,8 @@ void gatherv(Seat& seat) {
   const std::size_t counts[] = {kMiddle + 5, kBytes - kMiddle - 5};
   const std::size_t displacements[] = {0, kMiddle + 5};
   const auto r = static_cast<std::size_t>(seat.rank);
-  const int status = fermata_gatherv(seat.member, in.at() + displacements[r], counts[r], out.at(), counts, displacements, FERMATA_UINT8, 1);
+  const int status = fermata_gatherv(seat.member, in.at() + displacements[r], counts[r], out.at(), counts,
+                                     displacements, FERMATA_UINT8, 1);
   if (seat.holds(status, "gatherv") && seat.rank == 1) holds(seat, out, 1, "gatherv");
 }
 

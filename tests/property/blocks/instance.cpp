@@ -22,7 +22,9 @@ struct Affine {
 };
 static_assert(sizeof(Affine) == kMostBytes);
 
-Affine compose(const Affine& left, const Affine& right) { return {left.a * right.a, left.a * right.b + left.b, left.n + right.n}; }
+Affine compose(const Affine& left, const Affine& right) {
+  return {left.a * right.a, left.a * right.b + left.b, left.n + right.n};
+}
 
 void fold_affine(void* out, const void* left, const void* right, std::size_t count, void*) {
   for (std::size_t i = 0; i < count * sizeof(Affine); i += sizeof(Affine)) {
@@ -52,7 +54,8 @@ static_assert(kMostTyped <= kMostBytes);
 
 Value contribution(const Shape& shape, int rank, int block, std::size_t i) {
   const Element element = shape.element;
-  const std::uint64_t h = mix(shape.seed * 1000003 + static_cast<std::uint64_t>(rank * 64 + block) * 2654435761u + i);
+  const std::uint64_t h =
+      mix(shape.seed * 1000003 + static_cast<std::uint64_t>(rank * 64 + block) * 2654435761u + i);
   if (element == Element::kTyped) {
     Value v;
     typed_element(shape.type, shape.op, h, v.typed.data());
@@ -60,7 +63,11 @@ Value contribution(const Shape& shape, int rank, int block, std::size_t i) {
   }
   if (element == Element::kAffine) return {0, 0, {h | 1, h >> 7, 1}};
   if (element == Element::kRounded)  // of all magnitudes between 2^-20 and 2^19, and both signs
-    return {0, 0, {}, std::ldexp(static_cast<double>(h >> 12) + 1, -52 + static_cast<int>(h % 40) - 20) * ((h & 64) != 0 ? -1 : 1)};
+    return {0,
+            0,
+            {},
+            std::ldexp(static_cast<double>(h >> 12) + 1, -52 + static_cast<int>(h % 40) - 20) *
+                ((h & 64) != 0 ? -1 : 1)};
   return {static_cast<std::int64_t>(h >> 20 & 7), rank * 1000 + static_cast<std::int32_t>(h >> 40 & 511), {}};
 }
 
@@ -118,8 +125,12 @@ int type_of(Element element) {
   }
 }
 
-bool several_in(int c) { return c == FERMATA_DO_SCATTER || c == FERMATA_DO_REDUCE_SCATTER || c == FERMATA_DO_ALLTOALL; }
-bool several_out(int c) { return c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGATHER || c == FERMATA_DO_ALLTOALL; }
+bool several_in(int c) {
+  return c == FERMATA_DO_SCATTER || c == FERMATA_DO_REDUCE_SCATTER || c == FERMATA_DO_ALLTOALL;
+}
+bool several_out(int c) {
+  return c == FERMATA_DO_GATHER || c == FERMATA_DO_ALLGATHER || c == FERMATA_DO_ALLTOALL;
+}
 
 }  // namespace
 
@@ -129,18 +140,21 @@ std::size_t size_of(Element element) {
 }
 
 std::size_t size_of(const Shape& shape) {
-  return shape.element == Element::kTyped ? fermata::size_of(static_cast<Type>(shape.type)) : size_of(shape.element);
+  return shape.element == Element::kTyped ? fermata::size_of(static_cast<Type>(shape.type))
+                                          : size_of(shape.element);
 }
 
 std::string describe(const Shape& s) {
-  constexpr const char* kNames[] = {"",          "broadcast",      "reduce",   "allreduce", "gather", "scatter",
-                                    "allgather", "reduce_scatter", "alltoall", "scan",      "exscan"};
+  constexpr const char* kNames[] = {"",         "broadcast", "reduce",    "allreduce",
+                                    "gather",   "scatter",   "allgather", "reduce_scatter",
+                                    "alltoall", "scan",      "exscan"};
   constexpr const char* kTypes[] = {"double", "int32", "int8", "half", "float_int", "affine", "rounded", ""};
   std::string typed;
-  if (s.element == Element::kTyped) typed = std::string(name_of(static_cast<Type>(s.type))) + " " + name_of(static_cast<Op>(s.op));
+  if (s.element == Element::kTyped)
+    typed = std::string(name_of(static_cast<Type>(s.type))) + " " + name_of(static_cast<Op>(s.op));
   return std::string(kNames[s.collective]) + (s.irregular ? "v" : "") + "(" + std::to_string(s.count) + " " +
-         kTypes[static_cast<int>(s.element)] + typed + ", root " + std::to_string(s.root) + (s.in_place ? ", in place" : "") + ", seed " +
-         std::to_string(s.seed) + ")";
+         kTypes[static_cast<int>(s.element)] + typed + ", root " + std::to_string(s.root) +
+         (s.in_place ? ", in place" : "") + ", seed " + std::to_string(s.seed) + ")";
 }
 
 Instance::Instance(const Shape& shape, int rank, int members)
@@ -148,13 +162,15 @@ Instance::Instance(const Shape& shape, int rank, int members)
   lay_out(in_, several_in(shape.collective), false);
   // In place, all that goes in lies where the output is.
   const bool reduces_here = in_place_here() && shape.collective == FERMATA_DO_REDUCE_SCATTER;
-  lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)), !reduces_here);
+  lay_out(out_, several_out(shape.collective) || (in_place_here() && several_in(shape.collective)),
+          !reduces_here);
   operation_.collective = shape.collective;
   operation_.root = shape.root;
   operation_.irregular = shape.irregular ? 1 : 0;
   operation_.count = shape.count;
   if (shape.irregular && shape.collective == FERMATA_DO_GATHER) operation_.count = count_of(rank, shape.root);
-  if (shape.irregular && shape.collective == FERMATA_DO_SCATTER) operation_.count = count_of(shape.root, rank);
+  if (shape.irregular && shape.collective == FERMATA_DO_SCATTER)
+    operation_.count = count_of(shape.root, rank);
   if (shape.element == Element::kAffine) {
     operation_.element = sizeof(Affine);
     operation_.fold = fold_affine;
@@ -223,7 +239,8 @@ void Instance::write_input(std::vector<unsigned char>& into, const Side& side) c
   for (std::size_t b = 0; b < side.counts.size(); ++b) {
     if (own_block && b != static_cast<std::size_t>(rank_)) continue;
     for (std::size_t i = 0; i < side.counts[b]; ++i) {
-      const Bytes one = encode(shape_.element, contribution(shape_, rank_, own_block ? 0 : static_cast<int>(b), i));
+      const Bytes one =
+          encode(shape_.element, contribution(shape_, rank_, own_block ? 0 : static_cast<int>(b), i));
       std::memcpy(&into[(side.displacements[b] + i) * size], one.data(), size);
     }
   }
@@ -238,7 +255,8 @@ void Instance::fill(std::uint64_t seed) {
   const bool in_place = in_place_here();
   const bool scatters = shape_.collective == FERMATA_DO_SCATTER;
   if (has_input() && (!in_place || scatters)) write_input(in_.bytes, in_);
-  if ((in_place && !scatters) || (shape_.collective == FERMATA_DO_BROADCAST && is_root())) write_input(out_.bytes, out_);
+  if ((in_place && !scatters) || (shape_.collective == FERMATA_DO_BROADCAST && is_root()))
+    write_input(out_.bytes, out_);
   operation_.in = has_input() ? in_.bytes.data() : nullptr;
   operation_.out = has_output() ? out_.bytes.data() : nullptr;
   if (in_place) (scatters ? operation_.out : const_cast<void*&>(operation_.in)) = FERMATA_IN_PLACE;
@@ -259,13 +277,15 @@ std::vector<unsigned char> Instance::expected_output() const {
   const std::size_t size = size_of(shape_);
   const int c = shape_.collective;
   if (in_place_here() && c == FERMATA_DO_EXSCAN && rank_ == 0) write_input(expected, out_);
-  if (!has_output() || (in_place_here() && c == FERMATA_DO_SCATTER) || (c == FERMATA_DO_EXSCAN && rank_ == 0)) return expected;
+  if (!has_output() || (in_place_here() && c == FERMATA_DO_SCATTER) || (c == FERMATA_DO_EXSCAN && rank_ == 0))
+    return expected;
   const std::size_t blocks = several_out(c) ? static_cast<std::size_t>(members_) : 1;
   const auto given = [&](int rank, int block, std::size_t i) { return contribution(shape_, rank, block, i); };
   for (std::size_t b = 0; b < blocks; ++b) {
     // Of a reduce_scatter in place the result comes first, whatever block lay there.
     const bool first = c == FERMATA_DO_REDUCE_SCATTER;
-    const std::size_t count = first ? count_of(rank_, rank_) : out_.counts[b], at = first ? 0 : out_.displacements[b];
+    const std::size_t count = first ? count_of(rank_, rank_) : out_.counts[b],
+                      at = first ? 0 : out_.displacements[b];
     for (std::size_t i = 0; i < count; ++i) {
       Value v;
       if (c == FERMATA_DO_BROADCAST) v = given(shape_.root, 0, i);
@@ -295,7 +315,8 @@ std::string Instance::check() const {
   }
   const auto wrong = std::mismatch(expected.begin(), expected.end(), out_.bytes.begin());
   if (wrong.first != expected.end())
-    return describe(shape_) + ": output is wrong from byte " + std::to_string(wrong.first - expected.begin()) + " of " +
+    return describe(shape_) + ": output is wrong from byte " +
+           std::to_string(wrong.first - expected.begin()) + " of " +
            std::to_string(out_.bytes.size() - kGuard);
   std::vector<unsigned char> given(in_.bytes.size(), kUntouched);
   if (has_input() && (!in_place_here() || shape_.collective == FERMATA_DO_SCATTER)) write_input(given, in_);
@@ -309,19 +330,23 @@ int Instance::own_function(fermata_member* m) const {
     case FERMATA_DO_REDUCE: return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
     case FERMATA_DO_ALLREDUCE: return fermata_allreduce(m, o.in, o.out, o.count, o.type, o.op);
     case FERMATA_DO_GATHER:
-      return o.irregular ? fermata_gatherv(m, o.in, o.count, o.out, o.out_counts, o.out_displacements, o.type, o.root)
-                         : fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
+      return o.irregular
+                 ? fermata_gatherv(m, o.in, o.count, o.out, o.out_counts, o.out_displacements, o.type, o.root)
+                 : fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
     case FERMATA_DO_SCATTER:
-      return o.irregular ? fermata_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.count, o.type, o.root)
-                         : fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
+      return o.irregular
+                 ? fermata_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.count, o.type, o.root)
+                 : fermata_scatter(m, o.in, o.out, o.count, o.type, o.root);
     case FERMATA_DO_ALLGATHER:
       return o.irregular ? fermata_allgatherv(m, o.in, o.out, o.out_counts, o.out_displacements, o.type)
                          : fermata_allgather(m, o.in, o.out, o.count, o.type);
     case FERMATA_DO_REDUCE_SCATTER:
-      return o.irregular ? fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op)
-                         : fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
+      return o.irregular
+                 ? fermata_reduce_scatterv(m, o.in, o.in_counts, o.in_displacements, o.out, o.type, o.op)
+                 : fermata_reduce_scatter(m, o.in, o.out, o.count, o.type, o.op);
     case FERMATA_DO_ALLTOALL:
-      return o.irregular ? fermata_alltoallv(m, o.in, o.in_counts, o.in_displacements, o.out, o.out_counts, o.out_displacements, o.type)
+      return o.irregular ? fermata_alltoallv(m, o.in, o.in_counts, o.in_displacements, o.out, o.out_counts,
+                                             o.out_displacements, o.type)
                          : fermata_alltoall(m, o.in, o.out, o.count, o.type);
     case FERMATA_DO_SCAN: return fermata_scan(m, o.in, o.out, o.count, o.type, o.op);
     default: return fermata_exscan(m, o.in, o.out, o.count, o.type, o.op);

@@ -1,6 +1,6 @@
-// One member's part of one operation on blocks: buffers filled with what this rank contributes, and the serial reference that says
-// what must be in them afterwards. Contributions are small integers, so that every order of a sum gives the same bits; those that
-// are to be folded left to right are not.
+// One member's part of one operation on blocks: buffers filled with what this rank contributes, and the
+// serial reference that says what must be in them afterwards. Contributions are small integers, so that every
+// order of a sum gives the same bits; those that are to be folded left to right are not.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_INSTANCE_HPP
 
@@ -12,11 +12,12 @@
 
 namespace fermata::test {
 
-// kAffine: opaque, its operator does not commute. kRounded: doubles whose sum depends on the order, folded left to right.
-// kTyped: the shape's own type and operator.
+// kAffine: opaque, its operator does not commute. kRounded: doubles whose sum depends on the order, folded
+// left to right. kTyped: the shape's own type and operator.
 enum class Element { kDouble, kInt32, kInt8, kHalf, kFloatInt, kAffine, kRounded, kTyped };
-inline constexpr Element kElements[] = {Element::kDouble,   Element::kInt32,  Element::kInt8,   Element::kHalf,
-                                        Element::kFloatInt, Element::kAffine, Element::kRounded};
+inline constexpr Element kElements[] = {Element::kDouble, Element::kInt32,    Element::kInt8,
+                                        Element::kHalf,   Element::kFloatInt, Element::kAffine,
+                                        Element::kRounded};
 std::size_t size_of(Element element);
 
 struct Shape {

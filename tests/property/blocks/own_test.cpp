@@ -1,4 +1,5 @@
-// Elements and operators of the caller's own, of all sizes, in each order; and sums that round: the same bits everywhere, each time.
+// Elements and operators of the caller's own, of all sizes, in each order; and sums that round: the same bits
+// everywhere, each time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +12,8 @@ namespace {
 
 using Bytes = std::vector<unsigned char>;
 
-constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+constexpr int kFolds[] = {FERMATA_DO_REDUCE, FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN,
+                          FERMATA_DO_EXSCAN};
 constexpr std::size_t kElementBytes[] = {1, 5, 8, 100, 4096};
 
 // Byte by byte. What the ordered one gives shows each step's place: it neither commutes nor associates.
@@ -28,10 +30,13 @@ void fold(void* out, const void* left, const void* right, std::size_t count, voi
   const auto& o = *static_cast<const Operator*>(user);
   const auto* l = static_cast<const unsigned char*>(left);
   const auto* r = static_cast<const unsigned char*>(right);
-  for (std::size_t i = 0; i < count * o.element; ++i) static_cast<unsigned char*>(out)[i] = folded(o.order, l[i], r[i]);
+  for (std::size_t i = 0; i < count * o.element; ++i)
+    static_cast<unsigned char*>(out)[i] = folded(o.order, l[i], r[i]);
 }
 
-unsigned char given(int rank, std::size_t i) { return static_cast<unsigned char>(rank * 37 + static_cast<int>(i % 251) * 5 + 1); }
+unsigned char given(int rank, std::size_t i) {
+  return static_cast<unsigned char>(rank * 37 + static_cast<int>(i % 251) * 5 + 1);
+}
 
 bool run_one(Seat& seat, int collective, const Operator& own, std::size_t count) {
   const auto members = static_cast<std::size_t>(seat.members);
@@ -50,12 +55,16 @@ bool run_one(Seat& seat, int collective, const Operator& own, std::size_t count)
   o.fold = fold;
   o.user = &mine;
   o.ordered = own.order;
-  const std::string what = "collective " + std::to_string(collective) + ", " + std::to_string(count) + " elements of " +
-                           std::to_string(own.element) + ", order " + std::to_string(own.order);
+  const std::string what = "collective " + std::to_string(collective) + ", " + std::to_string(count) +
+                           " elements of " + std::to_string(own.element) + ", order " +
+                           std::to_string(own.order);
   if (!seat.holds(fermata_execute(seat.member, &o), what)) return false;
   seat.count_one();
-  const bool gets = collective == FERMATA_DO_REDUCE ? seat.rank == o.root : collective != FERMATA_DO_EXSCAN || seat.rank > 0;
-  const int last = collective == FERMATA_DO_SCAN ? seat.rank : collective == FERMATA_DO_EXSCAN ? seat.rank - 1 : seat.members - 1;
+  const bool gets = collective == FERMATA_DO_REDUCE ? seat.rank == o.root
+                                                    : collective != FERMATA_DO_EXSCAN || seat.rank > 0;
+  const int last = collective == FERMATA_DO_SCAN     ? seat.rank
+                   : collective == FERMATA_DO_EXSCAN ? seat.rank - 1
+                                                     : seat.members - 1;
   const std::size_t first = scatters ? block * static_cast<std::size_t>(seat.rank) : 0;
   for (std::size_t i = 0; gets && i < block; ++i) {
     unsigned char expected = given(0, first + i);
@@ -74,7 +83,9 @@ void every_size(Seat& seat) {
 }
 
 // Magnitudes far apart: another tree would round otherwise.
-double rounded(int rank, std::size_t i) { return std::ldexp(1.0 + 1.0 / (3.0 + rank + static_cast<double>(i % 100)), rank * 11 % 53); }
+double rounded(int rank, std::size_t i) {
+  return std::ldexp(1.0 + 1.0 / (3.0 + rank + static_cast<double>(i % 100)), rank * 11 % 53);
+}
 
 void same_bits(Seat& seat) {
   for (const std::size_t count : {std::size_t{3}, std::size_t{40}, std::size_t{3000}, std::size_t{60'000}}) {
@@ -82,14 +93,24 @@ void same_bits(Seat& seat) {
     for (std::size_t i = 0; i < count; ++i) in[i] = rounded(seat.rank, i);
     for (int run = 0; run < 4; ++run) {
       if (run % seat.members == seat.rank) usleep(300);  // another one comes late each time
-      if (!seat.holds(fermata_allreduce(seat.member, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM), "allreduce")) return;
+      if (!seat.holds(
+              fermata_allreduce(seat.member, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM),
+              "allreduce"))
+        return;
       if (run == 0) first = out;
-      if (!seat.holds(std::memcmp(first.data(), out.data(), count * sizeof(double)) == 0 ? "" : "other bits in another run")) return;
+      if (!seat.holds(std::memcmp(first.data(), out.data(), count * sizeof(double)) == 0
+                          ? ""
+                          : "other bits in another run"))
+        return;
       if (run == 0) out = first;
       seat.count_one();
     }
-    if (!seat.holds(fermata_broadcast(seat.member, out.data(), count * sizeof(double), 0), "broadcast")) return;
-    if (!seat.holds(std::memcmp(first.data(), out.data(), count * sizeof(double)) == 0 ? "" : "other bits than rank 0's")) return;
+    if (!seat.holds(fermata_broadcast(seat.member, out.data(), count * sizeof(double), 0), "broadcast"))
+      return;
+    if (!seat.holds(std::memcmp(first.data(), out.data(), count * sizeof(double)) == 0
+                        ? ""
+                        : "other bits than rank 0's"))
+      return;
   }
 }
 

@@ -1,5 +1,5 @@
-// Progress: a thread that waits in one of its members advances the others, whatever it waits for and in whatever order; turns are fair and
-// short; members change hands with requests outstanding.
+// Progress: a thread that waits in one of its members advances the others, whatever it waits for and in
+// whatever order; turns are fair and short; members change hands with requests outstanding.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -13,19 +13,23 @@
 namespace fermata::test {
 namespace {
 
-constexpr std::size_t kLong = std::size_t{1} << 17;  // doubles: too long for any ring, so both ends must take part
+// doubles: too long for any ring, so both ends must take part
+constexpr std::size_t kLong = std::size_t{1} << 17;
 constexpr int kRounds = FERMATA_TEST_SCALE > 1 ? 3 : 10;
 
 // Another team of the same members.
 struct Second {
-  explicit Second(Seat& seat) { ok = seat.holds(fermata_team_split(seat.member, 0, seat.rank, &member), "split"); }
+  explicit Second(Seat& seat) {
+    ok = seat.holds(fermata_team_split(seat.member, 0, seat.rank, &member), "split");
+  }
   ~Second() { fermata_member_leave(member); }
   fermata_member* member = nullptr;
   bool ok = false;
 };
 
 struct Sum {
-  Sum(Seat& seat, std::size_t count) : values(count, seat.rank + 1.0), expected(seat.members * (seat.members + 1) / 2.0) {
+  Sum(Seat& seat, std::size_t count)
+      : values(count, seat.rank + 1.0), expected(seat.members * (seat.members + 1) / 2.0) {
     operation.collective = FERMATA_DO_ALLREDUCE;
     operation.in = FERMATA_IN_PLACE;
     operation.out = values.data();
@@ -33,8 +37,12 @@ struct Sum {
     operation.type = FERMATA_DOUBLE;
     operation.op = FERMATA_SUM;
   }
-  bool begin(Seat& seat, fermata_member* member) { return seat.holds(fermata_begin(member, &operation, &request), "begin"); }
-  bool prepare(Seat& seat, fermata_member* member) { return seat.holds(fermata_prepare(member, &operation, &request), "prepare"); }
+  bool begin(Seat& seat, fermata_member* member) {
+    return seat.holds(fermata_begin(member, &operation, &request), "begin");
+  }
+  bool prepare(Seat& seat, fermata_member* member) {
+    return seat.holds(fermata_prepare(member, &operation, &request), "prepare");
+  }
   bool wait(Seat& seat) { return seat.holds(fermata_request_wait(request), "wait") && holds(seat); }
   bool holds(Seat& seat) {
     for (const double v : values)
@@ -70,7 +78,8 @@ void crossed_polls(Seat& seat) {
       fermata_member* const member = sum == &a ? seat.member : second.member;
       int status = FERMATA_PENDING;
       while (status == FERMATA_PENDING) {
-        status = round % 3 == 0 ? fermata_request_test(sum->request) : fermata_progress(member, round % 3 == 1 ? 0 : 20);
+        status = round % 3 == 0 ? fermata_request_test(sum->request)
+                                : fermata_progress(member, round % 3 == 1 ? 0 : 20);
         if (status == FERMATA_PENDING) std::this_thread::yield();
       }
       if (!seat.holds(status, "poll") || !sum->holds(seat)) return;
@@ -78,7 +87,8 @@ void crossed_polls(Seat& seat) {
   }
 }
 
-// Some are in a call on lines of one team, or a call on blocks, while others wait for a request of the other one.
+// Some are in a call on lines of one team, or a call on blocks, while others wait for a request of the other
+// one.
 void calls_beside_requests(Seat& seat) {
   Second second(seat);
   for (int round = 0; second.ok && round < kRounds; ++round) {
@@ -91,8 +101,11 @@ void calls_beside_requests(Seat& seat) {
     } else {
       const std::vector<double> in(kLong, 1.0);
       std::vector<double> out(kLong);
-      const int status = fermata_allreduce(second.member, in.data(), out.data(), kLong, FERMATA_DOUBLE, FERMATA_SUM);
-      if (!seat.holds(status, "allreduce") || !seat.holds(out[kLong - 1] == seat.members ? "" : "a wrong sum")) return;
+      const int status =
+          fermata_allreduce(second.member, in.data(), out.data(), kLong, FERMATA_DOUBLE, FERMATA_SUM);
+      if (!seat.holds(status, "allreduce") ||
+          !seat.holds(out[kLong - 1] == seat.members ? "" : "a wrong sum"))
+        return;
     }
     if (!wait_first && !a.wait(seat)) return;
   }
@@ -128,26 +141,35 @@ void any_of_several(Seat& seat) {
       std::size_t index = 5;
       int status = FERMATA_PENDING;
       while (status == FERMATA_PENDING) {
-        status = round % 2 == 0 ? fermata_request_wait_any(requests, 5, &index) : fermata_request_test_any(requests, 5, &index);
-        if (status == FERMATA_PENDING && !seat.holds(index == 5 ? "" : "index written while all are active")) return;
+        status = round % 2 == 0 ? fermata_request_wait_any(requests, 5, &index)
+                                : fermata_request_test_any(requests, 5, &index);
+        if (status == FERMATA_PENDING && !seat.holds(index == 5 ? "" : "index written while all are active"))
+          return;
         if (status == FERMATA_PENDING) std::this_thread::yield();
       }
-      if (!seat.holds(status, "any") || !seat.holds(index < 4 && requests[index] != nullptr ? "" : "any's index")) return;
+      if (!seat.holds(status, "any") ||
+          !seat.holds(index < 4 && requests[index] != nullptr ? "" : "any's index"))
+        return;
       Sum& sum = sums[(static_cast<int>(index) + 4 - seat.rank % 4) % 4];
       requests[index] = nullptr;
       if (!sum.holds(seat)) return;
     }
     std::size_t index = 0;
-    if (!seat.holds(fermata_request_test_any(requests, 5, &index) == FERMATA_ERR_ARGUMENT ? "" : "test_any of none")) return;
+    if (!seat.holds(
+            fermata_request_test_any(requests, 5, &index) == FERMATA_ERR_ARGUMENT ? "" : "test_any of none"))
+      return;
   }
 }
 
-// A short operation is over long before a long one that was started first, and no call takes all of the long one's work on itself.
+// A short operation is over long before a long one that was started first, and no call takes all of the long
+// one's work on itself.
 void short_beside_long(Seat& seat) {
   constexpr std::size_t kVeryLong = std::size_t{1} << 21;
   Sum big(seat, kVeryLong), small(seat, 2);
   if (!big.prepare(seat, seat.member) || !small.prepare(seat, seat.member)) return;
-  if (!seat.holds(fermata_request_start(big.request), "start") || !seat.holds(fermata_request_start(small.request), "start")) return;
+  if (!seat.holds(fermata_request_start(big.request), "start") ||
+      !seat.holds(fermata_request_start(small.request), "start"))
+    return;
   int calls = 0;
   int small_after = 0;
   for (int status = FERMATA_PENDING; status == FERMATA_PENDING; ++calls) {
@@ -157,9 +179,13 @@ void short_beside_long(Seat& seat) {
     if (small_after == 0) std::this_thread::yield();
   }
   if (!big.holds(seat) || !small.holds(seat)) return;
-  // 16 MiB by at most 64 KiB a turn and 9 turns a call: what a member reads or writes of them, at least a P-th.
+  // 16 MiB by at most 64 KiB a turn and 9 turns a call: what a member reads or writes of them, at least a
+  // P-th.
   const int least = static_cast<int>(kVeryLong * sizeof(double) / 65536 / 9) / seat.members;
-  if (!seat.holds(seat.members == 1 || calls >= least ? "" : "only " + std::to_string(calls) + " calls for the long one")) return;
+  if (!seat.holds(seat.members == 1 || calls >= least
+                      ? ""
+                      : "only " + std::to_string(calls) + " calls for the long one"))
+    return;
   seat.holds(seat.members == 1 || small_after < calls ? "" : "the short one came last");
 }
 
@@ -169,7 +195,9 @@ void thousands(Seat& seat) {
   for (std::size_t i = 0; i < kMany; ++i) {
     sums.push_back(std::make_unique<Sum>(seat, 1 + i % 7));
     if (i % 4 == 0) {
-      if (!sums.back()->prepare(seat, seat.member) || !seat.holds(fermata_request_start(sums.back()->request), "start")) return;
+      if (!sums.back()->prepare(seat, seat.member) ||
+          !seat.holds(fermata_request_start(sums.back()->request), "start"))
+        return;
     } else if (!sums.back()->begin(seat, seat.member)) {
       return;
     }
@@ -236,7 +264,8 @@ class Baton {
   bool passed_ = false;
 };
 
-// A member is given away with a request outstanding, while the giver goes on waiting, and thereby advancing its members, in another team.
+// A member is given away with a request outstanding, while the giver goes on waiting, and thereby advancing
+// its members, in another team.
 void given_away(Seat& seat) {
   Second second(seat);
   if (!second.ok) return;

@@ -1,5 +1,5 @@
-// The progress thread: requests move while their members' threads do nothing; it may come and go while all kinds of calls are made, in any
-// thread; callbacks stay where they are.
+// The progress thread: requests move while their members' threads do nothing; it may come and go while all
+// kinds of calls are made, in any thread; callbacks stay where they are.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -42,7 +42,9 @@ void moves_while_members_sleep(Seat& seat) {
   o.count = 3;
   if (!seat.holds(fermata_begin(seat.member, &o, &requests[1]), "begin")) return;
   std::thread::id called{};
-  const auto note = [](fermata_request*, int, void* user) { *static_cast<std::thread::id*>(user) = std::this_thread::get_id(); };
+  const auto note = [](fermata_request*, int, void* user) {
+    *static_cast<std::thread::id*>(user) = std::this_thread::get_id();
+  };
   seat.holds(fermata_request_set_callback(requests[1], note, &called), "set_callback");
   int asked = 0;
   // Without the thread the long one alone takes 16 MiB / 64 KiB = 256 questions.
@@ -50,7 +52,9 @@ void moves_while_members_sleep(Seat& seat) {
   if (!seat.holds(status == FERMATA_PENDING ? "nothing moves while the members sleep" : "")) return;
   if (!seat.holds(status, "test")) return;
   seat.holds(called == std::this_thread::get_id() ? "" : "the callback ran in another thread");
-  seat.holds(small[2] == seat.members && data[kVeryLong - 1] == seat.members * (seat.members + 1) / 2.0 ? "" : "a wrong sum");
+  seat.holds(small[2] == seat.members && data[kVeryLong - 1] == seat.members * (seat.members + 1) / 2.0
+                 ? ""
+                 : "a wrong sum");
   for (fermata_request* r : requests)
     if (seat.holds(fermata_request_free(r), "free")) seat.count_one();
 }
@@ -67,7 +71,8 @@ void all_kinds(Seat& seat) {
     s.count = kCounts[i];
     persistent.push_back(std::make_unique<Instance>(s, seat.rank, seat.members));
     prepared.emplace_back();
-    if (!seat.holds(fermata_prepare(seat.member, &persistent[i]->operation(), &prepared[i]), "prepare")) return;
+    if (!seat.holds(fermata_prepare(seat.member, &persistent[i]->operation(), &prepared[i]), "prepare"))
+      return;
   }
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < 3; ++i) {
@@ -76,7 +81,9 @@ void all_kinds(Seat& seat) {
       if (!seat.holds(fermata_request_reset(prepared[i], o.in, o.out), "reset")) return;
     }
     for (std::size_t i = 0; i < 3; ++i)
-      if (!seat.holds(fermata_request_start(prepared[(i + static_cast<std::size_t>(seat.rank)) % 3]), "start")) return;
+      if (!seat.holds(fermata_request_start(prepared[(i + static_cast<std::size_t>(seat.rank)) % 3]),
+                      "start"))
+        return;
     Shape s;
     s.collective = 1 + round % 10;
     s.count = kCounts[round % 3];
@@ -92,7 +99,9 @@ void all_kinds(Seat& seat) {
     prepared.push_back(request);
     const int waited = fermata_request_wait_all(prepared.data(), prepared.size());
     prepared.pop_back();
-    if (!seat.holds(waited, "wait_all") || !seat.holds(begun.check()) || !seat.holds(fermata_request_free(request), "free")) return;
+    if (!seat.holds(waited, "wait_all") || !seat.holds(begun.check()) ||
+        !seat.holds(fermata_request_free(request), "free"))
+      return;
     for (const auto& one : persistent)
       if (!seat.holds(one->check())) return;
     seat.count_one();
@@ -132,7 +141,8 @@ TEST(ProgressThread, IsOneHoweverOftenItIsSwitched) {
   const auto before = threads();
   for (const int on : {1, 1, 0, 0, 1, 0}) {
     EXPECT_EQ(fermata_progress_thread(on), FERMATA_OK);
-    EXPECT_TRUE(in_a_while([&] { return threads() == before + on; })) << threads() << " threads, " << before << " before";
+    EXPECT_TRUE(in_a_while([&] { return threads() == before + on; }))
+        << threads() << " threads, " << before << " before";
   }
 }
 
@@ -143,7 +153,8 @@ TEST(ProgressThread, EnvironmentSwitchesItOn) {
   const pid_t child = fork();
   if (child == 0) {
     long ran = 0;
-    const std::string problem = run_team({2, FERMATA_PROCESSES, FERMATA_WAIT_PARK}, moves_while_members_sleep, &ran);
+    const std::string problem =
+        run_team({2, FERMATA_PROCESSES, FERMATA_WAIT_PARK}, moves_while_members_sleep, &ran);
     fprintf(stderr, "%s", problem.c_str());
     _exit(problem.empty() && ran == 4 ? 0 : 1);
   }
@@ -160,7 +171,8 @@ void all_kinds_beside_it(Seat& seat) {
 }
 
 TEST(ProgressThread, MayRunBesideEverything) {
-  for (const int engine : {kMixed, static_cast<int>(FERMATA_PROCESSES), static_cast<int>(FERMATA_THREADS)})  // this process's own last
+  // this process's own last
+  for (const int engine : {kMixed, static_cast<int>(FERMATA_PROCESSES), static_cast<int>(FERMATA_THREADS)})
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_PARK}) {
       long ran = 0;
       EXPECT_EQ(run_team({3, engine, wait}, all_kinds_beside_it, &ran), "");

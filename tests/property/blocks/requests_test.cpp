@@ -1,5 +1,5 @@
-// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders; callbacks that go on further
-// along a buffer; waiting for any or for all.
+// Requests: several outstanding, mixed with calls that wait; persistent ones started in different orders;
+// callbacks that go on further along a buffer; waiting for any or for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct Begun {
 };
 
 bool check_and_free(Seat& seat, Begun& one) {
-  if (!seat.holds(one.instance->check()) || !seat.holds(fermata_request_free(one.request), "free")) return false;
+  if (!seat.holds(one.instance->check()) || !seat.holds(fermata_request_free(one.request), "free"))
+    return false;
   one.request = nullptr;
   seat.count_one();
   return true;
@@ -44,7 +45,9 @@ bool wait_in_between(Seat& seat, std::uint64_t n) {
   if (n % 3 == 0) return seat.holds(fermata_barrier(seat.member), "barrier");
   if (n % 3 == 1) return true;
   std::int64_t sum = seat.rank;
-  if (!seat.holds(fermata_allreduce(seat.member, FERMATA_IN_PLACE, &sum, 1, FERMATA_INT64, FERMATA_SUM), "allreduce")) return false;
+  if (!seat.holds(fermata_allreduce(seat.member, FERMATA_IN_PLACE, &sum, 1, FERMATA_INT64, FERMATA_SUM),
+                  "allreduce"))
+    return false;
   return seat.holds(sum == seat.members * (seat.members - 1) / 2 ? "" : "wrong sum beside requests");
 }
 
@@ -73,7 +76,8 @@ void outstanding(Seat& seat) {
     for (std::size_t left = all.size(); left > 0; --left) {
       std::size_t index = requests.size();
       if (!seat.holds(fermata_request_wait_any(requests.data(), requests.size(), &index), "wait_any")) return;
-      if (!seat.holds(index < requests.size() && requests[index] != nullptr ? "" : "wait_any's index")) return;
+      if (!seat.holds(index < requests.size() && requests[index] != nullptr ? "" : "wait_any's index"))
+        return;
       if (!check_and_free(seat, all[index])) return;
       requests[index] = nullptr;
     }
@@ -86,7 +90,8 @@ void persistent(Seat& seat) {
   std::vector<Begun> all(kRequests);
   for (std::size_t i = 0; i < kRequests; ++i) {
     all[i].instance = std::make_unique<Instance>(shape_of(i * 3 + 1, seat.members), seat.rank, seat.members);
-    if (!seat.holds(fermata_prepare(seat.member, &all[i].instance->operation(), &all[i].request), "prepare")) return;
+    if (!seat.holds(fermata_prepare(seat.member, &all[i].instance->operation(), &all[i].request), "prepare"))
+      return;
   }
   std::vector<std::size_t> order{0, 1, 2, 3, 4, 5};
   std::uint64_t state = static_cast<std::uint64_t>(seat.rank) * 77 + 1;
@@ -103,7 +108,8 @@ void persistent(Seat& seat) {
       if (!seat.holds(fermata_request_start(all[i].request), "start")) return;
       requests.push_back(all[i].request);
       // One at a time at some members, all at once at others.
-      if ((round + seat.rank) % 4 == 0 && !seat.holds(fermata_progress(seat.member, 0) < 0 ? "progress" : "")) return;
+      if ((round + seat.rank) % 4 == 0 && !seat.holds(fermata_progress(seat.member, 0) < 0 ? "progress" : ""))
+        return;
     }
     // A barrier that only some of them are over by.
     if (round % 3 == 0 && !seat.holds(fermata_barrier(seat.member), "barrier")) return;
@@ -116,10 +122,12 @@ void persistent(Seat& seat) {
     if (!seat.holds(fermata_request_free(one.request), "free")) return;
 }
 
-// Far more of them than there are slots at a time. Each member frees them in an order of its own, some long after the others have.
+// Far more of them than there are slots at a time. Each member frees them in an order of its own, some long
+// after the others have.
 void made_and_freed(Seat& seat) {
   constexpr std::size_t kKept = 5;
-  constexpr std::size_t kCounts[] = {2100, 3, 700, 1500, 60};  // doubles: slots of 16 KiB and less, so parts that don't repeat
+  // doubles: slots of 16 KiB and less, so parts that don't repeat
+  constexpr std::size_t kCounts[] = {2100, 3, 700, 1500, 60};
   constexpr int kMade = 2000 / FERMATA_TEST_SCALE;
   std::vector<Begun> kept(kKept);
   for (int n = 0; n < kMade; ++n) {
@@ -130,8 +138,11 @@ void made_and_freed(Seat& seat) {
     s.count = kCounts[static_cast<std::size_t>(n) % 5] / static_cast<std::size_t>(seat.members);
     s.seed = static_cast<std::uint64_t>(n);
     one.instance = std::make_unique<Instance>(s, seat.rank, seat.members);
-    if (!seat.holds(fermata_prepare(seat.member, &one.instance->operation(), &one.request), "prepare")) return;
-    if (!seat.holds(fermata_request_start(one.request), "start") || !seat.holds(fermata_request_wait(one.request), "wait")) return;
+    if (!seat.holds(fermata_prepare(seat.member, &one.instance->operation(), &one.request), "prepare"))
+      return;
+    if (!seat.holds(fermata_request_start(one.request), "start") ||
+        !seat.holds(fermata_request_wait(one.request), "wait"))
+      return;
   }
   for (Begun& one : kept)
     if (one.request != nullptr && !check_and_free(seat, one)) return;
@@ -179,10 +190,13 @@ void chain(Seat& seat) {
     if (!seat.holds(pending, "progress")) return;
     for (const Walk& walk : walks) {
       if (!seat.holds(walk.status, "callback")) return;
-      if (!seat.holds(walk.over == static_cast<int>(kSegments) ? "" : "callbacks: " + std::to_string(walk.over))) return;
+      if (!seat.holds(walk.over == static_cast<int>(kSegments) ? ""
+                                                               : "callbacks: " + std::to_string(walk.over)))
+        return;
       for (std::size_t i = 0; i < walk.data.size(); ++i) {
         double sum = 0;
-        for (unsigned r = 0; r < static_cast<unsigned>(seat.members); ++r) sum += static_cast<double>((i * 3 + r) % 16);
+        for (unsigned r = 0; r < static_cast<unsigned>(seat.members); ++r)
+          sum += static_cast<double>((i * 3 + r) % 16);
         if (walk.data[i] != sum) {
           seat.holds("wrong at " + std::to_string(i) + " of segments of " + std::to_string(segment));
           return;

@@ -27,8 +27,9 @@ Shape Sequence::random_shape() {
   s.count = kCounts[draw(common_, std::size(kCounts))];
   s.root = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members)));
   s.in_place = draw(common_, 4) == 0;
-  const bool has_v = s.collective != FERMATA_DO_BROADCAST && s.collective != FERMATA_DO_REDUCE && s.collective != FERMATA_DO_ALLREDUCE &&
-                     s.collective != FERMATA_DO_SCAN && s.collective != FERMATA_DO_EXSCAN;
+  const bool has_v = s.collective != FERMATA_DO_BROADCAST && s.collective != FERMATA_DO_REDUCE &&
+                     s.collective != FERMATA_DO_ALLREDUCE && s.collective != FERMATA_DO_SCAN &&
+                     s.collective != FERMATA_DO_EXSCAN;
   s.irregular = draw(common_, 4) == 0 && has_v;
   s.seed = seed_ * 1000 + ++shapes_;
   return s;
@@ -38,8 +39,8 @@ bool Sequence::returns(int status, std::initializer_list<int> allowed, const cha
   if (std::find(allowed.begin(), allowed.end(), status) != allowed.end()) return true;
   std::string expected;
   for (const int one : allowed) expected += std::string(expected.empty() ? "" : " or ") + std::to_string(one);
-  return seat_.holds("sequence " + std::to_string(seed_) + ", " + at_ + ": " + call + " returned " + std::to_string(status) + " (" +
-                     fermata_error_detail() + ") instead of " + expected);
+  return seat_.holds("sequence " + std::to_string(seed_) + ", " + at_ + ": " + call + " returned " +
+                     std::to_string(status) + " (" + fermata_error_detail() + ") instead of " + expected);
 }
 
 // Its result is looked at once, when the model learns that it is over.
@@ -48,8 +49,9 @@ bool Sequence::is_over(Request& request) {
   if (!seat_.holds(request.instance->check())) return false;
   if (request.has_callback) ++request.expected;
   if (request.called_back != request.expected)
-    return seat_.holds("sequence " + std::to_string(seed_) + ", " + at_ + ": a callback ran " + std::to_string(request.called_back) +
-                       " times instead of " + std::to_string(request.expected));
+    return seat_.holds("sequence " + std::to_string(seed_) + ", " + at_ + ": a callback ran " +
+                       std::to_string(request.called_back) + " times instead of " +
+                       std::to_string(request.expected));
   return true;
 }
 
@@ -58,22 +60,30 @@ bool Sequence::wait(Request& request) {
   return request.state == State::kIdle || is_over(request);
 }
 
-void Sequence::drop(std::size_t which) { requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(which)); }
+void Sequence::drop(std::size_t which) {
+  requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(which));
+}
 
 // ---- Waits that end before their call is over
 
-int Sequence::interrupt(fermata_member*, void* user) { return draw(*static_cast<Random*>(user), 3) == 0 ? 1 : 0; }
+int Sequence::interrupt(fermata_member*, void* user) {
+  return draw(*static_cast<Random*>(user), 3) == 0 ? 1 : 0;
+}
 
 // Now and then: a hook that interrupts, or a time that is too short.
 bool Sequence::grow_impatient() {
   const std::uint64_t how = draw(own_, 8);
-  if (how == 0) return returns(fermata_member_set_idle_hook(seat_.member, interrupt, &own_), {FERMATA_OK}, "set_idle_hook");
+  if (how == 0)
+    return returns(fermata_member_set_idle_hook(seat_.member, interrupt, &own_), {FERMATA_OK},
+                   "set_idle_hook");
   return how != 1 || returns(fermata_member_set_timeout(seat_.member, 1e-6), {FERMATA_OK}, "set_timeout");
 }
 
 bool Sequence::grow_patient() {
-  return returns(fermata_member_set_idle_hook(seat_.member, nullptr, nullptr), {FERMATA_OK}, "set_idle_hook") &&
-         returns(fermata_member_set_timeout(seat_.member, 10 * FERMATA_TEST_SCALE), {FERMATA_OK}, "set_timeout");
+  return returns(fermata_member_set_idle_hook(seat_.member, nullptr, nullptr), {FERMATA_OK},
+                 "set_idle_hook") &&
+         returns(fermata_member_set_timeout(seat_.member, 10 * FERMATA_TEST_SCALE), {FERMATA_OK},
+                 "set_timeout");
 }
 
 // What a timeout or a hook has left outstanding: everything else is refused, and fermata_resume goes on with
@@ -83,8 +93,8 @@ bool Sequence::goes_on(int status, const char* call) {
     if (n > 20 && !grow_patient()) return false;
     std::int64_t one = 1;
     if (!returns(fermata_test(seat_.member), {FERMATA_OK, FERMATA_PENDING}, "fermata_test") ||
-        !returns(fermata_allreduce(seat_.member, FERMATA_IN_PLACE, &one, 1, FERMATA_INT64, FERMATA_SUM), {FERMATA_ERR_BUSY},
-                 "a second call"))
+        !returns(fermata_allreduce(seat_.member, FERMATA_IN_PLACE, &one, 1, FERMATA_INT64, FERMATA_SUM),
+                 {FERMATA_ERR_BUSY}, "a second call"))
       return false;
     status = fermata_resume(seat_.member);
   }
@@ -106,7 +116,8 @@ bool Sequence::call() {
 
 bool Sequence::barrier() {
   at_ = "barrier";
-  if (split_ != Split::kNone) return returns(fermata_barrier(seat_.member), {FERMATA_ERR_BUSY}, "fermata_barrier");
+  if (split_ != Split::kNone)
+    return returns(fermata_barrier(seat_.member), {FERMATA_ERR_BUSY}, "fermata_barrier");
   return grow_impatient() && goes_on(fermata_barrier(seat_.member), "fermata_barrier");
 }
 
@@ -117,7 +128,8 @@ bool Sequence::begin() {
   request->instance = std::make_unique<Instance>(shape, seat_.rank, seat_.members);
   const int status = fermata_begin(seat_.member, &request->instance->operation(), &request->handle);
   if (split_ != Split::kNone)
-    return returns(status, {FERMATA_ERR_BUSY}, "fermata_begin") && seat_.holds(request->handle == nullptr ? "" : "a handle despite BUSY");
+    return returns(status, {FERMATA_ERR_BUSY}, "fermata_begin") &&
+           seat_.holds(request->handle == nullptr ? "" : "a handle despite BUSY");
   if (!returns(status, {FERMATA_OK}, "fermata_begin")) return false;
   request->state = State::kBegun;
   requests_.push_back(std::move(request));
@@ -161,7 +173,8 @@ bool Sequence::free_one() {
   if (which >= requests_.size()) return true;
   at_ = "free of request " + std::to_string(which);
   if (!wait(*requests_[which])) return false;
-  if (!returns(fermata_request_free(requests_[which]->handle), {FERMATA_OK}, "fermata_request_free")) return false;
+  if (!returns(fermata_request_free(requests_[which]->handle), {FERMATA_OK}, "fermata_request_free"))
+    return false;
   drop(which);
   return true;
 }
@@ -172,7 +185,8 @@ bool Sequence::arrive() {
   std::int64_t in = sum_in_, out = sum_out_;
   std::int64_t* const to = split_ == Split::kNone ? &sum_out_ : &out;
   if (split_ == Split::kNone) in = sum_in_ = seat_.rank + 1;
-  const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, split_ == Split::kNone ? &sum_in_ : &in, to, 1, FERMATA_INT64);
+  const fermata_operation o =
+      operation(FERMATA_DO_ALLREDUCE, split_ == Split::kNone ? &sum_in_ : &in, to, 1, FERMATA_INT64);
   const int status = with_data ? fermata_arrive_with(seat_.member, &o) : fermata_arrive(seat_.member);
   if (!returns(status, {split_ == Split::kNone ? FERMATA_OK : FERMATA_ERR_BUSY}, at_.c_str())) return false;
   if (split_ == Split::kNone) split_ = with_data ? Split::kData : Split::kBarrier;
@@ -181,7 +195,8 @@ bool Sequence::arrive() {
 
 bool Sequence::depart() {
   at_ = "depart";
-  if (split_ == Split::kNone) return returns(fermata_depart(seat_.member), {FERMATA_ERR_ARGUMENT}, "fermata_depart");
+  if (split_ == Split::kNone)
+    return returns(fermata_depart(seat_.member), {FERMATA_ERR_ARGUMENT}, "fermata_depart");
   for (std::uint64_t n = draw(own_, 3); n > 0; --n)
     if (!returns(fermata_test(seat_.member), {FERMATA_OK, FERMATA_PENDING}, "fermata_test")) return false;
   if (!grow_impatient() || !goes_on(fermata_depart(seat_.member), "fermata_depart")) return false;
@@ -209,9 +224,12 @@ bool Sequence::split() {
   within.root = shape.root % members;
   const Instance instance(within, rank, members);
   const bool good =
-      seat_.holds(rank == expected ? "" : "sequence " + std::to_string(seed_) + ": rank " + std::to_string(rank) + " of a split") &&
+      seat_.holds(rank == expected ? ""
+                                   : "sequence " + std::to_string(seed_) + ": rank " + std::to_string(rank) +
+                                         " of a split") &&
       returns(fermata_member_set_timeout(sub, 10 * FERMATA_TEST_SCALE), {FERMATA_OK}, "set_timeout") &&
-      returns(instance.call(sub, true), {FERMATA_OK}, "a call of a split team") && seat_.holds(instance.check());
+      returns(instance.call(sub, true), {FERMATA_OK}, "a call of a split team") &&
+      seat_.holds(instance.check());
   fermata_member_leave(sub);
   return good;
 }
@@ -223,7 +241,8 @@ bool Sequence::drain() {
   at_ = "drain";
   while (!requests_.empty()) {
     Request& last = *requests_.back();
-    if (!wait(last) || !returns(fermata_request_free(last.handle), {FERMATA_OK}, "fermata_request_free")) return false;
+    if (!wait(last) || !returns(fermata_request_free(last.handle), {FERMATA_OK}, "fermata_request_free"))
+      return false;
     requests_.pop_back();
   }
   return true;
@@ -240,10 +259,11 @@ bool Sequence::is_broken_by(int status) {
   const Shape shape = random_shape();
   const Instance instance(shape, seat_.rank, seat_.members);
   fermata_request* request = nullptr;
-  const bool good = returns(fermata_barrier(seat_.member), {status}, "fermata_barrier") &&
-                    returns(fermata_arrive(seat_.member), {status}, "fermata_arrive") &&
-                    returns(fermata_begin(seat_.member, &instance.operation(), &request), {status}, "fermata_begin") &&
-                    returns(instance.call(seat_.member, true), {status}, "a call");
+  const bool good =
+      returns(fermata_barrier(seat_.member), {status}, "fermata_barrier") &&
+      returns(fermata_arrive(seat_.member), {status}, "fermata_arrive") &&
+      returns(fermata_begin(seat_.member, &instance.operation(), &request), {status}, "fermata_begin") &&
+      returns(instance.call(seat_.member, true), {status}, "a call");
   return give_back(status) && good;
 }
 
@@ -261,7 +281,8 @@ bool Sequence::give_back(int status) {
 // barrier.
 bool Sequence::meet_before(int status, bool breaks) {
   const int met = fermata_barrier(seat_.member);
-  return breaks ? returns(met, {FERMATA_OK}, "fermata_barrier") : returns(met, {FERMATA_OK, status}, "fermata_barrier");
+  return breaks ? returns(met, {FERMATA_OK}, "fermata_barrier")
+                : returns(met, {FERMATA_OK, status}, "fermata_barrier");
 }
 
 // Calls whose members all come need not wait, and then don't notice an abort: so the one that aborts comes no
@@ -269,7 +290,8 @@ bool Sequence::meet_before(int status, bool breaks) {
 bool Sequence::end_by_abort() {
   at_ = "end by an abort";
   if (split_ != Split::kNone && !depart()) return false;
-  const bool aborts = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
+  const bool aborts =
+      static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
   if (!meet_before(FERMATA_ERR_BROKEN, aborts)) return false;
   if (!aborts) return is_broken_by(FERMATA_ERR_BROKEN);
   fermata_team_abort(seat_.team);
@@ -279,7 +301,8 @@ bool Sequence::end_by_abort() {
 bool Sequence::end_by_leaving() {
   at_ = "end by leaving";
   if (!drain()) return false;
-  const bool leaves = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
+  const bool leaves =
+      static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
   if (!meet_before(FERMATA_ERR_MEMBER_LOST, leaves)) return false;
   return leaves || is_broken_by(FERMATA_ERR_MEMBER_LOST);  // its body leaves
 }
@@ -290,19 +313,23 @@ bool Sequence::end_by_mismatch() {
   if (!drain()) return false;
   std::int64_t one = 1;
   double other[2] = {};
-  const bool differs = static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
+  const bool differs =
+      static_cast<int>(draw(common_, static_cast<std::uint64_t>(seat_.members))) == seat_.rank;
   if (!meet_before(FERMATA_ERR_MISMATCH, differs)) return false;
-  const int first = differs ? fermata_allreduce(seat_.member, FERMATA_IN_PLACE, other, 2, FERMATA_DOUBLE, FERMATA_MAX)
-                            : fermata_allreduce(seat_.member, FERMATA_IN_PLACE, &one, 1, FERMATA_INT64, FERMATA_SUM);
+  const int first =
+      differs ? fermata_allreduce(seat_.member, FERMATA_IN_PLACE, other, 2, FERMATA_DOUBLE, FERMATA_MAX)
+              : fermata_allreduce(seat_.member, FERMATA_IN_PLACE, &one, 1, FERMATA_INT64, FERMATA_SUM);
   if (!returns(first, {FERMATA_OK, FERMATA_ERR_MISMATCH}, "fermata_allreduce")) return false;
-  return returns(fermata_barrier(seat_.member), {FERMATA_ERR_MISMATCH}, "fermata_barrier") && is_broken_by(FERMATA_ERR_MISMATCH);
+  return returns(fermata_barrier(seat_.member), {FERMATA_ERR_MISMATCH}, "fermata_barrier") &&
+         is_broken_by(FERMATA_ERR_MISMATCH);
 }
 
 bool Sequence::run(int steps) {
-  constexpr Step kSteps[] = {&Sequence::call,   &Sequence::call,  &Sequence::call,     &Sequence::barrier, &Sequence::begin,
-                             &Sequence::begin,  &Sequence::begin, &Sequence::prepare,  &Sequence::start,   &Sequence::start,
-                             &Sequence::start,  &Sequence::start, &Sequence::free_one, &Sequence::arrive,  &Sequence::depart,
-                             &Sequence::depart, &Sequence::split};
+  constexpr Step kSteps[] = {&Sequence::call,     &Sequence::call,   &Sequence::call,   &Sequence::barrier,
+                             &Sequence::begin,    &Sequence::begin,  &Sequence::begin,  &Sequence::prepare,
+                             &Sequence::start,    &Sequence::start,  &Sequence::start,  &Sequence::start,
+                             &Sequence::free_one, &Sequence::arrive, &Sequence::depart, &Sequence::depart,
+                             &Sequence::split};
   for (int n = 0; n < steps; ++n) {
     const Step step = kSteps[draw(common_, std::size(kSteps))];
     const bool adds = step == &Sequence::begin || step == &Sequence::prepare;
@@ -312,7 +339,8 @@ bool Sequence::run(int steps) {
       if (!local()) return false;
     seat_.count_one();
   }
-  constexpr Step kEnds[] = {&Sequence::end_well, &Sequence::end_by_abort, &Sequence::end_by_leaving, &Sequence::end_by_mismatch};
+  constexpr Step kEnds[] = {&Sequence::end_well, &Sequence::end_by_abort, &Sequence::end_by_leaving,
+                            &Sequence::end_by_mismatch};
   const Step end = kEnds[draw(common_, std::size(kEnds))];
   return (this->*(seat_.members == 1 ? &Sequence::end_well : end))();
 }

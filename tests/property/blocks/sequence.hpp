@@ -27,7 +27,8 @@ class Sequence {
  private:
   using Random = std::mt19937_64;
   enum class Split { kNone, kBarrier, kData };
-  // Idle: never started, or the model knows that it is over. Begun: active, or over already without the model's knowledge.
+  // Idle: never started, or the model knows that it is over. Begun: active, or over already without the
+  // model's knowledge.
   enum class State { kIdle, kBegun };
   struct Request {
     std::unique_ptr<Instance> instance;

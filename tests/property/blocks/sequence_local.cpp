@@ -19,13 +19,15 @@ bool Sequence::local() {
 bool Sequence::look() {
   at_ += ", look";
   const double us = draw(own_, 4) == 0 ? 20 : 0;
-  if (!returns(fermata_progress(seat_.member, us), {FERMATA_OK, FERMATA_PENDING}, "fermata_progress")) return false;
+  if (!returns(fermata_progress(seat_.member, us), {FERMATA_OK, FERMATA_PENDING}, "fermata_progress"))
+    return false;
   const int state = split_ == Split::kNone ? FERMATA_OK : FERMATA_PENDING;
   if (!returns(fermata_test(seat_.member), {FERMATA_OK, state}, "fermata_test")) return false;
   if (requests_.empty()) return true;
   Request& request = *requests_[draw(own_, requests_.size())];
   const int status = fermata_request_test(request.handle);
-  if (request.state == State::kIdle) return returns(status, {FERMATA_OK}, "fermata_request_test of one that is over");
+  if (request.state == State::kIdle)
+    return returns(status, {FERMATA_OK}, "fermata_request_test of one that is over");
   if (!returns(status, {FERMATA_OK, FERMATA_PENDING}, "fermata_request_test")) return false;
   return status == FERMATA_PENDING || is_over(request);
 }
@@ -35,14 +37,17 @@ bool Sequence::wait_for_any() {
   std::vector<fermata_request*> handles;
   for (const auto& request : requests_) handles.push_back(draw(own_, 4) == 0 ? nullptr : request->handle);
   std::size_t index = handles.size();
-  const bool none = std::all_of(handles.begin(), handles.end(), [](const fermata_request* r) { return r == nullptr; });
+  const bool none =
+      std::all_of(handles.begin(), handles.end(), [](const fermata_request* r) { return r == nullptr; });
   const bool waits = draw(own_, 2) == 0;
   const int status = waits ? fermata_request_wait_any(handles.data(), handles.size(), &index)
                            : fermata_request_test_any(handles.data(), handles.size(), &index);
   if (handles.empty()) return returns(status, {FERMATA_ERR_ARGUMENT}, "wait_any of nothing");
   if (none) return returns(status, {FERMATA_ERR_ARGUMENT}, "wait_any of NULL alone");
-  if (!waits && status == FERMATA_PENDING) return seat_.holds(index == handles.size() ? "" : "test_any wrote its index");
-  if (!returns(status, {FERMATA_OK}, waits ? "fermata_request_wait_any" : "fermata_request_test_any")) return false;
+  if (!waits && status == FERMATA_PENDING)
+    return seat_.holds(index == handles.size() ? "" : "test_any wrote its index");
+  if (!returns(status, {FERMATA_OK}, waits ? "fermata_request_wait_any" : "fermata_request_test_any"))
+    return false;
   if (index >= handles.size() || handles[index] == nullptr) return seat_.holds("wait_any's index");
   return requests_[index]->state == State::kIdle || is_over(*requests_[index]);
 }

@@ -33,7 +33,8 @@ TEST_P(Sequences, OfRandomCallsFollowTheModel) {
   EXPECT_GE(ran, static_cast<long>(count) * kSteps * 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Sequences, ::testing::ValuesIn(engines()), [](const auto& of) { return name_of_engine(of.param); });
+INSTANTIATE_TEST_SUITE_P(Engines, Sequences, ::testing::ValuesIn(engines()),
+                         [](const auto& of) { return name_of_engine(of.param); });
 
 }  // namespace
 }  // namespace fermata::test

@@ -27,9 +27,12 @@ T special(int rank, int members, std::size_t i) {
   const auto rows = static_cast<Bits>(i / kColumns % 50);  // so that vectors hold different payloads
   const bool last = rank == members - 1;
   switch (i % kColumns) {
-    case 0: return std::bit_cast<T>(kQuiet | (1 + rows + (r * 5 + 3) % 7 * 64));  // the largest isn't always the first or the last
-    case 1: return rank == 0 ? std::bit_cast<T>(kQuiet | (77 + rows)) : T(rank);  // one NaN, at each end
-    case 2: return last ? std::bit_cast<T>(std::bit_cast<Bits>(kInfinity) | (5 + rows)) : T(1);  // a signalling one
+    // the largest isn't always the first or the last
+    case 0: return std::bit_cast<T>(kQuiet | (1 + rows + (r * 5 + 3) % 7 * 64));
+    case 1:
+      return rank == 0 ? std::bit_cast<T>(kQuiet | (77 + rows)) : T(rank);  // one NaN, at each end
+    // a signalling one
+    case 2: return last ? std::bit_cast<T>(std::bit_cast<Bits>(kInfinity) | (5 + rows)) : T(1);
     case 3: return std::bit_cast<T>(kQuiet | (r % 2 == 0 ? kSign : 0) | (9 + r));
     case 4: return rank == 0 ? kInfinity : -kInfinity;
     case 5: return rank == 0 ? T(0) : kInfinity;
@@ -79,26 +82,34 @@ std::string check(Seat& seat, int collective, std::size_t count, Way way) {
   o.type = std::is_same_v<T, float> ? FERMATA_FLOAT : FERMATA_DOUBLE;
   o.op = static_cast<int>(O);
   o.root = n - 1;
-  const std::string what = std::string(name_of(O)) + ", collective " + std::to_string(collective) + ", " + std::to_string(count) + " of " +
-                           std::to_string(sizeof(T)) + " bytes, way " + std::to_string(way);
+  const std::string what = std::string(name_of(O)) + ", collective " + std::to_string(collective) + ", " +
+                           std::to_string(count) + " of " + std::to_string(sizeof(T)) + " bytes, way " +
+                           std::to_string(way);
   if (const int status = carry_out(seat.member, o, way); status != FERMATA_OK)
     return what + ": " + fermata_status_string(status) + ": " + fermata_error_detail();
-  if ((collective == FERMATA_DO_REDUCE && seat.rank != n - 1) || (collective == FERMATA_DO_EXSCAN && seat.rank == 0)) return "";
-  const int end = collective == FERMATA_DO_SCAN ? seat.rank + 1 : collective == FERMATA_DO_EXSCAN ? seat.rank : n;
+  if ((collective == FERMATA_DO_REDUCE && seat.rank != n - 1) ||
+      (collective == FERMATA_DO_EXSCAN && seat.rank == 0))
+    return "";
+  const int end = collective == FERMATA_DO_SCAN     ? seat.rank + 1
+                  : collective == FERMATA_DO_EXSCAN ? seat.rank
+                                                    : n;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = blocks > 1 ? static_cast<std::size_t>(seat.rank) * count + i : i;
     const T expected = folded<O, T>(0, end, n, at);
-    if (std::memcmp(&out[i], &expected, sizeof(T)) != 0) return what + ": other bits in element " + std::to_string(i);
+    if (std::memcmp(&out[i], &expected, sizeof(T)) != 0)
+      return what + ": other bits in element " + std::to_string(i);
   }
   seat.count_one();
   return "";
 }
 
-constexpr int kFolding[] = {FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE, FERMATA_DO_REDUCE_SCATTER, FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
+constexpr int kFolding[] = {FERMATA_DO_ALLREDUCE, FERMATA_DO_REDUCE, FERMATA_DO_REDUCE_SCATTER,
+                            FERMATA_DO_SCAN, FERMATA_DO_EXSCAN};
 
 void body(Seat& seat) {
   const std::size_t long_one = FERMATA_TEST_SCALE > 1 ? 700 : 9000;
-  for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{45}, std::size_t{300}, long_one})
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{45}, std::size_t{300}, long_one})
     for (const int collective : kFolding)
       for (int way = 0; way < kWays; ++way) {
         const auto w = static_cast<Way>(way);
@@ -114,8 +125,11 @@ void body(Seat& seat) {
       const double in = special<double>(seat.rank, seat.members, i);
       const double expected = folded<Op::kSum, double>(0, seat.members, seat.members, i);
       double out = 1;
-      if (!seat.holds(fermata_allreduce(seat.member, &in, &out, 1, FERMATA_DOUBLE, FERMATA_SUM), "allreduce")) return;
-      if (std::memcmp(&out, &expected, sizeof out) != 0 && !seat.holds("one word: other bits in column " + std::to_string(i))) return;
+      if (!seat.holds(fermata_allreduce(seat.member, &in, &out, 1, FERMATA_DOUBLE, FERMATA_SUM), "allreduce"))
+        return;
+      if (std::memcmp(&out, &expected, sizeof out) != 0 &&
+          !seat.holds("one word: other bits in column " + std::to_string(i)))
+        return;
       seat.count_one();
     }
 }

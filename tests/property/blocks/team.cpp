@@ -8,7 +8,8 @@
 namespace fermata::test {
 namespace {
 
-void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board& board, const std::function<void(Seat&)>& body) {
+void run_member(fermata_team* team, const TeamCase& test, int rank, Seat::Board& board,
+                const std::function<void(Seat&)>& body) {
   fermata_member* member = nullptr;
   const int joined = fermata_team_join(team, rank, &member);
   Seat seat(team, member, rank, test.members, board);
@@ -27,8 +28,10 @@ const char* name_of_engine(int engine) {
 }
 
 std::string describe(const TeamCase& test) {
-  const std::string hosts = test.hosts > 1 ? " hosts " + std::to_string(test.hosts) + (test.scattered ? " in turn" : "") : "";
-  return "P " + std::to_string(test.members) + " " + name_of_engine(test.engine) + " wait " + std::to_string(test.wait) + hosts;
+  const std::string hosts =
+      test.hosts > 1 ? " hosts " + std::to_string(test.hosts) + (test.scattered ? " in turn" : "") : "";
+  return "P " + std::to_string(test.members) + " " + name_of_engine(test.engine) + " wait " +
+         std::to_string(test.wait) + hosts;
 }
 
 bool Seat::holds(const std::string& problem) {
@@ -50,7 +53,8 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   fermata_team* team = nullptr;
   PretendedHosts hosts;
   if (test.hosts > 1) {
-    const std::string wrong = hosts.make(config, hosts_of_ranks(test.members, test.hosts, test.scattered), test.hosts, test.links);
+    const std::string wrong =
+        hosts.make(config, hosts_of_ranks(test.members, test.hosts, test.scattered), test.hosts, test.links);
     if (!wrong.empty()) return wrong;
   } else if (fermata_team_create(&config, &team) != FERMATA_OK) {
     return std::string("create: ") + fermata_error_detail();
@@ -59,13 +63,15 @@ std::string run_team(const TeamCase& test, const std::function<void(Seat&)>& bod
   void* page = mmap(nullptr, sizeof(Seat::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";
   auto& board = *new (page) Seat::Board;
-  // Blocks between processes by the kernel's copy; between those of several threads each as it is chosen without a profile, by rings.
+  // Blocks between processes by the kernel's copy; between those of several threads each as it is chosen
+  // without a profile, by rings.
   const bool lends = test.engine == FERMATA_PROCESSES && getenv("FERMATA_CMA") == nullptr;
   if (lends) setenv("FERMATA_CMA", "1", 1);
   run_members(
       test.engine, test.members, [&](int rank) { run_member(team_of(rank), test, rank, board, body); },
       [&](int how) {
-        if (board.failures.fetch_add(1) == 0) std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
+        if (board.failures.fetch_add(1) == 0)
+          std::snprintf(board.message, sizeof board.message, "a member's process died: %d", how);
       });
   if (lends) unsetenv("FERMATA_CMA");
   std::string problem;

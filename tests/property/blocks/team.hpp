@@ -1,4 +1,5 @@
-// Runs a body as every member of a team, threads or processes, and hands back the first problem that one of them reports.
+// Runs a body as every member of a team, threads or processes, and hands back the first problem that one of
+// them reports.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_TEAM_HPP
 

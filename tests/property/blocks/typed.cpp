@@ -59,7 +59,8 @@ void write_element(Op op, std::uint64_t h, void* out) {
     value = static_cast<T>(small_number(op, h));
   } else {
     const bool logical = op == Op::kLand || op == Op::kLor;
-    value = static_cast<T>(logical && (h & 3) == 0 ? 0 : h * 0x9e3779b97f4a7c15u >> 7);  // integers wrap, in any order
+    // integers wrap, in any order
+    value = static_cast<T>(logical && (h & 3) == 0 ? 0 : h * 0x9e3779b97f4a7c15u >> 7);
   }
   std::memcpy(out, &value, sizeof value);
 }
@@ -73,7 +74,9 @@ constexpr auto kWrites = all_writes(std::make_index_sequence<kTypeCount>());
 
 }  // namespace
 
-void typed_element(int type, int op, std::uint64_t h, void* out) { kWrites[static_cast<std::size_t>(type)](static_cast<Op>(op), h, out); }
+void typed_element(int type, int op, std::uint64_t h, void* out) {
+  kWrites[static_cast<std::size_t>(type)](static_cast<Op>(op), h, out);
+}
 void typed_fold(int type, int op, void* acc, const void* other) { fold_of(type, op)(acc, other); }
 bool typed_fold_is_defined(int type, int op) { return fold_of(type, op) != nullptr; }
 

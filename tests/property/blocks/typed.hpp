@@ -1,5 +1,5 @@
-// Elements of the library's types and their operators, as bytes: what members contribute, chosen so that every order of folds gives the
-// same bits, and the serial fold.
+// Elements of the library's types and their operators, as bytes: what members contribute, chosen so that
+// every order of folds gives the same bits, and the serial fold.
 #ifndef FERMATA_TESTS_PROPERTY_BLOCKS_TYPED_HPP
 #define FERMATA_TESTS_PROPERTY_BLOCKS_TYPED_HPP
 

@@ -1,5 +1,5 @@
-// Teams over several hosts, which threads pretend to be: every algorithm flat over them and the planner's compositions, over links that
-// are late, out of order and lossy.
+// Teams over several hosts, which threads pretend to be: every algorithm flat over them and the planner's
+// compositions, over links that are late, out of order and lossy.
 #include <gtest/gtest.h>
 
 #include "algo/algorithm.hpp"
@@ -12,7 +12,8 @@ struct Shape {
   int members, hosts;
   bool scattered;
 };
-constexpr Shape kShapes[] = {{2, 2, false}, {3, 2, false}, {4, 2, false}, {4, 2, true}, {5, 3, true}, {8, 4, false}};
+constexpr Shape kShapes[] = {{2, 2, false}, {3, 2, false}, {4, 2, false},
+                             {4, 2, true},  {5, 3, true},  {8, 4, false}};
 
 constexpr struct {
   int kind, payload;
@@ -20,8 +21,9 @@ constexpr struct {
               {FERMATA_REDUCE, 56}, {FERMATA_BROADCAST, 8}, {FERMATA_BROADCAST, 56}};
 
 std::string name_of_case(const PropertyCase& c) {
-  return std::string(name_of(static_cast<Kind>(c.kind))) + " of " + std::to_string(c.payload) + " bytes by '" + c.algorithm + "', " +
-         std::to_string(c.members) + " members, " + std::to_string(c.hosts) + (c.scattered ? " hosts in turn" : " hosts");
+  return std::string(name_of(static_cast<Kind>(c.kind))) + " of " + std::to_string(c.payload) +
+         " bytes by '" + c.algorithm + "', " + std::to_string(c.members) + " members, " +
+         std::to_string(c.hosts) + (c.scattered ? " hosts in turn" : " hosts");
 }
 
 void expect_property(const PropertyCase& c) { EXPECT_EQ(run_property(c), "") << name_of_case(c); }
@@ -53,7 +55,8 @@ TEST(Hosts, EveryAlgorithmKeepsThePropertyFlatOverHosts) {
                            .scattered = payload == 8,
                            .links = kBadLinks};
       const std::string problem = run_property(c);
-      if (problem.starts_with("unsupported: ") || problem.starts_with("plan: no candidate can be proved")) continue;
+      if (problem.starts_with("unsupported: ") || problem.starts_with("plan: no candidate can be proved"))
+        continue;
       EXPECT_EQ(problem, "") << name_of_case(c);
       ++run;
     }
@@ -74,7 +77,12 @@ TEST(Hosts, LateLinksAndEveryWaitPolicy) {
 }
 
 TEST(Hosts, TagsAreComparedAcrossHosts) {
-  expect_property({.kind = FERMATA_BARRIER, .members = 6, .episodes = 20, .tagged = true, .hosts = 3, .links = kBadLinks});
+  expect_property({.kind = FERMATA_BARRIER,
+                   .members = 6,
+                   .episodes = 20,
+                   .tagged = true,
+                   .hosts = 3,
+                   .links = kBadLinks});
 }
 
 TEST(Hosts, PublishedLinesStayOnTheirHost) {
@@ -92,7 +100,13 @@ TEST(Hosts, TheWorkerSeesABrokenBarrier) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "who does not wait races, as ThreadSanitizer says";
 #endif
-  EXPECT_NE(run_property({.kind = FERMATA_BARRIER, .members = 4, .episodes = 20, .sabotage = true, .hosts = 2, .links = kLateLinks}), "");
+  EXPECT_NE(run_property({.kind = FERMATA_BARRIER,
+                          .members = 4,
+                          .episodes = 20,
+                          .sabotage = true,
+                          .hosts = 2,
+                          .links = kLateLinks}),
+            "");
 }
 
 }  // namespace

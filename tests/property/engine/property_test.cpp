@@ -16,25 +16,30 @@ constexpr int kScale = FERMATA_TEST_SCALE > 1 ? 4 : 1;
 std::vector<std::string> spellings(int kind, int members) {
   std::vector<std::string> all;
   for (const Algorithm& a : algorithms()) {
-    Request request{.kind = static_cast<Kind>(kind), .half = Half::kWhole, .members = members, .root = 0, .degree = 2};
+    Request request{
+        .kind = static_cast<Kind>(kind), .half = Half::kWhole, .members = members, .root = 0, .degree = 2};
     const std::vector<int> degrees = a.has_degree ? std::vector<int>{2, 3, 5} : std::vector<int>{2};
     for (const int degree : degrees) {
       request.degree = degree;
       if (a.redundant && kind != FERMATA_BARRIER) continue;
-      if (a.applicable(request)) all.push_back(a.has_degree ? std::string(a.name) + "(" + std::to_string(degree) + ")" : a.name);
+      if (a.applicable(request))
+        all.push_back(a.has_degree ? std::string(a.name) + "(" + std::to_string(degree) + ")" : a.name);
     }
   }
   return all;
 }
 
 std::string describe(const PropertyCase& c) {
-  return c.algorithm + "/" + c.layout + " kind " + std::to_string(c.kind) + " P " + std::to_string(c.members) + " bytes " +
-         std::to_string(c.payload) + " engine " + std::to_string(c.engine) + " wait " + std::to_string(c.wait);
+  return c.algorithm + "/" + c.layout + " kind " + std::to_string(c.kind) + " P " +
+         std::to_string(c.members) + " bytes " + std::to_string(c.payload) + " engine " +
+         std::to_string(c.engine) + " wait " + std::to_string(c.wait);
 }
 
-// One slot is refused where it would be overwritten unread, a payload where it doesn't fit: that is the proof at work.
+// One slot is refused where it would be overwritten unread, a payload where it doesn't fit: that is the proof
+// at work.
 bool is_refused(const std::string& problem) {
-  return problem.rfind("team: ", 0) == 0 || problem.rfind("plan: ", 0) == 0 || problem.rfind("unsupported", 0) == 0;
+  return problem.rfind("team: ", 0) == 0 || problem.rfind("plan: ", 0) == 0 ||
+         problem.rfind("unsupported", 0) == 0;
 }
 
 // Runs a case and counts those that the table can build.
@@ -72,13 +77,17 @@ TEST_P(Property, EveryAlgorithmEverySmallTeam) {
 }
 
 // Under sanitizers and emulators every third of all combinations of three.
-bool is_left_out(std::size_t one, std::size_t other, std::size_t another) { return kScale > 1 && (one + other + another) % 3 != 0; }
+bool is_left_out(std::size_t one, std::size_t other, std::size_t another) {
+  return kScale > 1 && (one + other + another) % 3 != 0;
+}
 
 // Engines, wait policies and layouts in turn, each with its own period, so that in the end each has met each.
 PropertyCase rotated(int n, const std::string& algorithm, const KindParam& kind, int members) {
   static constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES, kMixed};
-  static constexpr int kWaits[] = {FERMATA_WAIT_AUTO, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK, FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN};
-  static constexpr const char* kLayouts[] = {"private+2slots", "packed+2slots", "published+2slots", "private+4slots+stride3"};
+  static constexpr int kWaits[] = {FERMATA_WAIT_AUTO, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK,
+                                   FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN};
+  static constexpr const char* kLayouts[] = {"private+2slots", "packed+2slots", "published+2slots",
+                                             "private+4slots+stride3"};
   PropertyCase c{.algorithm = algorithm,
                  .layout = kLayouts[n % 4],
                  .kind = kind.kind,
@@ -100,7 +109,8 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
   for (int members = 1; members <= 33; ++members) {
     if (kScale > 1 && members != 2 && members != 17) continue;  // sanitizers: minutes a size
     // Half of the kinds take the large even teams, half the odd ones: each algorithm meets each.
-    if (kScale == 1 && members > 17 && (members + GetParam().kind + GetParam().payload / 56) % 2 == 0) continue;
+    if (kScale == 1 && members > 17 && (members + GetParam().kind + GetParam().payload / 56) % 2 == 0)
+      continue;
     for (const std::string& algorithm : spellings(GetParam().kind, members)) {
       PropertyCase c = rotated(n++, algorithm, GetParam(), members);
       std::string problem = run_property(c);
@@ -119,9 +129,11 @@ TEST_P(Property, EveryAlgorithmEveryTeam) {
 TEST_P(Property, LayoutsSlotsAndStrides) {
   int ran = 0;
   std::size_t nth_layout = 0;
-  for (const char* layout : {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots", "packed",
-                             "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
-                             "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128", "private+stride5"}) {
+  for (const char* layout :
+       {"private", "private+2slots", "private+4slots+stride3", "published+2slots", "published+4slots",
+        "packed", "packed+2slots", "packed+8slots", "packed+2slots:published+4slots+line128",
+        "published+4slots:private+2slots+stride2:packed+2slots", "private+2slots+line128",
+        "private+stride5"}) {
     ++nth_layout;
     for (const int members : {2, 3, 5, 8}) {
       if (kScale > 1 && members != 2 && members != 5) continue;
@@ -151,7 +163,8 @@ TEST_P(Property, WaitPoliciesAndEngines) {
     for (const int wait : {FERMATA_WAIT_AUTO, FERMATA_WAIT_SPIN, FERMATA_WAIT_YIELD, FERMATA_WAIT_PARK}) {
       for (const int members : {1, 2, 3, 4, 7}) {
         if (kScale > 1 && members != 2 && members != 4) continue;  // 4: the least with a mixed team
-        if (wait == FERMATA_WAIT_SPIN && members > 2) continue;    // a spinner without a CPU of its own only burns its slice
+        // a spinner without a CPU of its own only burns its slice
+        if (wait == FERMATA_WAIT_SPIN && members > 2) continue;
         if (engine == kMixed && (members < 4 || wait == FERMATA_WAIT_YIELD || !kSeesOtherProcesses)) continue;
         const std::vector<std::string> algorithms = spellings(GetParam().kind, members);
         for (std::size_t a = 0; a < algorithms.size(); ++a) {
@@ -177,17 +190,24 @@ TEST_P(Property, WaitPoliciesAndEngines) {
 TEST_P(Property, ThePlannersChoice) {
   for (int members = 1; members <= 33; ++members) {
     if (kScale > 1 && members > 9 && members % 16 > 1) continue;
-    PropertyCase c{
-        .algorithm = "", .layout = "", .kind = GetParam().kind, .members = members, .payload = GetParam().payload, .episodes = 20 / kScale};
+    PropertyCase c{.algorithm = "",
+                   .layout = "",
+                   .kind = GetParam().kind,
+                   .members = members,
+                   .payload = GetParam().payload,
+                   .episodes = 20 / kScale};
     EXPECT_EQ(expect_holds(c), 1);
     if (HasFailure()) return;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Property,
-                         ::testing::Values(KindParam{"barrier", FERMATA_BARRIER, 0}, KindParam{"allreduce8", FERMATA_ALLREDUCE, 8},
-                                           KindParam{"allreduce56", FERMATA_ALLREDUCE, 56}, KindParam{"reduce8", FERMATA_REDUCE, 8},
-                                           KindParam{"reduce56", FERMATA_REDUCE, 56}, KindParam{"broadcast8", FERMATA_BROADCAST, 8},
+                         ::testing::Values(KindParam{"barrier", FERMATA_BARRIER, 0},
+                                           KindParam{"allreduce8", FERMATA_ALLREDUCE, 8},
+                                           KindParam{"allreduce56", FERMATA_ALLREDUCE, 56},
+                                           KindParam{"reduce8", FERMATA_REDUCE, 8},
+                                           KindParam{"reduce56", FERMATA_REDUCE, 56},
+                                           KindParam{"broadcast8", FERMATA_BROADCAST, 8},
                                            KindParam{"broadcast56", FERMATA_BROADCAST, 56}),
                          [](const auto& param) { return std::string(param.param.name); });
 

@@ -33,7 +33,8 @@ struct Shared {
 
   void report(const char* what, int rank, std::uint64_t episode) {
     if (failures.fetch_add(1) == 0)
-      std::snprintf(message, sizeof message, "%s (rank %d, episode %llu)", what, rank, static_cast<unsigned long long>(episode));
+      std::snprintf(message, sizeof message, "%s (rank %d, episode %llu)", what, rank,
+                    static_cast<unsigned long long>(episode));
   }
 };
 
@@ -46,14 +47,21 @@ std::uint64_t mix(std::uint64_t x) {
 // Spread arrivals by yields, not by time: the schedule of the machine does the rest.
 void delay(const PropertyCase& test, int rank, std::uint64_t episode) {
   int turns = 0;
-  if (test.arrivals == Arrivals::kOneLate && static_cast<int>(episode % static_cast<unsigned>(test.members)) == rank) turns = 8;
-  if (test.arrivals == Arrivals::kOneEarly && static_cast<int>(episode % static_cast<unsigned>(test.members)) != rank) turns = 8;
-  if (test.arrivals == Arrivals::kRandom) turns = static_cast<int>(mix(episode * 64 + static_cast<unsigned>(rank)) % 4);
+  if (test.arrivals == Arrivals::kOneLate &&
+      static_cast<int>(episode % static_cast<unsigned>(test.members)) == rank)
+    turns = 8;
+  if (test.arrivals == Arrivals::kOneEarly &&
+      static_cast<int>(episode % static_cast<unsigned>(test.members)) != rank)
+    turns = 8;
+  if (test.arrivals == Arrivals::kRandom)
+    turns = static_cast<int>(mix(episode * 64 + static_cast<unsigned>(rank)) % 4);
   for (int i = 0; i < turns; ++i) std::this_thread::yield();
 }
 
 // Not associative in doubles, so that different trees would give different bits.
-double contribution(int rank, std::uint64_t episode, int i) { return 1.0 / (3.0 + rank) + static_cast<double>(episode % 1000) * 0.1 + i; }
+double contribution(int rank, std::uint64_t episode, int i) {
+  return 1.0 / (3.0 + rank) + static_cast<double>(episode % 1000) * 0.1 + i;
+}
 
 class Worker {
  public:
@@ -67,7 +75,8 @@ class Worker {
       shared_.cells[rank_].entered.store(e, std::memory_order_relaxed);
       const int status = episode(e);
       if (status != FERMATA_OK) {
-        shared_.report((std::string(fermata_status_string(status)) + ": " + fermata_error_detail()).c_str(), rank_, e);
+        shared_.report((std::string(fermata_status_string(status)) + ": " + fermata_error_detail()).c_str(),
+                       rank_, e);
         return;
       }
       if (shared_.failures.load(std::memory_order_relaxed) != 0) return;
@@ -102,8 +111,9 @@ class Worker {
       const int departed = fermata_depart(member_);
       return departed != FERMATA_OK ? departed : fermata_barrier(member_);
     }
-    const int status =
-        test_.tagged && rank_ % 2 == 0 ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e)) : fermata_barrier(member_);
+    const int status = test_.tagged && rank_ % 2 == 0
+                           ? fermata_barrier_tagged(member_, static_cast<std::uint32_t>(e))
+                           : fermata_barrier(member_);
     if (status != FERMATA_OK) return status;
     check_all_entered(e);
     return whole_or_split_barrier(e);
@@ -111,8 +121,10 @@ class Worker {
 
   void check_all_entered(std::uint64_t e) {
     for (int r = 0; r < test_.members; ++r) {
-      if (shared_.cells[r].entered.load(std::memory_order_relaxed) < e) shared_.report("left before all had entered", rank_, e);
-      if (shared_.cells[r].plain != e) shared_.report("plain data written before is not seen after", rank_, e);
+      if (shared_.cells[r].entered.load(std::memory_order_relaxed) < e)
+        shared_.report("left before all had entered", rank_, e);
+      if (shared_.cells[r].plain != e)
+        shared_.report("plain data written before is not seen after", rank_, e);
     }
   }
 
@@ -120,12 +132,14 @@ class Worker {
     double in[7];
     double out[7];
     for (int i = 0; i < count_; ++i) in[i] = contribution(rank_, e, i);
-    int status = fermata_allreduce(member_, in, out, static_cast<std::size_t>(count_), FERMATA_DOUBLE, FERMATA_SUM);
+    int status =
+        fermata_allreduce(member_, in, out, static_cast<std::size_t>(count_), FERMATA_DOUBLE, FERMATA_SUM);
     if (status != FERMATA_OK) return status;
     check_all_entered(e);
     std::memcpy(shared_.cells[rank_].result, out, sizeof out[0] * static_cast<unsigned>(count_));
     check_sum(out, e);
-    for (std::int64_t call = 0; call < 3; ++call) {  // the second one is the first one's like, and so is the third, but for what is between
+    // the second one is the first one's like, and so is the third, but for what is between
+    for (std::int64_t call = 0; call < 3; ++call) {
       if (call == 2) {
         std::int32_t half = 1;  // as many bytes as ride along, though not a whole word
         status = fermata_allreduce(member_, &half, &half, 1, FERMATA_INT32, FERMATA_SUM);
@@ -160,7 +174,8 @@ class Worker {
     double out[7] = {};
     for (int i = 0; i < count_; ++i) in[i] = contribution(rank_, e, i);
     const int to = e % 3 == 0 ? root(e) : 0;
-    const int status = fermata_reduce(member_, in, out, static_cast<std::size_t>(count_), FERMATA_DOUBLE, FERMATA_SUM, to);
+    const int status =
+        fermata_reduce(member_, in, out, static_cast<std::size_t>(count_), FERMATA_DOUBLE, FERMATA_SUM, to);
     if (status == FERMATA_OK && rank_ == to) check_sum(out, e);
     return status;
   }
@@ -223,7 +238,8 @@ std::string make_plan_over_hosts(const PropertyCase& test, Handles& h) {
   options.layout = test.layout;
   const Topology topology = topology_of_hosts(h.host_of);
   auto plan = make_plan(topology, profile_of_hosts(topology), options, nullptr);
-  if (!plan) return (plan.error().status == Status::kUnsupported ? "unsupported: " : "plan: ") + plan.error().message;
+  if (!plan)
+    return (plan.error().status == Status::kUnsupported ? "unsupported: " : "plan: ") + plan.error().message;
   h.plan = new fermata_plan{std::move(*plan)};
   return {};
 }
@@ -254,9 +270,11 @@ std::string prepare(const PropertyCase& test, Handles& h) {
   config.plans = plans;
   config.plan_count = 1;
   if (test.hosts > 1) {
-    if (const std::string problem = h.hosts.make(config, h.host_of, test.hosts, test.links); !problem.empty()) return problem;
+    if (const std::string problem = h.hosts.make(config, h.host_of, test.hosts, test.links); !problem.empty())
+      return problem;
   } else {
-    if (fermata_team_create(&config, &h.team) != FERMATA_OK) return std::string("team: ") + fermata_error_detail();
+    if (fermata_team_create(&config, &h.team) != FERMATA_OK)
+      return std::string("team: ") + fermata_error_detail();
   }
   void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return "mmap failed";

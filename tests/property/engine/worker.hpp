@@ -1,7 +1,8 @@
 // The one property worker: every algorithm x layout x engine x wait policy passes through it.
 //
-// Checked in each episode: nobody leaves before all have entered; plain data written before is seen after; results are right
-// and bitwise equal at all members; slots survive back-to-back reuse. Arrivals vary: together, one late, one early, random.
+// Checked in each episode: nobody leaves before all have entered; plain data written before is seen after;
+// results are right and bitwise equal at all members; slots survive back-to-back reuse. Arrivals vary:
+// together, one late, one early, random.
 #ifndef FERMATA_TESTS_PROPERTY_WORKER_HPP
 #define FERMATA_TESTS_PROPERTY_WORKER_HPP
 
@@ -32,8 +33,8 @@ struct PropertyCase {
   net::LoopOptions links = {};
 };
 
-// Empty: all held. Else what failed, at which member and episode, with the team's report; "unsupported: ..." where the table
-// says that the combination cannot be built.
+// Empty: all held. Else what failed, at which member and episode, with the team's report; "unsupported: ..."
+// where the table says that the combination cannot be built.
 std::string run_property(const PropertyCase& test);
 
 }  // namespace fermata::test

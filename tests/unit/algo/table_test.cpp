@@ -51,8 +51,8 @@ TEST(Table, ParsesSpelledNames) {
   EXPECT_TRUE(parse_algorithm("linear").ok());
   EXPECT_EQ(parse_algorithm("string").error().status, Status::kNotFound);
   EXPECT_NE(parse_algorithm("string").error().message.find("combining_tree(k)"), std::string::npos);
-  for (const char* bad : {"kary(", "kary()", "kary(0)", "kary(-1)", "kary(4", "kary(4) ", "kary(4x)", "kary(99999999999)", "linear(2)",
-                          "combining_tree(1)"}) {
+  for (const char* bad : {"kary(", "kary()", "kary(0)", "kary(-1)", "kary(4", "kary(4) ", "kary(4x)",
+                          "kary(99999999999)", "linear(2)", "combining_tree(1)"}) {
     ASSERT_FALSE(parse_algorithm(bad).ok()) << bad;
     EXPECT_EQ(parse_algorithm(bad).error().status, Status::kParse) << bad;
   }
@@ -71,7 +71,9 @@ TEST(Table, OneMemberNeedsNothing) {
 }
 
 TEST(Table, WhatCannotBeIsNotApplicable) {
-  const auto can = [](const char* name, Request request) { return find_algorithm(name)->applicable(request); };
+  const auto can = [](const char* name, Request request) {
+    return find_algorithm(name)->applicable(request);
+  };
   EXPECT_FALSE(can("butterfly", {.members = 6}));
   EXPECT_TRUE(can("butterfly", {.members = 8}));
   EXPECT_FALSE(can("dissemination", {.kind = Kind::kBroadcast, .members = 4}));
@@ -146,7 +148,8 @@ TEST(Shape, ExtendedButterflyStages) {
     int log = 0;
     while ((2 << log) <= p) ++log;
     const bool power = (p & (p - 1)) == 0;
-    EXPECT_EQ(built("extended_butterfly", p).stages.size(), static_cast<std::size_t>(power ? log : log + 2)) << p;
+    EXPECT_EQ(built("extended_butterfly", p).stages.size(), static_cast<std::size_t>(power ? log : log + 2))
+        << p;
   }
   const Schedule s = built("extended_butterfly", 7);
   EXPECT_EQ(edges(s, 0), (Edges{{1, 0}, {3, 2}, {5, 4}}));
@@ -253,7 +256,8 @@ TEST(Shape, SubtreesOfABinomialGatherAreRangesOfChunks) {
   EXPECT_EQ(chunks, (std::vector<int>{4, 5, 6, 7}));
 }
 
-// Chunks of one message are side by side and ascend, for every algorithm, kind and root: the compiler sends them as one.
+// Chunks of one message are side by side and ascend, for every algorithm, kind and root: the compiler sends
+// them as one.
 TEST(Shape, MessagesAreSideBySide) {
   for (const Algorithm& a : algorithms()) {
     for (int kind = 1; kind < kKindCount; ++kind) {
@@ -264,7 +268,8 @@ TEST(Shape, MessagesAreSideBySide) {
           for (const Stage& stage : a.build(request).stages) {
             Stage ordered = stage;
             order_messages(ordered);
-            ASSERT_EQ(ordered, stage) << a.name << " " << name_of(request.kind) << " P=" << p << " root " << root;
+            ASSERT_EQ(ordered, stage)
+                << a.name << " " << name_of(request.kind) << " P=" << p << " root " << root;
           }
         }
       }

@@ -16,8 +16,8 @@ TEST(Divisor, IsExact) {
     seed = seed * 6364136223846793005U + 1442695040888963407U;
     const std::uint64_t d = i < 100 ? static_cast<std::uint64_t>(i) + 1 : (seed >> 33) % (1U << 30) + 1;
     const Divisor divisor(d);
-    for (const std::uint64_t n :
-         {std::uint64_t{0}, d - 1, d, d + 1, seed, ~std::uint64_t{0}, ~std::uint64_t{0} / d * d, ~std::uint64_t{0} / d * d - 1, seed >> 20})
+    for (const std::uint64_t n : {std::uint64_t{0}, d - 1, d, d + 1, seed, ~std::uint64_t{0},
+                                  ~std::uint64_t{0} / d * d, ~std::uint64_t{0} / d * d - 1, seed >> 20})
       ASSERT_EQ(divisor.quotient(n), n / d) << n << " / " << d;
   }
 }
@@ -38,7 +38,8 @@ TEST(Life, MemoryIsUsedAgain) {
   EXPECT_LT(places.size(), 10U);
 }
 
-// Whoever returns first destroys the barrier and makes the next one, most likely in the same memory, while others are leaving.
+// Whoever returns first destroys the barrier and makes the next one, most likely in the same memory, while
+// others are leaving.
 void check_destroy_while_leaving(int threads, int rounds, const std::vector<Shape>& shapes) {
   std::vector<std::atomic<Barrier*>> barriers(static_cast<std::size_t>(rounds) + 1);
   const auto shape_of = [&](int round) { return shapes[static_cast<std::size_t>(round) % shapes.size()]; };
@@ -52,7 +53,8 @@ void check_destroy_while_leaving(int threads, int rounds, const std::vector<Shap
       meet(*b);
       if (returned[r].fetch_add(1) != 0) continue;
       b->destroy();
-      barriers[r + 1].store(make(static_cast<std::uint32_t>(threads), shape_of(static_cast<int>(r) + 1)).release());
+      barriers[r + 1].store(
+          make(static_cast<std::uint32_t>(threads), shape_of(static_cast<int>(r) + 1)).release());
     }
   });
   barriers[static_cast<std::size_t>(rounds)].load()->destroy();
@@ -79,7 +81,8 @@ TEST(Life, ThreadsMakeAndDestroyAtOnce) {
 }
 
 TEST(Life, AnAbandonedPhaseDoesNotReachTheNextBarrier) {
-  for (const Shape& shape : {Shape{}, Shape{.completion = true}, Shape{.leaves = 3, .entry = forced_domain}}) {
+  for (const Shape& shape :
+       {Shape{}, Shape{.completion = true}, Shape{.leaves = 3, .entry = forced_domain}}) {
     make(5, shape)->arrive(3);
     const Owned next = make(2, shape);
     EXPECT_FALSE(next->arrive(1).last);
@@ -87,8 +90,8 @@ TEST(Life, AnAbandonedPhaseDoesNotReachTheNextBarrier) {
   }
 }
 
-// A slow waiter may look at its phase's word when the memory is another barrier's: over stays over, whatever that one counts to. A word
-// that went back to a multiple below it would hold the waiter for ever.
+// A slow waiter may look at its phase's word when the memory is another barrier's: over stays over, whatever
+// that one counts to. A word that went back to a multiple below it would hold the waiter for ever.
 TEST(Life, WhatWasOverStaysSoInTheNextBarrier) {
   for (std::uint32_t before = 1; before <= 9; ++before) {
     for (std::uint32_t after = 1; after <= 9; ++after) {
@@ -162,7 +165,8 @@ void check_dropping_threads(int threads, const Shape& shape) {
       }
       meet(*barrier);
       for (int other = 0; other < threads; ++other) {
-        if (e <= 20 * (other + 1) && written[static_cast<std::size_t>(other) * 16 + e % 2] != static_cast<std::uint64_t>(e))
+        if (e <= 20 * (other + 1) &&
+            written[static_cast<std::size_t>(other) * 16 + e % 2] != static_cast<std::uint64_t>(e))
           wrong.fetch_add(1);
       }
     }

@@ -39,7 +39,9 @@ class OtherMachine : public ::testing::Test {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << content;
   }
-  void share_cache(int cpu, const std::string& with) { write("cpu" + std::to_string(cpu) + "/cache/index3/shared_cpu_list", with + "\n"); }
+  void share_cache(int cpu, const std::string& with) {
+    write("cpu" + std::to_string(cpu) + "/cache/index3/shared_cpu_list", with + "\n");
+  }
   std::vector<int> localities(std::int32_t cpus) {
     std::vector<std::uint8_t> of(static_cast<std::size_t>(cpus), 77);
     count_ = os::locality_domains(of.data(), cpus, folder_.path().c_str());
@@ -61,7 +63,8 @@ TEST_F(OtherMachine, CpusThatShareACacheAreALocality) {
   share_cache(0, "0,3-4");
   share_cache(1, "1-2");
   share_cache(5, "5");
-  EXPECT_EQ(localities(8), (std::vector<int>{0, 1, 1, 0, 0, 2, 0, 0}));  // those that are not there are in the first one
+  // those that are not there are in the first one
+  EXPECT_EQ(localities(8), (std::vector<int>{0, 1, 1, 0, 0, 2, 0, 0}));
   EXPECT_EQ(count_, 3);
   write("online", "0-6\n");  // one of which nothing is known: no locality can be trusted
   EXPECT_EQ(localities(8), std::vector<int>(8, 0));
@@ -81,7 +84,8 @@ TEST_F(OtherMachine, LocalitiesAreThoseOfTheCpusThatThisThreadMayUse) {
 }
 
 TEST(Machine, ALeafForEachLocalityThatHasAShare) {
-  for (const std::uint32_t domains : {1U, 2U, 64U}) EXPECT_EQ(leaves_for(8, domains), 1U);  // few threads: one word
+  // few threads: one word
+  for (const std::uint32_t domains : {1U, 2U, 64U}) EXPECT_EQ(leaves_for(8, domains), 1U);
   EXPECT_EQ(leaves_for(64, 1), 1U);
   EXPECT_EQ(leaves_for(64, 2), 2U);
   EXPECT_EQ(leaves_for(64, 12), 12U);
@@ -115,7 +119,8 @@ TEST(Machine, APinnedThreadDoesNotSpeakForTheOthers) {
   EXPECT_EQ(usable_cpus(), all);
 }
 
-// Of all threads of this process: a sanitizer, or an emulator, has some of its own, and they may end meanwhile.
+// Of all threads of this process: a sanitizer, or an emulator, has some of its own, and they may end
+// meanwhile.
 void set_affinity_of_all(const cpu_set_t& cpus) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     const int set = sched_setaffinity(std::stoi(task.path().filename()), sizeof cpus, &cpus);
@@ -140,7 +145,8 @@ std::uint32_t looks_learned(Barrier& barrier) {
   return looks;
 }
 
-// What a CPU that is taken offline does to a process: its threads' CPUs get fewer. Waiters of a barrier that is there already follow.
+// What a CPU that is taken offline does to a process: its threads' CPUs get fewer. Waiters of a barrier that
+// is there already follow.
 TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   constexpr std::int64_t kHour = 3'600'000'000'000;
   cpu_set_t before;
@@ -155,7 +161,8 @@ TEST(Machine, FewerCpusAreNoticedAndMoreAgain) {
   set_affinity_of_all(one);
   look_again(os::now_ns() + 3 * kHour);
   EXPECT_EQ(usable_cpus(), 1U);
-  EXPECT_EQ(looks_learned(*barrier), 0U);  // members outnumber the CPUs: whoever looks keeps another one from running
+  // members outnumber the CPUs: whoever looks keeps another one from running
+  EXPECT_EQ(looks_learned(*barrier), 0U);
   set_affinity_of_all(before);
   look_again(os::now_ns() + 4 * kHour);
   EXPECT_EQ(usable_cpus(), all);

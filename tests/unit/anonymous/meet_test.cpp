@@ -1,4 +1,5 @@
-// Barriers of every shape: nobody leaves before all have come, exactly one is the last, what was written before is seen after.
+// Barriers of every shape: nobody leaves before all have come, exactly one is the last, what was written
+// before is seen after.
 #include <random>
 
 #include "crew.hpp"
@@ -8,7 +9,8 @@ namespace {
 
 constexpr int kScale = FERMATA_TEST_SCALE;
 
-// `threads` members meet `episodes` times. Plain data: a race would be ThreadSanitizer's to find, a wrong value ours.
+// `threads` members meet `episodes` times. Plain data: a race would be ThreadSanitizer's to find, a wrong
+// value ours.
 void check_meetings(int threads, int episodes, const Shape& shape, int most_delay = 0) {
   const Owned barrier = make(static_cast<std::uint32_t>(threads), shape);
   std::vector<std::uint64_t> written(static_cast<std::size_t>(threads) * 16);
@@ -23,7 +25,8 @@ void check_meetings(int threads, int episodes, const Shape& shape, int most_dela
       written[static_cast<std::size_t>(t) * 16 + e % 2] = static_cast<std::uint64_t>(e);
       if (meet(*barrier)) lasts.fetch_add(1);
       for (int other = 0; other < threads; ++other)
-        if (written[static_cast<std::size_t>(other) * 16 + e % 2] != static_cast<std::uint64_t>(e)) wrong.fetch_add(1);
+        if (written[static_cast<std::size_t>(other) * 16 + e % 2] != static_cast<std::uint64_t>(e))
+          wrong.fetch_add(1);
     }
   });
   EXPECT_EQ(wrong.load(), 0) << threads << " threads, " << shape.leaves << " leaves";
@@ -41,15 +44,18 @@ TEST(Meet, EveryCountWithAPhaseOfItsOwn) {
 TEST(Meet, EveryCountInATree) {
   for (const std::uint32_t leaves : {2U, 3U, 7U, 8U, 9U, 64U}) {
     for (int n = 1; n <= 33; n += n < 20 ? 1 : 5)
-      check_meetings(n, 60 / kScale + 3, {.completion = n % 2 == 0, .leaves = leaves, .entry = forced_domain});
+      check_meetings(n, 60 / kScale + 3,
+                     {.completion = n % 2 == 0, .leaves = leaves, .entry = forced_domain});
   }
 }
 
-// All come from one domain: what its leaf does not take goes to the neighbours', or the phase would never end.
+// All come from one domain: what its leaf does not take goes to the neighbours', or the phase would never
+// end.
 TEST(Meet, EveryCountAtOneLeaf) {
   for (const std::uint32_t leaves : {2U, 3U, 9U}) {
     for (const int n : {2, 3, 8, 9, 20, 33})
-      check_meetings(n, 60 / kScale + 3, {.completion = n % 2 == 0, .leaves = leaves, .entry = [] { return 0U; }});
+      check_meetings(n, 60 / kScale + 3,
+                     {.completion = n % 2 == 0, .leaves = leaves, .entry = [] { return 0U; }});
   }
 }
 
@@ -65,8 +71,9 @@ TEST(Meet, ManyMoreThreadsThanCpus) {
   check_meetings(200, 20 / kScale + 2, {.leaves = 12, .entry = forced_domain});
 }
 
-// More threads than the count: each phase takes whoever comes, and nobody is lost. Arrivals are taken from a common stock, a multiple
-// of the count: with a number for each thread, the last threads could be too few to fill a phase.
+// More threads than the count: each phase takes whoever comes, and nobody is lost. Arrivals are taken from a
+// common stock, a multiple of the count: with a number for each thread, the last threads could be too few to
+// fill a phase.
 void check_strangers(std::uint32_t count, int threads, std::uint32_t phases, const Shape& shape) {
   const Owned barrier = make(count, shape);
   std::atomic<std::int64_t> stock{std::int64_t{count} * phases};
@@ -78,7 +85,8 @@ void check_strangers(std::uint32_t count, int threads, std::uint32_t phases, con
     while (stock.fetch_sub(1) > 0) {
       entered.fetch_add(1);
       if (!meet(*barrier)) continue;
-      const std::uint32_t filled = lasts.fetch_add(1) + 1;  // so many phases at least: looked at before the arrivals
+      // so many phases at least: looked at before the arrivals
+      const std::uint32_t filled = lasts.fetch_add(1) + 1;
       if (entered.load() < filled * count) wrong.fetch_add(1);
     }
   });
@@ -87,7 +95,8 @@ void check_strangers(std::uint32_t count, int threads, std::uint32_t phases, con
 }
 
 TEST(Meet, MoreThreadsThanTheCount) {
-  for (const Shape& shape : {Shape{}, Shape{.leaves = 2, .entry = forced_domain}, Shape{.leaves = 5, .entry = forced_domain}}) {
+  for (const Shape& shape :
+       {Shape{}, Shape{.leaves = 2, .entry = forced_domain}, Shape{.leaves = 5, .entry = forced_domain}}) {
     check_strangers(2, 4, 1000 / kScale, shape);
     check_strangers(3, 6, 1000 / kScale, shape);
     check_strangers(3, 4, 1000 / kScale, shape);

@@ -1,4 +1,5 @@
-// What the checks of arguments share: a team in the middle of its work, on which a refused call must leave no trace.
+// What the checks of arguments share: a team in the middle of its work, on which a refused call must leave no
+// trace.
 #ifndef FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
 #define FERMATA_TESTS_UNIT_API_ARGUMENTS_HPP
 
@@ -20,7 +21,8 @@ inline constexpr int kMembers = 2;
 inline constexpr std::size_t kRoom = 256;
 inline const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// What is said of the calls that a function refuses, each sentence once; the test compares it with details.txt.
+// What is said of the calls that a function refuses, each sentence once; the test compares it with
+// details.txt.
 class Details {
  public:
   // Behind this, what is said of the next call is told from what was said of an earlier one.
@@ -37,7 +39,8 @@ class Details {
 };
 
 #define REFUSED(call) EXPECT_EQ((Details::forget(), Details::note(call)), FERMATA_ERR_ARGUMENT) << #call
-#define FAILS(call, status) EXPECT_EQ((Details::forget(), Details::note(call)), status) << #call << ": " << fermata_error_detail()
+#define FAILS(call, status) \
+  EXPECT_EQ((Details::forget(), Details::note(call)), status) << #call << ": " << fermata_error_detail()
 
 // A team of threads whose two members one thread moves, and what calls need.
 struct World {

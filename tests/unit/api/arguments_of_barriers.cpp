@@ -41,7 +41,9 @@ void add_barriers_without_teams(Checks& all) {
     REFUSED(fermata_anonymous_shared_init(&barrier, (1u << 30) + 1));
     EXPECT_EQ(barrier.state[0] + barrier.state[1] + barrier.state[2], 21u);
   };
-  all["fermata_anonymous_shared_count"] = [](World&) { EXPECT_EQ(fermata_anonymous_shared_count(nullptr), 0u); };
+  all["fermata_anonymous_shared_count"] = [](World&) {
+    EXPECT_EQ(fermata_anonymous_shared_count(nullptr), 0u);
+  };
   all["fermata_anonymous_shared_meet"] = [](World&) { REFUSED(fermata_anonymous_shared_meet(nullptr)); };
   all["fermata_anonymous_shared_destroy"] = [](World&) { fermata_anonymous_shared_destroy(nullptr); };
   all["fermata_ranked_create"] = [](World&) {

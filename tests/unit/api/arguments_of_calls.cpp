@@ -61,7 +61,8 @@ void refuses_roots(World& w, Call&& call) {
 void collectives(Checks& all) {
   all["fermata_broadcast"] = [](World& w) {
     refuses_roots(w, [&](fermata_member* m, int root) { return fermata_broadcast(m, w.x.data(), 8, root); });
-    refuses_roots(w, [&](fermata_member* m, int root) { return fermata_broadcast(m, w.x.data(), 100, root); });
+    refuses_roots(w,
+                  [&](fermata_member* m, int root) { return fermata_broadcast(m, w.x.data(), 100, root); });
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{100}}) {
       REFUSED(fermata_broadcast(nullptr, w.x.data(), bytes, 0));
       REFUSED(fermata_broadcast(w.member[0], nullptr, bytes, 0));
@@ -81,7 +82,9 @@ void collectives(Checks& all) {
     REFUSED(fermata_allreduce(w.member[0], nullptr, w.y.data(), 1, FERMATA_DOUBLE, FERMATA_SUM));
     REFUSED(fermata_allreduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM));
     for (const std::size_t n : {std::size_t{1}, std::size_t{100}})
-      refuses_operators(w, [&](fermata_member* m, int op, int type) { return fermata_allreduce(m, w.x.data(), w.y.data(), n, type, op); });
+      refuses_operators(w, [&](fermata_member* m, int op, int type) {
+        return fermata_allreduce(m, w.x.data(), w.y.data(), n, type, op);
+      });
   };
   all["fermata_reduce"] = [](World& w) {
     const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
@@ -95,9 +98,12 @@ void collectives(Checks& all) {
     });
     REFUSED(fermata_reduce(w.member[0], w.x.data(), nullptr, 1, FERMATA_DOUBLE, FERMATA_SUM, 0));
     for (const std::size_t n : {std::size_t{1}, std::size_t{100}}) {
-      refuses_operators(w, [&](fermata_member* m, int op, int t) { return fermata_reduce(m, w.x.data(), w.y.data(), n, t, op, 0); });
-      refuses_roots(
-          w, [&](fermata_member* m, int root) { return fermata_reduce(m, w.x.data(), w.y.data(), n, FERMATA_DOUBLE, FERMATA_SUM, root); });
+      refuses_operators(w, [&](fermata_member* m, int op, int t) {
+        return fermata_reduce(m, w.x.data(), w.y.data(), n, t, op, 0);
+      });
+      refuses_roots(w, [&](fermata_member* m, int root) {
+        return fermata_reduce(m, w.x.data(), w.y.data(), n, FERMATA_DOUBLE, FERMATA_SUM, root);
+      });
     }
   };
   all["fermata_gather"] = [](World& w) {
@@ -112,7 +118,9 @@ void collectives(Checks& all) {
     };
     refuses_places_of_the_root(w, to_another);
     REFUSED(to_another(w.member[0], FERMATA_IN_PLACE, w.y.data(), 1, FERMATA_DOUBLE));
-    refuses_roots(w, [&](fermata_member* m, int root) { return fermata_gather(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root); });
+    refuses_roots(w, [&](fermata_member* m, int root) {
+      return fermata_gather(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root);
+    });
   };
   all["fermata_scatter"] = [](World& w) {
     const auto call = [](fermata_member* m, const void* in, void* out, size_t n, int type) {
@@ -125,7 +133,9 @@ void collectives(Checks& all) {
       REFUSED(fermata_scatter(w.member[0], FERMATA_IN_PLACE, FERMATA_IN_PLACE, n, FERMATA_DOUBLE, 0));
       REFUSED(fermata_scatter(w.member[0], nullptr, FERMATA_IN_PLACE, n, FERMATA_DOUBLE, 1));
     }
-    refuses_roots(w, [&](fermata_member* m, int root) { return fermata_scatter(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root); });
+    refuses_roots(w, [&](fermata_member* m, int root) {
+      return fermata_scatter(m, w.x.data(), w.y.data(), 1, FERMATA_DOUBLE, root);
+    });
   };
   all["fermata_allgather"] = [](World& w) {
     refuses_data(w, fermata_allgather);
@@ -138,8 +148,9 @@ void collectives(Checks& all) {
     refuses_to_write_in_place(w, fermata_alltoall);
   };
   using Folding = int (*)(fermata_member*, const void*, void*, size_t, int, int);
-  const std::pair<const char*, Folding> folding[] = {
-      {"fermata_reduce_scatter", fermata_reduce_scatter}, {"fermata_scan", fermata_scan}, {"fermata_exscan", fermata_exscan}};
+  const std::pair<const char*, Folding> folding[] = {{"fermata_reduce_scatter", fermata_reduce_scatter},
+                                                     {"fermata_scan", fermata_scan},
+                                                     {"fermata_exscan", fermata_exscan}};
   for (const auto& [name, f] : folding)
     all[name] = [f](World& w) {
       const auto call = [f](fermata_member* m, const void* in, void* out, size_t n, int type) {
@@ -148,7 +159,8 @@ void collectives(Checks& all) {
       refuses_data(w, call);
       refuses_input(w, call);
       refuses_to_write_in_place(w, call);
-      refuses_operators(w, [&](fermata_member* m, int op, int type) { return f(m, w.x.data(), w.y.data(), 1, type, op); });
+      refuses_operators(
+          w, [&](fermata_member* m, int op, int type) { return f(m, w.x.data(), w.y.data(), 1, type, op); });
     };
 }
 
@@ -165,8 +177,10 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, nullptr, 99, 0));
     const size_t behind[] = {1, 2};
     REFUSED(fermata_gatherv(w.member[0], x, 1, x, w.counts, behind, FERMATA_DOUBLE, -1));
-    REFUSED(fermata_gatherv(w.member[0], x + 2, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));  // its place is x + 1
-    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));    // both blocks at 1
+    // its place is x + 1
+    REFUSED(fermata_gatherv(w.member[0], x + 2, 1, x, w.counts, behind, FERMATA_DOUBLE, 0));
+    // both blocks at 1
+    REFUSED(fermata_gatherv(w.member[0], x, 1, y, w.counts, w.counts, FERMATA_DOUBLE, 0));
     const size_t none[kMembers] = {};
     REFUSED(fermata_gatherv(w.member[0], x, 1, nullptr, none, nullptr, FERMATA_DOUBLE, 0));
   };
@@ -210,7 +224,8 @@ void irregular_collectives(Checks& all) {
     REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, y, FERMATA_DOUBLE, FERMATA_XOR));
     REFUSED(fermata_reduce_scatterv(w.member[0], x, w.counts, nullptr, x + 1, FERMATA_DOUBLE, FERMATA_SUM));
     const size_t others[kMembers] = {0, 2};
-    REFUSED(fermata_reduce_scatterv(w.member[0], FERMATA_IN_PLACE, others, nullptr, nullptr, FERMATA_DOUBLE, FERMATA_SUM));
+    REFUSED(fermata_reduce_scatterv(w.member[0], FERMATA_IN_PLACE, others, nullptr, nullptr, FERMATA_DOUBLE,
+                                    FERMATA_SUM));
   };
   all["fermata_alltoallv"] = [](World& w) {
     double* const x = w.x.data();
@@ -252,7 +267,9 @@ void operations(Checks& all) {
     with([&](fermata_operation& o) { o.in_displacements = w.counts; });
     with([](fermata_operation& o) { o.out = FERMATA_IN_PLACE; });
     with([](fermata_operation& o) { o.collective = FERMATA_DO_GATHER, o.root = 1, o.in = FERMATA_IN_PLACE; });
-    with([](fermata_operation& o) { o.collective = FERMATA_DO_BROADCAST, o.root = 1, o.out = FERMATA_IN_PLACE; });
+    with([](fermata_operation& o) {
+      o.collective = FERMATA_DO_BROADCAST, o.root = 1, o.out = FERMATA_IN_PLACE;
+    });
   };
   all["fermata_execute"] = [refused](World& w) {
     refused(w, [&](const fermata_operation* o) { return fermata_execute(w.member[0], o); });
@@ -330,7 +347,9 @@ void requests(Checks& all) {
     REFUSED(fermata_request_reset(w.idle, w.x.data(), FERMATA_IN_PLACE));
     FAILS(fermata_request_reset(w.running, w.x.data(), w.y.data()), FERMATA_ERR_BUSY);
   };
-  all["fermata_request_set_callback"] = [](World&) { REFUSED(fermata_request_set_callback(nullptr, nullptr, nullptr)); };
+  all["fermata_request_set_callback"] = [](World&) {
+    REFUSED(fermata_request_set_callback(nullptr, nullptr, nullptr));
+  };
   all["fermata_request_free"] = [](World& w) {
     FAILS(fermata_request_free(nullptr), FERMATA_OK);
     FAILS(fermata_request_free(w.running), FERMATA_ERR_BUSY);

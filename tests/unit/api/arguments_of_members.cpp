@@ -19,7 +19,9 @@ void add_members(Checks& all) {
     REFUSED(fermata_member_set_idle_sleep(nullptr, 1));
     REFUSED(fermata_member_set_idle_sleep(w.member[0], std::nan("")));
   };
-  all["fermata_member_set_idle_hook"] = [](World&) { REFUSED(fermata_member_set_idle_hook(nullptr, nullptr, nullptr)); };
+  all["fermata_member_set_idle_hook"] = [](World&) {
+    REFUSED(fermata_member_set_idle_hook(nullptr, nullptr, nullptr));
+  };
   all["fermata_resume"] = [](World& w) {
     REFUSED(fermata_resume(nullptr));
     REFUSED(fermata_resume(w.member[0]));

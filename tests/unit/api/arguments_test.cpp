@@ -1,6 +1,7 @@
-// Every function of the C ABI, called with arguments that it must refuse: an error, out-pointers and buffers as they were, and a team
-// that goes on as if nothing had been called. The list of functions is tests/abi/symbols.txt: a new one needs a check here. What is said of
-// each is in details.txt, to be read as a page.
+// Every function of the C ABI, called with arguments that it must refuse: an error, out-pointers and buffers
+// as they were, and a team that goes on as if nothing had been called. The list of functions is
+// tests/abi/symbols.txt: a new one needs a check here. What is said of each is in details.txt, to be read as
+// a page.
 #include <cmath>
 #include <fstream>
 
@@ -312,7 +313,8 @@ void texts(Checks& all) {
 
 TEST(Arguments, BadOnesAreRefusedByEveryFunctionAndChangeNothing) {
   Checks all;
-  for (const auto add : {topologies_and_plans, teams, texts, add_members, add_collectives, add_requests, add_barriers_without_teams})
+  for (const auto add : {topologies_and_plans, teams, texts, add_members, add_collectives, add_requests,
+                         add_barriers_without_teams})
     add(all);
   std::ifstream symbols(FERMATA_SOURCE_DIR "/tests/abi/symbols.txt");
   std::vector<std::string> exported;

@@ -1,4 +1,5 @@
-// Split phase with data: what fermata_arrive_with begins, fermata_depart ends, with the same result as the blocking call of its name.
+// Split phase with data: what fermata_arrive_with begins, fermata_depart ends, with the same result as the
+// blocking call of its name.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -35,16 +36,19 @@ void work(fermata_member* m, int rank) {
       EXPECT_EQ(fermata_barrier(m), FERMATA_ERR_BUSY);
       end(m, asks);
     }
-    for (size_t k = 0; k < count; ++k) EXPECT_EQ(sums[k], 3.0 + kMembers * static_cast<double>(static_cast<int>(k) + i));
+    for (size_t k = 0; k < count; ++k)
+      EXPECT_EQ(sums[k], 3.0 + kMembers * static_cast<double>(static_cast<int>(k) + i));
     std::int32_t words[3] = {rank == root ? i : -1, rank == root ? i + 1 : -1, -7};
-    const fermata_operation cast = operation(FERMATA_DO_BROADCAST, nullptr, words, i % 2 == 0 ? 2 : 1, FERMATA_INT32, root);
+    const fermata_operation cast =
+        operation(FERMATA_DO_BROADCAST, nullptr, words, i % 2 == 0 ? 2 : 1, FERMATA_INT32, root);
     ASSERT_EQ(fermata_arrive_with(m, &cast), FERMATA_OK) << fermata_error_detail();
     end(m, asks);
     EXPECT_EQ(words[0], i);
     EXPECT_EQ(words[1], i % 2 == 0 || rank == root ? i + 1 : -1);
     std::int64_t at_root = -1;
     const std::int64_t one = rank + 1;
-    const fermata_operation to_root = operation(FERMATA_DO_REDUCE, &one, rank == root ? &at_root : nullptr, 1, FERMATA_INT64, root);
+    const fermata_operation to_root =
+        operation(FERMATA_DO_REDUCE, &one, rank == root ? &at_root : nullptr, 1, FERMATA_INT64, root);
     ASSERT_EQ(fermata_arrive_with(m, &to_root), FERMATA_OK) << fermata_error_detail();
     end(m, asks);
     EXPECT_EQ(at_root, rank == root ? 6 : -1);

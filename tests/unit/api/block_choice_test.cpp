@@ -40,7 +40,9 @@ class BlockChoice : public testing::Test {
         ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
         std::vector<double> in(kCount), out(kCount);
         std::iota(in.begin(), in.end(), r);
-        EXPECT_EQ(fermata_allreduce(m, in.data(), out.data(), kCount, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+        EXPECT_EQ(fermata_allreduce(m, in.data(), out.data(), kCount, FERMATA_DOUBLE, FERMATA_SUM),
+                  FERMATA_OK)
+            << fermata_error_detail();
         for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], 3 * static_cast<double>(i) + 3);
         ASSERT_EQ(m->blocks->programs.size(), 1u);
         transfers[static_cast<std::size_t>(r)] = m->blocks->programs.begin()->second->transfers.size();
@@ -54,7 +56,8 @@ class BlockChoice : public testing::Test {
 
   std::vector<std::size_t> transfers_of(const Schedule& s) const {
     std::vector<std::size_t> out;
-    for (std::int32_t r = 0; r < kMembers; ++r) out.push_back(compile_blocks(s, r, Verified{})->transfers.size());
+    for (std::int32_t r = 0; r < kMembers; ++r)
+      out.push_back(compile_blocks(s, r, Verified{})->transfers.size());
     return out;
   }
 
@@ -66,7 +69,12 @@ class BlockChoice : public testing::Test {
 
 TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
   const CostModel model = block_costs(api::this_profile(Engine::kThreads), **api::this_machine(), key_);
-  const BlockCase wanted{.kind = Kind::kAllreduce, .members = kMembers, .root = 0, .bytes = kClass, .irregular = false, .op = kFloatSum};
+  const BlockCase wanted{.kind = Kind::kAllreduce,
+                         .members = kMembers,
+                         .root = 0,
+                         .bytes = kClass,
+                         .irregular = false,
+                         .op = kFloatSum};
   const Schedule predicted = choose_blocks(wanted, &model);
   EXPECT_EQ(run(), transfers_of(predicted));
   const BlockChooser chooser(wanted, &model);
@@ -74,7 +82,9 @@ TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
   for (const BlockCandidate& c : chooser.ranked()) {
     const Schedule s = chooser.build(c);
     if (!verify(s, kFloatSum) || transfers_of(s) == transfers_of(predicted) || ++other > 3) continue;
-    ASSERT_TRUE(save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{c.name, c.ns, c.ns, "chosen"}}}).ok());
+    ASSERT_TRUE(
+        save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{c.name, c.ns, c.ns, "chosen"}}})
+            .ok());
     EXPECT_EQ(run(), transfers_of(s)) << c.name;
   }
   EXPECT_GT(other, 0);
@@ -83,7 +93,8 @@ TEST_F(BlockChoice, WhatWasMeasuredIsRun) {
 // What is named in the file and cannot be had: the predicted best, at all members.
 TEST_F(BlockChoice, ANameThatThereIsNotIsPassedOver) {
   const std::vector<std::size_t> predicted = run();
-  ASSERT_TRUE(save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{"no such", 1, 1, "chosen"}}}).ok());
+  ASSERT_TRUE(
+      save_block_plan(key_, {Kind::kAllreduce, kClass, "measured", "", {{"no such", 1, 1, "chosen"}}}).ok());
   EXPECT_EQ(run(), predicted);
 }
 
@@ -93,13 +104,15 @@ TEST_F(BlockChoice, CandidatesAreTimedHere) {
     key_.engine = engine;
     for (const Kind kind : {Kind::kBroadcast, Kind::kReduceScatter, Kind::kAlltoall}) {
       key_.kind = kind;
-      const BlockCase wanted{.kind = kind, .members = kMembers, .root = 0, .bytes = 4096, .irregular = false, .op = kFloatSum};
+      const BlockCase wanted{
+          .kind = kind, .members = kMembers, .root = 0, .bytes = 4096, .irregular = false, .op = kFloatSum};
       const auto ns = measure(choose_blocks(wanted, nullptr), key_, 4096, 0);
       ASSERT_TRUE(ns.ok()) << ns.error().message;
       EXPECT_GT(*ns, 0);
     }
   }
-  const BlockCase one{.kind = Kind::kBroadcast, .members = kMembers, .root = 0, .bytes = 8, .irregular = false, .op = {}};
+  const BlockCase one{
+      .kind = Kind::kBroadcast, .members = kMembers, .root = 0, .bytes = 8, .irregular = false, .op = {}};
   Schedule wrong = choose_blocks(one, nullptr);
   wrong.stages.clear();
   EXPECT_EQ(measure(wrong, key_, 8, 0).error().status, Status::kVerify);

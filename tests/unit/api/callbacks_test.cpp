@@ -1,5 +1,5 @@
-// What callbacks may do: start others, themselves, each other's; free their own request. And what they may not: wait. One thread moves
-// both members of a team.
+// What callbacks may do: start others, themselves, each other's; free their own request. And what they may
+// not: wait. One thread moves both members of a team.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -85,8 +85,10 @@ TEST_F(Callbacks, MayFreeTheirRequest) {
   }
   finish();
   EXPECT_EQ(freed, 3);
-  for (const std::vector<double>& sums : {data[0], more[0], links[0]}) EXPECT_EQ(sums, std::vector<double>(kCount, 2.0));
-  for (fermata_request* request : theirs) EXPECT_EQ(fermata_request_free(request), FERMATA_OK) << fermata_error_detail();
+  for (const std::vector<double>& sums : {data[0], more[0], links[0]})
+    EXPECT_EQ(sums, std::vector<double>(kCount, 2.0));
+  for (fermata_request* request : theirs)
+    EXPECT_EQ(fermata_request_free(request), FERMATA_OK) << fermata_error_detail();
 }
 
 struct Waiter {
@@ -108,7 +110,8 @@ TEST_F(Callbacks, MayNotWait) {
     EXPECT_EQ(fermata_request_wait_all(&w.other, 1), FERMATA_ERR_BUSY);
     EXPECT_EQ(fermata_request_wait_any(&w.other, 1, &index), FERMATA_ERR_BUSY);
     EXPECT_EQ(index, 7u);
-    EXPECT_EQ(fermata_allreduce(w.member, FERMATA_IN_PLACE, x, kCount, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_ERR_BUSY);
+    EXPECT_EQ(fermata_allreduce(w.member, FERMATA_IN_PLACE, x, kCount, FERMATA_DOUBLE, FERMATA_SUM),
+              FERMATA_ERR_BUSY);
     EXPECT_EQ(fermata_request_test(w.other), FERMATA_PENDING);
     EXPECT_EQ(fermata_request_test(request), FERMATA_OK);
   };
@@ -117,7 +120,8 @@ TEST_F(Callbacks, MayNotWait) {
   finish();
   EXPECT_EQ(waiter.calls, 1);
   EXPECT_EQ(second[0], std::vector<double>(kCount, 2.0)) << "the team goes on";
-  for (fermata_request* r : {one, waiter.other, theirs[0], theirs[1]}) EXPECT_EQ(fermata_request_free(r), FERMATA_OK);
+  for (fermata_request* r : {one, waiter.other, theirs[0], theirs[1]})
+    EXPECT_EQ(fermata_request_free(r), FERMATA_OK);
 }
 
 // Three that start each other, from inside each other's callbacks, five times round.
@@ -158,7 +162,8 @@ TEST_F(Callbacks, StartEachOther) {
   }
 }
 
-// A link's member leaves its team, which was a part of a hierarchy: the chain can't be used any more, nor hurt anybody.
+// A link's member leaves its team, which was a part of a hierarchy: the chain can't be used any more, nor
+// hurt anybody.
 TEST_F(Callbacks, AChainWithoutAMemberIsRefused) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   fermata_team* small = nullptr;

@@ -1,4 +1,5 @@
-// Opaque elements: the longest that a team's rings take is taken, and a longer one is refused with that length.
+// Opaque elements: the longest that a team's rings take is taken, and a longer one is refused with that
+// length.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -33,7 +34,8 @@ TEST(Element, OfALargeTeamIsShort) {
     EXPECT_EQ(longest == FERMATA_OK, members == 2) << members;
     if (longest != FERMATA_OK) {
       EXPECT_EQ(longest, FERMATA_ERR_UNSUPPORTED);
-      const std::string detail = fermata_error_detail(), before = "in a team this large an element has at most ";
+      const std::string detail = fermata_error_detail(),
+                        before = "in a team this large an element has at most ";
       ASSERT_EQ(detail.substr(0, before.size()), before);
       const std::size_t most = std::strtoul(detail.c_str() + before.size(), nullptr, 10);
       EXPECT_GE(most, 48u) << "what a ring's line takes";

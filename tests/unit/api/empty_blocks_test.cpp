@@ -1,4 +1,5 @@
-// Who has nothing to give or to get needs no buffer for it, whatever others give: an empty std::vector has none.
+// Who has nothing to give or to get needs no buffer for it, whatever others give: an empty std::vector has
+// none.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -32,7 +33,8 @@ void calls(fermata_member* m, int rank, std::size_t length, bool begun) {
     got.assign(length, -1);
     return any ? got.data() : nullptr;
   };
-  const auto call = [&](int collective, const void* from, void* to, const std::size_t* in_counts, const std::size_t* out_counts) {
+  const auto call = [&](int collective, const void* from, void* to, const std::size_t* in_counts,
+                        const std::size_t* out_counts) {
     const bool scatters = collective == FERMATA_DO_SCATTER;
     const std::size_t count = !scatters ? mine : to != nullptr ? length : 0;
     fermata_operation o = operation(collective, from, to, count, FERMATA_INT32, scatters ? 1 : 0);
@@ -63,10 +65,12 @@ TEST(EmptyBlocks, NeedNoBuffers) {
 TEST(EmptyBlocks, MayLieAnywhere) {
   with_members(2, [&](fermata_member* m, int rank) {
     const std::size_t none[2] = {0, 0}, of_each[2] = {2, 0}, far[2] = {0, std::size_t{1} << 40};
-    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, far, nullptr, none, far, FERMATA_INT32), FERMATA_OK) << fermata_error_detail();
+    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, far, nullptr, none, far, FERMATA_INT32), FERMATA_OK)
+        << fermata_error_detail();
     std::int32_t numbers[2] = {rank, 5};
     const std::size_t* const counts = rank == 0 ? of_each : none;
-    EXPECT_EQ(fermata_alltoallv(m, FERMATA_IN_PLACE, counts, far, numbers, counts, far, FERMATA_INT32), FERMATA_OK)
+    EXPECT_EQ(fermata_alltoallv(m, FERMATA_IN_PLACE, counts, far, numbers, counts, far, FERMATA_INT32),
+              FERMATA_OK)
         << fermata_error_detail();
     EXPECT_EQ(numbers[1], 5);
   });
@@ -77,11 +81,15 @@ TEST(EmptyBlocks, OthersAreRefusedWithoutABuffer) {
   with_members(1, [&](fermata_member* m, int) {
     std::int32_t number = 3;
     const std::size_t one[1] = {1}, none[1] = {0};
-    EXPECT_EQ(fermata_alltoallv(m, nullptr, one, nullptr, &number, one, nullptr, FERMATA_INT32), FERMATA_ERR_ARGUMENT);
-    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, nullptr, &number, one, nullptr, FERMATA_INT32), FERMATA_ERR_ARGUMENT)
+    EXPECT_EQ(fermata_alltoallv(m, nullptr, one, nullptr, &number, one, nullptr, FERMATA_INT32),
+              FERMATA_ERR_ARGUMENT);
+    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, nullptr, &number, one, nullptr, FERMATA_INT32),
+              FERMATA_ERR_ARGUMENT)
         << "own blocks differ";
-    EXPECT_EQ(fermata_alltoallv(m, &number, one, nullptr, nullptr, one, nullptr, FERMATA_INT32), FERMATA_ERR_ARGUMENT);
-    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, nullptr, nullptr, none, nullptr, FERMATA_INT32), FERMATA_OK);
+    EXPECT_EQ(fermata_alltoallv(m, &number, one, nullptr, nullptr, one, nullptr, FERMATA_INT32),
+              FERMATA_ERR_ARGUMENT);
+    EXPECT_EQ(fermata_alltoallv(m, nullptr, none, nullptr, nullptr, none, nullptr, FERMATA_INT32),
+              FERMATA_OK);
   });
 }
 

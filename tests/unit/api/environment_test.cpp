@@ -1,4 +1,5 @@
-// What teams of the API take from the environment: FERMATA_WAIT wins over the configuration, FERMATA_STALL_SECONDS yields to it.
+// What teams of the API take from the environment: FERMATA_WAIT wins over the configuration,
+// FERMATA_STALL_SECONDS yields to it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,8 +52,10 @@ Taken configured(int engine, int wait, double stall_seconds) {
 constexpr int kEngines[] = {FERMATA_THREADS, FERMATA_PROCESSES};
 
 TEST(Environment, WaitWinsOverTheConfiguration) {
-  const std::pair<const char*, WaitKind> policies[] = {
-      {"auto", WaitKind::kAuto}, {"spin", WaitKind::kSpin}, {"yield", WaitKind::kYield}, {"park", WaitKind::kPark}};
+  const std::pair<const char*, WaitKind> policies[] = {{"auto", WaitKind::kAuto},
+                                                       {"spin", WaitKind::kSpin},
+                                                       {"yield", WaitKind::kYield},
+                                                       {"park", WaitKind::kPark}};
   for (const auto& [name, kind] : policies) {
     const Variable wait("FERMATA_WAIT", name);
     for (const int engine : kEngines)
@@ -80,7 +83,8 @@ TEST(Environment, WhoAttachesTakesItsOwn) {
   config.engine = FERMATA_PROCESSES;
   config.wait = FERMATA_WAIT_SPIN;
   fermata_team *team = nullptr, *again = nullptr;
-  const pid_t child = fork();  // before the team is there: what it inherits would be the same team, whose waiting stays as it was
+  // before the team is there: what it inherits would be the same team, whose waiting stays as it was
+  const pid_t child = fork();
   if (child == 0) {
     const Variable wait("FERMATA_WAIT", "yield"), stall("FERMATA_STALL_SECONDS", "3");
     if (fermata_team_attach(name.c_str(), 20, &again) != FERMATA_OK) _exit(1);

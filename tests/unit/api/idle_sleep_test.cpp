@@ -17,8 +17,8 @@ int note_call(fermata_member*, void* user) {
   return 0;
 }
 
-// Seconds between two calls of the hook, their median in a wait of 0.6 s, once they have grown to what they stay at, an eighth of 0.16 s:
-// one stop of the process changes one of them.
+// Seconds between two calls of the hook, their median in a wait of 0.6 s, once they have grown to what they
+// stay at, an eighth of 0.16 s: one stop of the process changes one of them.
 double gap_in_a_wait(double sleep) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 2;

@@ -1,4 +1,5 @@
-// Lengths that differ, where some member is late or has left: what is decided by then is right, and nobody waits for ever.
+// Lengths that differ, where some member is late or has left: what is decided by then is right, and nobody
+// waits for ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 namespace fermata::test {
 namespace {
 
-// Whoever comes so late that the others' calls are no longer known learns from what has come of them, be it on a line or in blocks.
+// Whoever comes so late that the others' calls are no longer known learns from what has come of them, be it
+// on a line or in blocks.
 TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 100}, {100, 3}, {10, 3}, {300, 200}};  // the others', and one's own
   constexpr int kCalls = 20;
@@ -30,7 +32,8 @@ TEST(Lengths, OfCallsLongAgoAreSettledByWhatHasCome) {
         Numbers data(static_cast<std::size_t>(count), rank == 0 ? i : kGuard);
         const int status = fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
         ASSERT_EQ(status, count < theirs ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
-            << "rank " << rank << ", call " << i << ", " << own << " for " << theirs << ": " << fermata_error_detail();
+            << "rank " << rank << ", call " << i << ", " << own << " for " << theirs << ": "
+            << fermata_error_detail();
         for (int k = 0; k < count; ++k) ASSERT_EQ(data[static_cast<std::size_t>(k)], k < theirs ? i : kGuard);
       }
       lives_on(m);
@@ -46,16 +49,19 @@ TEST(Lengths, OfABegunCallBehindWhichMoreHasCome) {
       lives_on(m);
       const bool late = rank == (folds ? 0 : 2);
       if (late) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-      Numbers first(late ? 100 : 10, rank == 0 || folds ? 1 : kGuard), second(100, first[0]), sums[] = {first, second};
+      Numbers first(late ? 100 : 10, rank == 0 || folds ? 1 : kGuard), second(100, first[0]),
+          sums[] = {first, second};
       fermata_request* requests[2] = {};
       for (int i = 0; i < 2; ++i) {
         Numbers& data = i == 0 ? first : second;
-        const fermata_operation o = folds ? operation(FERMATA_DO_REDUCE, data.data(), sums[i].data(), data.size(), FERMATA_INT32, 0)
-                                          : operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+        const fermata_operation o =
+            folds ? operation(FERMATA_DO_REDUCE, data.data(), sums[i].data(), data.size(), FERMATA_INT32, 0)
+                  : operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_begin(m, &o, &requests[i]), FERMATA_OK) << fermata_error_detail();
       }
       for (int i = 0; i < 2; ++i) {
-        EXPECT_EQ(fermata_request_wait(requests[i]), FERMATA_OK) << "rank " << rank << ", " << i << ": " << fermata_error_detail();
+        EXPECT_EQ(fermata_request_wait(requests[i]), FERMATA_OK)
+            << "rank " << rank << ", " << i << ": " << fermata_error_detail();
         const Numbers& got = folds ? sums[i] : i == 0 ? first : second;
         if (late || !folds) {
           EXPECT_EQ(got[0], folds ? kMembers : 1) << i;
@@ -77,10 +83,13 @@ TEST(Lengths, OfThoseThatHaveLeft) {
           fermata_member_set_timeout(m, 20);
           lives_on(m);
           const bool odd = rank == (folds ? 0 : 2);
-          if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));  // a giver, or the one that gets
-          Numbers data(static_cast<std::size_t>(odd ? own : theirs), rank == 0 || folds ? 1 : kGuard), out(data);
-          const int status = folds ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
-                                   : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
+          // a giver, or the one that gets
+          if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+          Numbers data(static_cast<std::size_t>(odd ? own : theirs), rank == 0 || folds ? 1 : kGuard),
+              out(data);
+          const int status =
+              folds ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
+                    : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
           EXPECT_EQ(status, odd && own < theirs ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
               << "rank " << rank << ", " << own << " for " << theirs << ", folds " << folds << ", " << wait_ms
               << " ms: " << fermata_error_detail();
@@ -97,12 +106,14 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
     Numbers in(100, 1), out[] = {Numbers(100, kGuard), Numbers(100, kGuard)};
     fermata_request* requests[2] = {};
     for (int i = 0; i < 2 && rank == 0; ++i) {
-      const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out[i].data(), in.size(), FERMATA_INT32, 0);
+      const fermata_operation o =
+          operation(FERMATA_DO_REDUCE, in.data(), out[i].data(), in.size(), FERMATA_INT32, 0);
       ASSERT_EQ(fermata_begin(m, &o, &requests[i]), FERMATA_OK) << fermata_error_detail();
     }
     for (int i = 0; i < 2; ++i) {
       const int status =
-          rank == 0 ? fermata_request_wait(requests[i]) : fermata_reduce(m, in.data(), nullptr, kGiven[i], FERMATA_INT32, FERMATA_SUM, 0);
+          rank == 0 ? fermata_request_wait(requests[i])
+                    : fermata_reduce(m, in.data(), nullptr, kGiven[i], FERMATA_INT32, FERMATA_SUM, 0);
       EXPECT_EQ(status, FERMATA_OK) << "rank " << rank << ", " << i << ": " << fermata_error_detail();
       if (rank == 0) {
         EXPECT_EQ(out[i][0], kMembers) << i;
@@ -112,7 +123,8 @@ TEST(Lengths, OfSeveralOfThoseThatHaveLeft) {
   });
 }
 
-// A giver that has left before it gave is missed, also where a later call's piece was met and others' lengths differ.
+// A giver that has left before it gave is missed, also where a later call's piece was met and others' lengths
+// differ.
 TEST(Lengths, OfOneThatLeftBefore) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -126,24 +138,30 @@ TEST(Lengths, OfOneThatLeftBefore) {
       return;
     }
     fermata_request* request = nullptr;
-    const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+    const fermata_operation o =
+        operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
     ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
     EXPECT_EQ(fermata_request_wait(request), FERMATA_ERR_MEMBER_LOST) << fermata_error_detail();
-    EXPECT_NE(std::string(fermata_error_detail()).find("rank 2"), std::string::npos) << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("rank 2"), std::string::npos)
+        << fermata_error_detail();
     fermata_request_free(request);
   });
 }
 
-// Members whose placement is reviewed, behind a call that one of them made by way of blocks and others on a line.
+// Members whose placement is reviewed, behind a call that one of them made by way of blocks and others on a
+// line.
 TEST(Lengths, ThatDifferLeaveTheReviewToAll) {
   with_members(kMembers, [&](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     Numbers data(rank == 2 ? 100 : 10, rank);
-    ASSERT_EQ(fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0), FERMATA_OK)
+        << fermata_error_detail();
     for (int i = 0; i < 5000; ++i) {
       std::int32_t own = i, most = -1;
-      ASSERT_EQ(i % 2 == 0 ? fermata_barrier(m) : fermata_allreduce(m, &own, &most, 1, FERMATA_INT32, FERMATA_MAX), FERMATA_OK)
+      ASSERT_EQ(
+          i % 2 == 0 ? fermata_barrier(m) : fermata_allreduce(m, &own, &most, 1, FERMATA_INT32, FERMATA_MAX),
+          FERMATA_OK)
           << i << ": " << fermata_error_detail();
       if (i % 2 != 0) {
         ASSERT_EQ(most, i);
@@ -191,8 +209,9 @@ TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
       int status = FERMATA_OK;
       for (int i = 0; i < kCalls && status == FERMATA_OK; ++i) {
         Numbers data(late ? 3 : 10, rank), out(data.size());
-        status = folds ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
-                       : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
+        status = folds
+                     ? fermata_reduce(m, data.data(), out.data(), data.size(), FERMATA_INT32, FERMATA_SUM, 0)
+                     : fermata_broadcast(m, data.data(), data.size() * sizeof data[0], 0);
         if (late && i == 0) {
           EXPECT_EQ(status, FERMATA_ERR_TRUNCATED) << fermata_error_detail();
         }
@@ -202,8 +221,8 @@ TEST(Lengths, OfCallsLongAgoAreNotAwaited) {
     });
 }
 
-// Of those who give one alone comes late, long behind the others' first signals: that is no difference. With a reduce of another length
-// before it that is outstanding, too.
+// Of those who give one alone comes late, long behind the others' first signals: that is no difference. With
+// a reduce of another length before it that is outstanding, too.
 TEST(Lengths, AreSettledWhenTheLastHasCome) {
   constexpr int kLengthsOf[][2] = {{10, 3}, {3, 10}, {300, 200}, {30000, 100}};
   int late = 0;
@@ -218,23 +237,30 @@ TEST(Lengths, AreSettledWhenTheLastHasCome) {
     });
   };
   const auto reduce = [](int rank, const Numbers& in, Numbers& out) {
-    return operation(FERMATA_DO_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32, 0);
+    return operation(FERMATA_DO_REDUCE, in.data(), rank == 0 ? out.data() : nullptr, in.size(), FERMATA_INT32,
+                     0);
   };
   for (const auto& [sent, room] : kLengthsOf) {
-    const auto outcome = [sent = sent, room = room](int rank) { return rank == 0 && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK; };
-    const auto numbers = [sent = sent, room = room](int rank) { return Numbers(static_cast<std::size_t>(rank == 0 ? room : sent), 1); };
+    const auto outcome = [sent = sent, room = room](int rank) {
+      return rank == 0 && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK;
+    };
+    const auto numbers = [sent = sent, room = room](int rank) {
+      return Numbers(static_cast<std::size_t>(rank == 0 ? room : sent), 1);
+    };
     for (const Form form : {kSmallOnLines, kBlocks, kBlocking})
       comes_late([&](fermata_member* m, int rank) {
         const Numbers in = numbers(rank);
         Numbers out(in.size(), kGuard);
-        ASSERT_EQ(done(m, reduce(rank, in, out), form), outcome(rank)) << "form " << form << ": " << fermata_error_detail();
+        ASSERT_EQ(done(m, reduce(rank, in, out), form), outcome(rank))
+            << "form " << form << ": " << fermata_error_detail();
         for (std::size_t i = 0; rank == 0 && i < out.size(); ++i)
           ASSERT_EQ(out[i], i < static_cast<std::size_t>(sent) ? kMembers : kGuard) << sent << " sent";
       });
     comes_late([&](fermata_member* m, int rank) {
       const Numbers in = numbers(rank);
       Numbers out(in.size() * kMembers, kGuard);
-      ASSERT_EQ(fermata_gather(m, in.data(), out.data(), in.size(), FERMATA_INT32, 0), outcome(rank)) << fermata_error_detail();
+      ASSERT_EQ(fermata_gather(m, in.data(), out.data(), in.size(), FERMATA_INT32, 0), outcome(rank))
+          << fermata_error_detail();
     });
     comes_late([&](fermata_member* m, int rank) {
       const Numbers in = numbers(rank);
@@ -264,14 +290,16 @@ TEST(Lengths, AreNotAwaitedForEver) {
           }
           const Numbers in(static_cast<std::size_t>(rank == 0 ? 3 : sent), 1);
           Numbers out(in.size() * kMembers, kGuard);
-          const fermata_operation o = operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+          const fermata_operation o =
+              operation(collective, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
           if (rank == 0 && !leaves) fermata_member_set_timeout(m, 0.3);
           const int status = done(m, o, kBlocking);
           if (rank == 0) {
             EXPECT_EQ(status, leaves ? FERMATA_ERR_MEMBER_LOST : FERMATA_ERR_TIMEOUT)
                 << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
             const char* const named = leaves ? "rank 2" : "";
-            EXPECT_NE(std::string(fermata_error_detail()).find(named), std::string::npos) << fermata_error_detail();
+            EXPECT_NE(std::string(fermata_error_detail()).find(named), std::string::npos)
+                << fermata_error_detail();
             told = true;
           }
           while (!told.load()) std::this_thread::yield();  // who has left may be missed as well
@@ -279,16 +307,19 @@ TEST(Lengths, AreNotAwaitedForEver) {
       }
 }
 
-// A begun one in blocks, one on its line, and a third whose piece is met first, by a member that was away meanwhile.
+// A begun one in blocks, one on its line, and a third whose piece is met first, by a member that was away
+// meanwhile.
 TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
     fermata_member_set_timeout(m, 20);
     for (int round = 0; round < 20; ++round) {
       lives_on(m);
-      Numbers first(rank == 2 ? 100 : 10, rank == 0 ? 1 : kGuard), second(10, rank == 0 ? 2 : kGuard), third(100, rank == 0 ? 3 : kGuard);
+      Numbers first(rank == 2 ? 100 : 10, rank == 0 ? 1 : kGuard), second(10, rank == 0 ? 2 : kGuard),
+          third(100, rank == 0 ? 3 : kGuard);
       const auto begin = [&](Numbers& data, fermata_request** request) {
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+        const fermata_operation o =
+            operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_begin(m, &o, request), FERMATA_OK) << fermata_error_detail();
       };
       fermata_request *of_first = nullptr, *of_third = nullptr;
@@ -296,7 +327,8 @@ TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
         begin(first, &of_first);
         if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
       } else {
-        ASSERT_EQ(fermata_broadcast(m, first.data(), first.size() * sizeof first[0], 0), FERMATA_OK) << fermata_error_detail();
+        ASSERT_EQ(fermata_broadcast(m, first.data(), first.size() * sizeof first[0], 0), FERMATA_OK)
+            << fermata_error_detail();
       }
       ASSERT_EQ(fermata_broadcast(m, second.data(), second.size() * sizeof second[0], 0), FERMATA_OK)
           << rank << ": " << fermata_error_detail();
@@ -314,7 +346,8 @@ TEST(Lengths, OfABegunOneBehindWhichTwoHaveCome) {
   });
 }
 
-// The root's second call meets the line that its first one, begun in blocks, has to take, and comes behind it as it is.
+// The root's second call meets the line that its first one, begun in blocks, has to take, and comes behind it
+// as it is.
 TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -323,15 +356,19 @@ TEST(Lengths, OfACallBehindABegunOneOnItsLine) {
     Numbers begun(100, 1), first(100, kGuard), given(rank == 0 ? 3 : 10, 1), second(given.size(), kGuard);
     fermata_request* request = nullptr;
     if (rank == 0) {
-      const fermata_operation o = operation(FERMATA_DO_REDUCE, begun.data(), first.data(), begun.size(), FERMATA_INT32, 0);
+      const fermata_operation o =
+          operation(FERMATA_DO_REDUCE, begun.data(), first.data(), begun.size(), FERMATA_INT32, 0);
       ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
     } else {
       if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-      ASSERT_EQ(fermata_reduce(m, begun.data(), nullptr, 10, FERMATA_INT32, FERMATA_SUM, 0), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_reduce(m, begun.data(), nullptr, 10, FERMATA_INT32, FERMATA_SUM, 0), FERMATA_OK)
+          << fermata_error_detail();
       if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(150));
     }
-    const int status = fermata_reduce(m, given.data(), second.data(), given.size(), FERMATA_INT32, FERMATA_SUM, 0);
-    EXPECT_EQ(status, rank == 0 ? FERMATA_ERR_TRUNCATED : FERMATA_OK) << "rank " << rank << ": " << fermata_error_detail();
+    const int status =
+        fermata_reduce(m, given.data(), second.data(), given.size(), FERMATA_INT32, FERMATA_SUM, 0);
+    EXPECT_EQ(status, rank == 0 ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+        << "rank " << rank << ": " << fermata_error_detail();
     if (rank == 0) {
       EXPECT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
       EXPECT_EQ(first[9], kMembers);

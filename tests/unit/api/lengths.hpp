@@ -17,13 +17,15 @@ inline constexpr int kGuard = -77;
 
 using Numbers = std::vector<std::int32_t>;
 
-// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, blocking, or blocking by way of blocks.
+// As a program may make it: begun on lines where it is small, begun by way of blocks in any case, blocking,
+// or blocking by way of blocks.
 enum Form { kSmallOnLines, kBlocks, kBlocking, kExecuted };
 
 inline int done(fermata_member* m, const fermata_operation& o, Form form) {
   if (form == kExecuted) return fermata_execute(m, &o);
   if (form == kBlocking) {
-    if (o.collective == FERMATA_DO_BROADCAST) return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
+    if (o.collective == FERMATA_DO_BROADCAST)
+      return fermata_broadcast(m, o.out, o.count * sizeof(std::int32_t), o.root);
     if (o.collective == FERMATA_DO_GATHER) return fermata_gather(m, o.in, o.out, o.count, o.type, o.root);
     return fermata_reduce(m, o.in, o.out, o.count, o.type, o.op, o.root);
   }
@@ -42,7 +44,8 @@ inline int done(fermata_member* m, const fermata_operation& o, Form form) {
 
 inline void lives_on(fermata_member* m) {
   std::int32_t one = 1, sum = 0;
-  ASSERT_EQ(fermata_allreduce(m, &one, &sum, 1, FERMATA_INT32, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_allreduce(m, &one, &sum, 1, FERMATA_INT32, FERMATA_SUM), FERMATA_OK)
+      << fermata_error_detail();
   EXPECT_EQ(sum, kMembers);
   for (int root = 0; root < kMembers; ++root) {
     std::int32_t told = fermata_member_rank(m) == root ? root : -1;

@@ -1,5 +1,5 @@
-// Lengths that differ in broadcasts, reduces and gathers: the member that gets the data takes what it has room for, all others know
-// nothing of it, and what was begun before and after is as ever.
+// Lengths that differ in broadcasts, reduces and gathers: the member that gets the data takes what it has
+// room for, all others know nothing of it, and what was begun before and after is as ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,13 +26,16 @@ void broadcasts(fermata_member* m, int rank, Form form) {
         const int count = other == rank && other != root ? room : sent;
         Numbers data(static_cast<std::size_t>(count) + 1, kGuard);
         for (int i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = root + i;
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), static_cast<size_t>(count), FERMATA_INT32, root);
+        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(),
+                                              static_cast<size_t>(count), FERMATA_INT32, root);
         ASSERT_EQ(done(m, o, form), count < sent ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
-            << "rank " << rank << ", " << sent << " sent by " << root << ", room for " << room << " at " << other << ": "
-            << fermata_error_detail();
+            << "rank " << rank << ", " << sent << " sent by " << root << ", room for " << room << " at "
+            << other << ": " << fermata_error_detail();
         int wrong = 0;
-        for (int i = 0; i <= count; ++i) wrong += data[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? root + i : kGuard);
-        ASSERT_EQ(wrong, 0) << "rank " << rank << ", " << sent << " sent by " << root << ", room for " << room << " at " << other;
+        for (int i = 0; i <= count; ++i)
+          wrong += data[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? root + i : kGuard);
+        ASSERT_EQ(wrong, 0) << "rank " << rank << ", " << sent << " sent by " << root << ", room for " << room
+                            << " at " << other;
         lives_on(m);
       }
 }
@@ -46,10 +49,11 @@ void reduces(fermata_member* m, int rank, Form form, bool in_place) {
       for (int i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = 10 * rank + i;
       if (in_place) std::copy(in.begin(), in.end(), out.begin());
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
-      const fermata_operation o =
-          operation(FERMATA_DO_REDUCE, given, rank == root ? out.data() : nullptr, static_cast<size_t>(count), FERMATA_INT32, root);
+      const fermata_operation o = operation(FERMATA_DO_REDUCE, given, rank == root ? out.data() : nullptr,
+                                            static_cast<size_t>(count), FERMATA_INT32, root);
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
-          << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
+          << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": "
+          << fermata_error_detail();
       int wrong = 0;
       for (int i = 0; i <= count && rank == root; ++i)
         wrong += out[static_cast<std::size_t>(i)] != (i < std::min(count, sent) ? kMembers * i + 30
@@ -72,10 +76,12 @@ void gathers(fermata_member* m, int rank, Form form, bool in_place) {
       const void* const given = in_place && rank == root ? FERMATA_IN_PLACE : in.data();
       const fermata_operation o = operation(FERMATA_DO_GATHER, given, out.data(), block, FERMATA_INT32, root);
       ASSERT_EQ(done(m, o, form), rank == root && sent > room ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
-          << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": " << fermata_error_detail();
+          << "rank " << rank << ", " << sent << " sent, room for " << room << " at " << root << ": "
+          << fermata_error_detail();
       for (int r = 0; r < kMembers && rank == root; ++r)
         for (int i = 0; i < std::min(sent, room); ++i)
-          ASSERT_EQ(out[block * static_cast<std::size_t>(r) + static_cast<std::size_t>(i)], 100'000 * r + i) << "of rank " << r;
+          ASSERT_EQ(out[block * static_cast<std::size_t>(r) + static_cast<std::size_t>(i)], 100'000 * r + i)
+              << "of rank " << r;
       EXPECT_EQ(out.back(), kGuard);
       lives_on(m);
     }
@@ -129,7 +135,8 @@ TEST(Lengths, AreNotAwaitedWhereCallsDiffer) {
           if (rank == 2 && collective == FERMATA_DO_GATHER) o.type = FERMATA_FLOAT;
           const int status = done(m, o, kBlocking);
           if (rank == 0) {
-            EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
+            EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
+                << "collective " << collective << ", " << sent << " sent: " << fermata_error_detail();
             told = true;
           }
         }
@@ -152,17 +159,21 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
         Numbers& d = data[static_cast<std::size_t>(i)];
         d.assign(static_cast<std::size_t>(count) + 1, kGuard);
         for (int k = 0; k < count && rank == root; ++k) d[static_cast<std::size_t>(k)] = i + k;
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, d.data(), static_cast<size_t>(count), FERMATA_INT32, root);
-        ASSERT_EQ(fermata_begin(m, &o, &requests[static_cast<std::size_t>(i)]), FERMATA_OK) << fermata_error_detail();
+        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, d.data(),
+                                              static_cast<size_t>(count), FERMATA_INT32, root);
+        ASSERT_EQ(fermata_begin(m, &o, &requests[static_cast<std::size_t>(i)]), FERMATA_OK)
+            << fermata_error_detail();
       }
       for (int i = 0; i < kOutstanding; ++i) {
         const Numbers& d = data[static_cast<std::size_t>(i)];
         const int count = static_cast<int>(d.size()) - 1;
-        ASSERT_EQ(fermata_request_wait(requests[static_cast<std::size_t>(i)]), count < kSent ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
+        ASSERT_EQ(fermata_request_wait(requests[static_cast<std::size_t>(i)]),
+                  count < kSent ? FERMATA_ERR_TRUNCATED : FERMATA_OK)
             << "request " << i << ": " << fermata_error_detail();
         fermata_request_free(requests[static_cast<std::size_t>(i)]);
         int wrong = 0;
-        for (int k = 0; k <= count; ++k) wrong += d[static_cast<std::size_t>(k)] != (k < std::min(count, kSent) ? i + k : kGuard);
+        for (int k = 0; k <= count; ++k)
+          wrong += d[static_cast<std::size_t>(k)] != (k < std::min(count, kSent) ? i + k : kGuard);
         ASSERT_EQ(wrong, 0) << "request " << i;
       }
       lives_on(m);
@@ -170,7 +181,8 @@ TEST(Lengths, DifferAmongSeveralThatAreOutstanding) {
   });
 }
 
-// The root has its broadcast on a line, others have it in blocks: the next calls, on the same line, don't take what is theirs.
+// The root has its broadcast on a line, others have it in blocks: the next calls, on the same line, don't
+// take what is theirs.
 TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
   with_members(kMembers, [](fermata_member* m, int rank) {
     ASSERT_EQ(fermata_member_set_bounded(m, 1), FERMATA_OK);
@@ -180,28 +192,32 @@ TEST(Lengths, OfALineThatOthersAwaitInBlocks) {
         for (std::size_t i = 0; i < sent && rank == 0; ++i) data[i] = static_cast<std::int32_t>(i);
         fermata_request* request = nullptr;
         if (rank == 0) {
-          ASSERT_EQ(fermata_broadcast(m, data.data(), sent * sizeof data[0], 0), FERMATA_OK) << fermata_error_detail();
+          ASSERT_EQ(fermata_broadcast(m, data.data(), sent * sizeof data[0], 0), FERMATA_OK)
+              << fermata_error_detail();
         } else {
-          const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+          const fermata_operation o =
+              operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
           ASSERT_EQ(fermata_begin(m, &o, &request), FERMATA_OK) << fermata_error_detail();
         }
         for (int i = 0; i < 5; ++i) {
           Numbers small(next, rank == 0 ? i : kGuard);
-          ASSERT_EQ(fermata_broadcast(m, small.data(), next * sizeof small[0], 0), FERMATA_OK) << fermata_error_detail();
+          ASSERT_EQ(fermata_broadcast(m, small.data(), next * sizeof small[0], 0), FERMATA_OK)
+              << fermata_error_detail();
           ASSERT_EQ(small, Numbers(next, i));
         }
         if (rank != 0) {
           ASSERT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
         }
         fermata_request_free(request);
-        for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], i < sent ? static_cast<std::int32_t>(i) : kGuard);
+        for (std::size_t i = 0; i < data.size(); ++i)
+          ASSERT_EQ(data[i], i < sent ? static_cast<std::int32_t>(i) : kGuard);
         lives_on(m);
       }
   });
 }
 
-// No member can adapt to lengths that differ where all give and all get. Whoever asks again and again instead of waiting learns of it, too,
-// whether the others are on the same line or on another one.
+// No member can adapt to lengths that differ where all give and all get. Whoever asks again and again instead
+// of waiting learns of it, too, whether the others are on the same line or on another one.
 TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
   for (const int bounded : {0, 1})
     for (const auto& [one, others] : {std::pair{10, 3}, std::pair{1, 10}})
@@ -209,20 +225,24 @@ TEST(Lengths, ThatDifferAtAllShowToWhoeverOnlyTests) {
         ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
         const int count = rank == 1 ? one : others;
         Numbers in(static_cast<std::size_t>(count), 1), out(in);
-        const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+        const fermata_operation o =
+            operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
         ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
         while (fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
-        EXPECT_EQ(fermata_depart(m), FERMATA_ERR_MISMATCH) << "rank " << rank << ", " << one << " and " << others;
+        EXPECT_EQ(fermata_depart(m), FERMATA_ERR_MISMATCH)
+            << "rank " << rank << ", " << one << " and " << others;
       });
 }
 
-// Members that are not bounded don't adapt: whoever is sent another length than it asks for has an error, and so have all.
+// Members that are not bounded don't adapt: whoever is sent another length than it asks for has an error, and
+// so have all.
 TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
   for (const auto& [sent, room] : {std::pair{10, 3}, std::pair{3, 10}, std::pair{1, 10}, std::pair{10, 1}})
     for (const bool tests : {false, true})
       with_members(kMembers, [&](fermata_member* m, int rank) {
         Numbers data(static_cast<std::size_t>(rank == 1 ? room : sent), kGuard);
-        const fermata_operation o = operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
+        const fermata_operation o =
+            operation(FERMATA_DO_BROADCAST, nullptr, data.data(), data.size(), FERMATA_INT32, 0);
         int status = fermata_arrive_with(m, &o);
         ASSERT_EQ(status, FERMATA_OK);
         while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
@@ -232,7 +252,8 @@ TEST(Lengths, OfMembersThatAreNotBoundedMustAgree) {
           EXPECT_EQ(data, Numbers(data.size(), kGuard));
         }
         if (status == FERMATA_OK) status = fermata_barrier(m);
-        EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << rank << ": " << sent << " sent, room for " << room;
+        EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
+            << "rank " << rank << ": " << sent << " sent, room for " << room;
       });
 }
 
@@ -245,7 +266,8 @@ TEST(Lengths, OfThoseWhoGiveMustAgree) {
           ASSERT_EQ(fermata_member_set_bounded(m, bounded), FERMATA_OK);
           const Numbers in(rank == other ? 10 : 3, rank);
           Numbers out(in.size(), kGuard);
-          const fermata_operation o = operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
+          const fermata_operation o =
+              operation(FERMATA_DO_REDUCE, in.data(), out.data(), in.size(), FERMATA_INT32, 0);
           ASSERT_EQ(fermata_arrive_with(m, &o), FERMATA_OK);
           while (tests && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
           int status = fermata_depart(m);
@@ -254,11 +276,13 @@ TEST(Lengths, OfThoseWhoGiveMustAgree) {
             EXPECT_EQ(out, Numbers(out.size(), kGuard));
           }
           if (status == FERMATA_OK) status = fermata_barrier(m);
-          EXPECT_EQ(status, FERMATA_ERR_MISMATCH) << "rank " << rank << ": rank " << other << " differs, bounded " << bounded;
+          EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
+              << "rank " << rank << ": rank " << other << " differs, bounded " << bounded;
         });
 }
 
-// Counts of which the others' own blocks agree at two of three members: all learn of it, also those for whom everything fits.
+// Counts of which the others' own blocks agree at two of three members: all learn of it, also those for whom
+// everything fits.
 TEST(Lengths, OfOneMembersCountsShowToAll) {
   for (const int bounded : {0, 1})
     for (const std::size_t scale : {1u, 3u, 5000u})
@@ -269,8 +293,10 @@ TEST(Lengths, OfOneMembersCountsShowToAll) {
           if (rank == 2) std::swap(counts[0], counts[1]);
           const Numbers in(6 * scale, 1);
           Numbers out(6 * scale, kGuard);
-          const int status = folds ? fermata_reduce_scatterv(m, in.data(), counts, nullptr, out.data(), FERMATA_INT32, FERMATA_SUM)
-                                   : fermata_allgatherv(m, in.data(), out.data(), counts, nullptr, FERMATA_INT32);
+          const int status =
+              folds ? fermata_reduce_scatterv(m, in.data(), counts, nullptr, out.data(), FERMATA_INT32,
+                                              FERMATA_SUM)
+                    : fermata_allgatherv(m, in.data(), out.data(), counts, nullptr, FERMATA_INT32);
           EXPECT_EQ(status, FERMATA_ERR_MISMATCH)
               << "rank " << rank << ", bounded " << bounded << ", scale " << scale << ", folds " << folds;
         });

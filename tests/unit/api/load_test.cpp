@@ -59,10 +59,12 @@ TEST(Load, ABadTopologyIsRefusedWithPathAndLine) {
   fermata_topology* t = nullptr;
   for (const std::string& half : {json.substr(0, json.size() / 2), text.substr(0, text.size() / 2)}) {
     EXPECT_EQ(fermata_topology_load(written(folder, "half", half).c_str(), &t), FERMATA_ERR_PARSE);
-    EXPECT_NE(std::string(fermata_error_detail()).find("half: line "), std::string::npos) << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("half: line "), std::string::npos)
+        << fermata_error_detail();
   }
 #ifndef FERMATA_TEST_WITHOUT_HWLOC
-  EXPECT_EQ(fermata_topology_load(written(folder, "xml", "<topology>").c_str(), &t), FERMATA_ERR_PARSE) << fermata_error_detail();
+  EXPECT_EQ(fermata_topology_load(written(folder, "xml", "<topology>").c_str(), &t), FERMATA_ERR_PARSE)
+      << fermata_error_detail();
 #endif
   EXPECT_EQ(t, nullptr);
 }
@@ -87,7 +89,8 @@ TEST(Load, ARecordedMachineIsPlannedFor) {
   const test::OwnFolder folder;
   fermata_topology* topology = nullptr;
   fermata_profile* profile = nullptr;
-  ASSERT_EQ(fermata_topology_load(written(folder, "power8", to_json(machine->topology)).c_str(), &topology), FERMATA_OK);
+  ASSERT_EQ(fermata_topology_load(written(folder, "power8", to_json(machine->topology)).c_str(), &topology),
+            FERMATA_OK);
   ASSERT_EQ(fermata_profile_load(path.c_str(), &profile), FERMATA_OK) << fermata_error_detail();
   EXPECT_EQ(profile->value, *machine);
   const std::vector<int> cpus = place(machine->topology, 24, Placement::kCore);
@@ -95,7 +98,8 @@ TEST(Load, ARecordedMachineIsPlannedFor) {
   request.members = 24;
   request.cpus = cpus.data();
   request.topology = topology;
-  for (const fermata_profile* by : {static_cast<const fermata_profile*>(profile), static_cast<const fermata_profile*>(nullptr)}) {
+  for (const fermata_profile* by :
+       {static_cast<const fermata_profile*>(profile), static_cast<const fermata_profile*>(nullptr)}) {
     request.profile = by;
     fermata_plan* plan = nullptr;
     ASSERT_EQ(fermata_plan_make(&request, &plan), FERMATA_OK) << fermata_error_detail();
@@ -133,7 +137,8 @@ fermata_plan* odd_plan(const test::OwnFolder& folder, bool whole) {
   if (!whole) made->value.schedule.stages.pop_back();
   const std::string path = written(folder, "plan.json", to_json(made->value));
   fermata_plan* plan = nullptr;
-  EXPECT_EQ(fermata_plan_load(path.c_str(), &plan), whole ? FERMATA_OK : FERMATA_ERR_VERIFY) << fermata_error_detail();
+  EXPECT_EQ(fermata_plan_load(path.c_str(), &plan), whole ? FERMATA_OK : FERMATA_ERR_VERIFY)
+      << fermata_error_detail();
   if (plan != nullptr) {
     EXPECT_EQ(plan->value, made->value);
   }
@@ -145,8 +150,10 @@ TEST(Load, ATeamRunsASavedPlan) {
   const test::OwnCache cache;
   fermata_plan* plan = odd_plan(cache, true);
   ASSERT_NE(plan, nullptr);
-  EXPECT_NE(text_of(plan).find("layout     private+4slots+stride3 (4 slots"), std::string::npos) << text_of(plan);
-  EXPECT_NE(text_of(plan).find("\nS0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\n"), std::string::npos) << text_of(plan);
+  EXPECT_NE(text_of(plan).find("layout     private+4slots+stride3 (4 slots"), std::string::npos)
+      << text_of(plan);
+  EXPECT_NE(text_of(plan).find("\nS0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\n"), std::string::npos)
+      << text_of(plan);
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = 3;
   config.plans = &plan;

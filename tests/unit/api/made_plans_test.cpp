@@ -1,4 +1,5 @@
-// Programs that a process has searched for once are not searched for again: they are those of that key, algorithm and profile.
+// Programs that a process has searched for once are not searched for again: they are those of that key,
+// algorithm and profile.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -27,14 +28,18 @@ PlanKey key_of(Kind kind, std::int32_t members, std::int32_t payload, Engine eng
   return key;
 }
 
-Program asked_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile, const char* algorithm = "") {
+Program asked_for(const PlanKey& key, const Topology& topology, const std::shared_ptr<const Profile>& profile,
+                  const char* algorithm = "") {
   auto program = api::program_for(key, topology, profile, algorithm);
   EXPECT_TRUE(program) << program.error().message;
   return program ? *program : Program();
 }
-Program asked_for(const PlanKey& key, const char* algorithm = "") { return asked_for(key, **api::this_machine(), nullptr, algorithm); }
+Program asked_for(const PlanKey& key, const char* algorithm = "") {
+  return asked_for(key, **api::this_machine(), nullptr, algorithm);
+}
 
-Program searched(const PlanKey& key, const Topology& topology, const Profile& profile, const char* algorithm = "") {
+Program searched(const PlanKey& key, const Topology& topology, const Profile& profile,
+                 const char* algorithm = "") {
   PlanOptions options;
   options.key = key;
   options.algorithm = algorithm;
@@ -68,7 +73,8 @@ TEST(MadePlans, OfAnAlgorithmAreThatAlgorithms) {
   const OwnCache cache;
   const PlanKey key = key_of(Kind::kAllreduce, 5, 8);
   for (int again = 0; again < 2; ++again)
-    for (const char* algorithm : {"", "linear", "extended_butterfly"}) EXPECT_EQ(asked_for(key, algorithm), searched(key, algorithm));
+    for (const char* algorithm : {"", "linear", "extended_butterfly"})
+      EXPECT_EQ(asked_for(key, algorithm), searched(key, algorithm));
   EXPECT_NE(asked_for(key, "linear"), asked_for(key, "extended_butterfly"));
 }
 
@@ -115,7 +121,8 @@ struct TwoHosts {
 TEST(MadePlans, OfAProfileAreThatProfiles) {
   const OwnCache cache;
   const TwoHosts hosts;
-  const Program one = searched(hosts.key, hosts.topology, hosts.profile), another = searched(hosts.key, hosts.topology, hosts.other);
+  const Program one = searched(hosts.key, hosts.topology, hosts.profile),
+                another = searched(hosts.key, hosts.topology, hosts.other);
   ASSERT_NE(one, another);
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(asked_for(hosts.key, hosts.topology, std::make_shared<const Profile>(hosts.profile)), one);
@@ -133,7 +140,8 @@ TEST(MadePlans, AreSearchedForOnceUntilManyOthersWere) {
   const Program other = searched(hosts.key, hosts.topology, *profile);
   ASSERT_NE(other, made);
   EXPECT_EQ(asked_for(hosts.key, hosts.topology, profile), made);
-  for (std::int32_t first = 0; first < 2000 && asked_for(hosts.key, hosts.topology, profile) == made; first += 100)
+  for (std::int32_t first = 0; first < 2000 && asked_for(hosts.key, hosts.topology, profile) == made;
+       first += 100)
     for (std::int32_t cpu = first; cpu < first + 100; ++cpu) {
       PlanKey key = key_of(Kind::kBarrier, 1, 0);
       key.cpus = {cpu};
@@ -149,7 +157,8 @@ TEST(MadePlans, MayBeAskedForByAllThreadsAtOnce) {
   for (std::int32_t members = 17; members < 21; ++members) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
-      threads.emplace_back([&, t] { got[static_cast<std::size_t>(t)] = asked_for(key_of(Kind::kBarrier, members, 0)); });
+      threads.emplace_back(
+          [&, t] { got[static_cast<std::size_t>(t)] = asked_for(key_of(Kind::kBarrier, members, 0)); });
     for (std::thread& thread : threads) thread.join();
     for (const Program& one : got) EXPECT_EQ(one, got[0]);
   }

@@ -1,5 +1,5 @@
-// A call for progress waits for an answer while answers come, and learns not to where none does. One thread has both members, so none
-// can come before its call is over.
+// A call for progress waits for an answer while answers come, and learns not to where none does. One thread
+// has both members, so none can come before its call is over.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -19,20 +19,24 @@ TEST(PatienceOfProgress, IsLearned) {
   fermata_team* team = nullptr;
   ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
   fermata_member* m[2] = {};
-  for (int r = 0; r < 2; ++r) ASSERT_EQ(fermata_team_join(team, r, &m[r]), FERMATA_OK) << fermata_error_detail();
+  for (int r = 0; r < 2; ++r)
+    ASSERT_EQ(fermata_team_join(team, r, &m[r]), FERMATA_OK) << fermata_error_detail();
   const std::vector<double> in(kCount, 1);
   std::vector<double> out[2] = {std::vector<double>(kCount), std::vector<double>(kCount)};
   fermata_request* requests[2] = {};
   for (int r = 0; r < 2; ++r) {
-    const fermata_operation sum = operation(FERMATA_DO_ALLREDUCE, in.data(), out[r].data(), kCount, FERMATA_DOUBLE);
+    const fermata_operation sum =
+        operation(FERMATA_DO_ALLREDUCE, in.data(), out[r].data(), kCount, FERMATA_DOUBLE);
     ASSERT_EQ(fermata_prepare(m[r], &sum, &requests[r]), FERMATA_OK) << fermata_error_detail();
   }
   exec::Patience expected;
   int waits = 0;
   for (int i = 0; i < kOperations; ++i) {
-    for (fermata_request* r : requests) ASSERT_EQ(fermata_request_start(r), FERMATA_OK) << fermata_error_detail();
+    for (fermata_request* r : requests)
+      ASSERT_EQ(fermata_request_start(r), FERMATA_OK) << fermata_error_detail();
     // What member 1 has sent is folded, and its next piece awaited.
-    ASSERT_EQ(fermata_progress(m[0], 0), FERMATA_PENDING) << "nothing was left to wait for: this tests nothing";
+    ASSERT_EQ(fermata_progress(m[0], 0), FERMATA_PENDING)
+        << "nothing was left to wait for: this tests nothing";
     if (expected.next_ns() != 0) expected.gave_up(), ++waits;
     ASSERT_EQ(m[0]->member->patience().resting(), expected.resting()) << "operation " << i;
     ASSERT_EQ(fermata_request_wait_all(requests, 2), FERMATA_OK) << fermata_error_detail();

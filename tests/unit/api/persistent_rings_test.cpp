@@ -1,4 +1,5 @@
-// The rings of persistent operations: long ones while few are prepared, and room for many all the same. One thread has both members.
+// The rings of persistent operations: long ones while few are prepared, and room for many all the same. One
+// thread has both members.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +20,8 @@ struct PersistentRings : ::testing::Test {
     fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
     config.members = 2;
     ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
-    for (int r = 0; r < 2; ++r) ASSERT_EQ(fermata_team_join(team, r, &m[r]), FERMATA_OK) << fermata_error_detail();
+    for (int r = 0; r < 2; ++r)
+      ASSERT_EQ(fermata_team_join(team, r, &m[r]), FERMATA_OK) << fermata_error_detail();
   }
   void TearDown() override {
     for (fermata_request* r : made) fermata_request_free(r);
@@ -59,7 +61,8 @@ TEST_F(PersistentRings, ShortOnesStream) {
       for (int i = 0; i < kAhead; ++i) {
         ASSERT_EQ(fermata_request_start(pair[1]), FERMATA_OK) << fermata_error_detail();
         ASSERT_EQ(fermata_request_test(pair[1]), FERMATA_OK) << fermata_error_detail();
-        for (const std::uint64_t word : received) ASSERT_EQ(word, static_cast<std::uint64_t>(lap * kAhead + i));
+        for (const std::uint64_t word : received)
+          ASSERT_EQ(word, static_cast<std::uint64_t>(lap * kAhead + i));
       }
     }
   }
@@ -67,20 +70,25 @@ TEST_F(PersistentRings, ShortOnesStream) {
 
 TEST_F(PersistentRings, ManyShortOnesLeaveRoomForDozensOfLongOnes) {
   std::vector<std::uint64_t> sent(1 << 17), received(1 << 17);
-  for (int i = 0; i < 2000; ++i) ASSERT_EQ(prepare({sent.data(), received.data()}, 1), FERMATA_OK) << i << ": " << fermata_error_detail();
+  for (int i = 0; i < 2000; ++i)
+    ASSERT_EQ(prepare({sent.data(), received.data()}, 1), FERMATA_OK) << i << ": " << fermata_error_detail();
   for (int i = 0; i < 100; ++i)
-    ASSERT_EQ(prepare({sent.data(), received.data()}, sent.size()), FERMATA_OK) << i << ": " << fermata_error_detail();
+    ASSERT_EQ(prepare({sent.data(), received.data()}, sent.size()), FERMATA_OK)
+        << i << ": " << fermata_error_detail();
 }
 
-// Members that share CPUs park for a number of calls: one that does nothing but start these has to come to their end, too.
+// Members that share CPUs park for a number of calls: one that does nothing but start these has to come to
+// their end, too.
 TEST_F(PersistentRings, StartsAreCallsForWhoParks) {
   std::uint64_t sent = 0, received = 0;
   ASSERT_EQ(prepare({&sent, &received}, 1), FERMATA_OK) << fermata_error_detail();
   for (int r = 0; r < 2; ++r) {
     const std::uint64_t before = m[r]->member->paced_calls();
     for (int i = 0; i < 10; ++i) {
-      ASSERT_EQ(fermata_request_start(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK) << fermata_error_detail();
-      ASSERT_EQ(fermata_request_test(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_request_start(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK)
+          << fermata_error_detail();
+      ASSERT_EQ(fermata_request_test(made[made.size() - 2 + static_cast<std::size_t>(r)]), FERMATA_OK)
+          << fermata_error_detail();
     }
     EXPECT_EQ(m[r]->member->paced_calls() - before, 10U) << "rank " << r;
   }

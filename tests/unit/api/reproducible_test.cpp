@@ -19,9 +19,12 @@ constexpr int kMembers = 6;
 constexpr double kValues[kMembers] = {1e16, 3.3, -1e16, 0.7, 5.1, 1e15};
 
 double left_to_right(double scale = 1) {
-  return std::accumulate(kValues + 1, kValues + kMembers, kValues[0] * scale, [=](double a, double b) { return a + b * scale; });
+  return std::accumulate(kValues + 1, kValues + kMembers, kValues[0] * scale,
+                         [=](double a, double b) { return a + b * scale; });
 }
-double by_pairs() { return ((kValues[0] + kValues[1]) + (kValues[2] + kValues[3])) + (kValues[4] + kValues[5]); }
+double by_pairs() {
+  return ((kValues[0] + kValues[1]) + (kValues[2] + kValues[3])) + (kValues[4] + kValues[5]);
+}
 
 class Reproducible : public testing::Test {
  protected:
@@ -69,7 +72,8 @@ TEST_F(Reproducible, SubTeamsInheritIt) {
   with_members(kMembers + 1, [&](fermata_member* m, int rank) {
     if (rank == 0) unsetenv("FERMATA_REPRODUCIBLE");
     fermata_member* half = nullptr;
-    ASSERT_EQ(fermata_team_split(m, rank < kMembers ? 0 : 1, rank, &half), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_team_split(m, rank < kMembers ? 0 : 1, rank, &half), FERMATA_OK)
+        << fermata_error_detail();
     double sum = 0;
     if (rank < kMembers) {
       EXPECT_EQ(fermata_allreduce(half, &kValues[rank], &sum, 1, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
@@ -87,12 +91,14 @@ TEST_F(Reproducible, BlocksAreFoldedLeftToRight) {
       std::vector<double> in(count), out(count);
       for (std::size_t i = 0; i < count; ++i) in[i] = kValues[rank] * static_cast<double>(1 + i % 7);
       const auto check = [&] {
-        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], left_to_right(static_cast<double>(1 + i % 7))) << count << " " << i;
+        for (std::size_t i = 0; i < count; ++i)
+          ASSERT_EQ(out[i], left_to_right(static_cast<double>(1 + i % 7))) << count << " " << i;
         std::fill(out.begin(), out.end(), 0.0);
       };
       EXPECT_EQ(fermata_allreduce(m, in.data(), out.data(), count, FERMATA_DOUBLE, FERMATA_SUM), FERMATA_OK);
       check();
-      const fermata_operation o = operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_DOUBLE);
+      const fermata_operation o =
+          operation(FERMATA_DO_ALLREDUCE, in.data(), out.data(), count, FERMATA_DOUBLE);
       for (const auto make : {fermata_begin, fermata_prepare}) {
         fermata_request* request = nullptr;
         ASSERT_EQ(make(m, &o, &request), FERMATA_OK) << fermata_error_detail();
@@ -115,11 +121,13 @@ TEST_F(Reproducible, HostsDoAsTheOneThatPlans) {
   std::vector<char> plans(1 << 20);
   std::size_t length = plans.size();
   setenv("FERMATA_REPRODUCIBLE", "1", 1);
-  ASSERT_EQ(fermata_hosts_plan(&config, hosts.data(), nullptr, nullptr, plans.data(), &length), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_hosts_plan(&config, hosts.data(), nullptr, nullptr, plans.data(), &length), FERMATA_OK)
+      << fermata_error_detail();
   ASSERT_LE(length, plans.size());
   unsetenv("FERMATA_REPRODUCIBLE");
   fermata_team* team = nullptr;
-  ASSERT_EQ(fermata_team_create_planned(&config, hosts.data(), 0, plans.data(), length, &team), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_team_create_planned(&config, hosts.data(), 0, plans.data(), length, &team), FERMATA_OK)
+      << fermata_error_detail();
   EXPECT_EQ(team->team->layout().reproducible, 1u);
   fermata_team_destroy(team);
 }

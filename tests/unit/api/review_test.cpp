@@ -18,26 +18,30 @@ struct Outcome {
 };
 
 void repeat(fermata_member* m, std::uint64_t calls) {
-  for (std::uint64_t i = 0; i < calls; ++i) ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+  for (std::uint64_t i = 0; i < calls; ++i)
+    ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
 }
 
 // Call number 4096 is no barrier.
 void alternate(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     std::int64_t one = 1;
-    ASSERT_EQ(i % 2 == 0 ? fermata_barrier(m) : fermata_broadcast(m, &one, sizeof one, 0), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(i % 2 == 0 ? fermata_barrier(m) : fermata_broadcast(m, &one, sizeof one, 0), FERMATA_OK)
+        << fermata_error_detail();
   }
 }
 
 void reduce_only(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     std::int64_t one = 1;
-    ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK)
+        << fermata_error_detail();
     ASSERT_EQ(one, 3);
   }
 }
 
-// Nobody looks behind these, nor behind a test with nothing to test, which would wait for members that don't look; the next barrier does.
+// Nobody looks behind these, nor behind a test with nothing to test, which would wait for members that don't
+// look; the next barrier does.
 void split(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
@@ -61,7 +65,8 @@ void split_and_ask(fermata_member* m, std::uint64_t calls) {
 // With and without a tag, which is the same call.
 void tag_some(fermata_member* m, std::uint64_t calls) {
   for (std::uint64_t i = 0; i < calls; ++i)
-    ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK)
+        << fermata_error_detail();
 }
 
 // A request that is begun before the call that is due, and waited for after it.
@@ -96,7 +101,8 @@ void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) 
   }
   EXPECT_EQ(sum, 6);
   if (&m->member->team() != before) ++outcome.moved;
-  if (m->planned_for.size() == 3 && m->planned_for[static_cast<std::size_t>(rank)] == cpus[rank % n]) ++outcome.planned;
+  if (m->planned_for.size() == 3 && m->planned_for[static_cast<std::size_t>(rank)] == cpus[rank % n])
+    ++outcome.planned;
   fermata_member_leave(m);
 }
 
@@ -180,7 +186,8 @@ TEST(Review, ATimeoutInTheCallThatIsDue) {
         ASSERT_EQ(fermata_resume(m), FERMATA_OK) << fermata_error_detail();
       }
       std::int64_t one = 1;
-      ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK)
+          << fermata_error_detail();
       EXPECT_EQ(one, 2);
       fermata_member_leave(m);
     });

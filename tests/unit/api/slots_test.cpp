@@ -1,4 +1,5 @@
-// The account of a team's heap: parts that nobody holds any more are used again, those that somebody holds never.
+// The account of a team's heap: parts that nobody holds any more are used again, those that somebody holds
+// never.
 #include "api/slots.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,9 @@ constexpr std::uint32_t kHolders = 3;
 struct Heap : ::testing::Test {
   alignas(kMaxLine) std::byte memory[kBegin + kBytes] = {};
   SlotHeap heap{memory, kBegin, kBytes};
-  std::atomic<std::uint32_t>& holders(std::uint64_t at) { return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory + at); }
+  std::atomic<std::uint32_t>& holders(std::uint64_t at) {
+    return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory + at);
+  }
   void drop(std::uint64_t at) { holders(at).fetch_sub(1, std::memory_order_relaxed); }
 };
 

@@ -1,5 +1,6 @@
-// Small blocks of two members: each sends the other what is for it, in the plan of an allreduce. The same call again takes a shorter
-// path than the first one, so each is made several times, between others, from buffers that change.
+// Small blocks of two members: each sends the other what is for it, in the plan of an allreduce. The same
+// call again takes a shorter path than the first one, so each is made several times, between others, from
+// buffers that change.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +43,8 @@ void allgather(fermata_member* m, int rank, int type, int round, bool in_place) 
   Buffers<T> b;
   b.fill(rank, round);
   if (in_place) b.at[rank] = b.in[0];
-  ASSERT_EQ(fermata_allgather(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_allgather(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type), FERMATA_OK)
+      << fermata_error_detail();
   b.expect(2, value<T>(0, 0, round), value<T>(1, 0, round), "allgather");
 }
 
@@ -52,7 +54,8 @@ void alltoall(fermata_member* m, int rank, int type, int round, bool in_place) {
   b.fill(rank, round);
   if (in_place)
     for (int i = 0; i < 2; ++i) b.at[i] = b.in[i];
-  ASSERT_EQ(fermata_alltoall(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_alltoall(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type), FERMATA_OK)
+      << fermata_error_detail();
   b.expect(2, value<T>(0, rank, round), value<T>(1, rank, round), "alltoall");
 }
 
@@ -62,9 +65,14 @@ void reduce_scatter(fermata_member* m, int rank, int type, int round, bool in_pl
   b.fill(rank, round);
   if (in_place)
     for (int i = 0; i < 2; ++i) b.at[i] = b.in[i];
-  ASSERT_EQ(fermata_reduce_scatter(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type, op), FERMATA_OK) << fermata_error_detail();
+  ASSERT_EQ(fermata_reduce_scatter(m, in_place ? FERMATA_IN_PLACE : b.in, b.at, 1, type, op), FERMATA_OK)
+      << fermata_error_detail();
   const T left = value<T>(0, rank, round), right = value<T>(1, rank, round);
-  b.expect(in_place ? 2 : 1, op == FERMATA_SUM ? static_cast<T>(left + right) : left < right ? left : right, b.at[1], "reduce_scatter");
+  b.expect(in_place ? 2 : 1,
+           op == FERMATA_SUM ? static_cast<T>(left + right)
+           : left < right    ? left
+                             : right,
+           b.at[1], "reduce_scatter");
 }
 
 template <class T>
@@ -164,10 +172,13 @@ TEST(Swap, ADifferentOneIsNamed) {
     const double in[2] = {1, 2};
     double out[2];
     for (int i = 0; i < 2; ++i) ASSERT_EQ(fermata_allgather(m, in, out, 1, FERMATA_DOUBLE), FERMATA_OK);
-    const int status = rank == 0 ? fermata_allgather(m, in, out, 1, FERMATA_DOUBLE) : fermata_alltoall(m, in, out, 1, FERMATA_DOUBLE);
+    const int status = rank == 0 ? fermata_allgather(m, in, out, 1, FERMATA_DOUBLE)
+                                 : fermata_alltoall(m, in, out, 1, FERMATA_DOUBLE);
     EXPECT_EQ(status, FERMATA_ERR_MISMATCH);
-    EXPECT_NE(std::string(fermata_error_detail()).find("allgather"), std::string::npos) << fermata_error_detail();
-    EXPECT_NE(std::string(fermata_error_detail()).find("alltoall"), std::string::npos) << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("allgather"), std::string::npos)
+        << fermata_error_detail();
+    EXPECT_NE(std::string(fermata_error_detail()).find("alltoall"), std::string::npos)
+        << fermata_error_detail();
   });
 }
 

@@ -1,5 +1,5 @@
-// Each sentence of the standard's [thread.barrier] that a program can see, on the standard library's barrier and on ours: what both do
-// is what is meant. docs/conformance.md lists sentences and tests.
+// Each sentence of the standard's [thread.barrier] that a program can see, on the standard library's barrier
+// and on ours: what both do is what is meant. docs/conformance.md lists sentences and tests.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -50,9 +50,11 @@ TYPED_TEST(BarrierTest, TypesAreAsRequired) {
   static_assert(!std::is_copy_constructible_v<Plain> && !std::is_copy_assignable_v<Plain>);
   static_assert(!std::is_move_constructible_v<Plain> && !std::is_move_assignable_v<Plain>);
   static_assert(!std::is_default_constructible_v<Plain>);
-  static_assert(std::is_constructible_v<Plain, std::ptrdiff_t> && !std::is_convertible_v<std::ptrdiff_t, Plain>);
+  static_assert(std::is_constructible_v<Plain, std::ptrdiff_t> &&
+                !std::is_convertible_v<std::ptrdiff_t, Plain>);
   static_assert(std::is_constructible_v<Counted, std::ptrdiff_t, Count>);
-  static_assert(std::is_move_constructible_v<Token> && std::is_move_assignable_v<Token> && std::is_destructible_v<Token>);
+  static_assert(std::is_move_constructible_v<Token> && std::is_move_assignable_v<Token> &&
+                std::is_destructible_v<Token>);
   static_assert(!std::is_copy_constructible_v<Token> && !std::is_copy_assignable_v<Token>);
   static_assert(std::is_same_v<decltype(Plain::max()), std::ptrdiff_t> && noexcept(Plain::max()));
   static_assert(std::is_same_v<decltype(std::declval<Plain&>().arrive()), Token>);
@@ -346,7 +348,8 @@ TEST(RankedBarrier, Meets) {
     for (int phase = 1; phase <= 200; ++phase) {
       written[static_cast<std::size_t>(rank) * 32 + static_cast<std::size_t>(phase % 2)] = phase;
       barrier.arrive_and_wait(static_cast<std::uint32_t>(rank));
-      for (std::size_t other = 0; other < kMembers; ++other) EXPECT_EQ(written[other * 32 + static_cast<std::size_t>(phase % 2)], phase);
+      for (std::size_t other = 0; other < kMembers; ++other)
+        EXPECT_EQ(written[other * 32 + static_cast<std::size_t>(phase % 2)], phase);
     }
   });
   EXPECT_THROW(barrier.arrive_and_wait(kMembers), std::system_error);

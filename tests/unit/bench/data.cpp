@@ -1,4 +1,5 @@
-// What the worker loop lets pass of each collective: results as MPI defines them, and nothing else, whatever the size.
+// What the worker loop lets pass of each collective: results as MPI defines them, and nothing else, whatever
+// the size.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -78,8 +79,9 @@ Outcome run_naive(Kind kind, int bytes, Fault fault, bool rotating = false) {
 }
 
 class EveryDataKind : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Data, EveryDataKind, testing::Range(1, kKindCount),
-                         [](const auto& each) { return std::string(name_of(static_cast<Kind>(each.param))); });
+INSTANTIATE_TEST_SUITE_P(Data, EveryDataKind, testing::Range(1, kKindCount), [](const auto& each) {
+  return std::string(name_of(static_cast<Kind>(each.param)));
+});
 
 TEST_P(EveryDataKind, RightResultsPassAndWrongOnesDoNot) {
   const Kind kind = static_cast<Kind>(GetParam());
@@ -113,7 +115,8 @@ TEST(Roots, RotateWhereTheyAreAskedTo) {
     options.seconds = 0.02;
     const Outcome outcome = run(options);
     EXPECT_EQ(outcome.rows.size(), 2u) << name_of(kind);
-    EXPECT_TRUE(outcome.left_out.empty()) << outcome.left_out[0].subject << ": " << outcome.left_out[0].reason;
+    EXPECT_TRUE(outcome.left_out.empty())
+        << outcome.left_out[0].subject << ": " << outcome.left_out[0].reason;
   }
   Options options;
   options.rotating = true;

@@ -15,7 +15,8 @@ TEST(Mockups, EachGivesWhatItsCollectiveGives) {
   for (const Mockup& mockup : mockups()) {
     for (const int members : {2, 3}) {
       for (const Engine engine : {Engine::kThreads, Engine::kProcesses}) {
-        SCOPED_TRACE(std::string(name_of(mockup.kind)) + " by " + mockup.name + ", " + std::to_string(members) + " " + name_of(engine));
+        SCOPED_TRACE(std::string(name_of(mockup.kind)) + " by " + mockup.name + ", " +
+                     std::to_string(members) + " " + name_of(engine));
         Case what;
         what.collective = mockup.kind;
         what.engine = engine;
@@ -57,7 +58,8 @@ Outcome outcome_of(double low, double high, int rounds = 9) {
     row.role = Role::kOwn;
     row.what.collective = Kind::kAllreduce;
     row.what.bytes = 8;
-    for (int i = 0; i < rounds; ++i) row.rounds.push_back(100 * (row.subject == "planned" ? 1 : low + (high - low) * i / (rounds - 1)));
+    for (int i = 0; i < rounds; ++i)
+      row.rounds.push_back(100 * (row.subject == "planned" ? 1 : low + (high - low) * i / (rounds - 1)));
     row.summary = summarize(row.rounds);
   }
   settle(rows);
@@ -82,9 +84,12 @@ TEST(Guidelines, AFindingNeedsTheWholeInterval) {
 TEST(Guidelines, TheTableNamesViolationsAndTheirPlans) {
   const std::vector<Guideline> guidelines = judge(outcome_of(0.6, 0.8));
   const std::string text = guidelines_table(guidelines);
-  EXPECT_NE(text.find("allreduce <= reduce + broadcast: threads, n = 2, 8 bytes, butterfly/packed"), std::string::npos) << text;
+  EXPECT_NE(text.find("allreduce <= reduce + broadcast: threads, n = 2, 8 bytes, butterfly/packed"),
+            std::string::npos)
+      << text;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), static_cast<std::size_t>(kTableWidth)) << line;
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), static_cast<std::size_t>(kTableWidth)) << line;
   EXPECT_EQ(guidelines_table(judge(outcome_of(1.2, 1.4))).find("violated"), std::string::npos);
 
   const nlohmann::json json = guidelines_json(guidelines);

@@ -1,4 +1,5 @@
-// The quantities of `fermata bench overlap`: what is put together from which rounds, and that the harness measures them.
+// The quantities of `fermata bench overlap`: what is put together from which rounds, and that the harness
+// measures them.
 #include "bench/overlap.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ Outcome outcome_of(double added_ns) {
     blocking.push_back(slow * 4e6);
     computing.push_back(slow * 2e6);
   }
-  outcome.rows = {row(Quantity::kPeriod, work, {}), row(Quantity::kSkewed, blocking, computing), row(Quantity::kOverlap, added, computing)};
+  outcome.rows = {row(Quantity::kPeriod, work, {}), row(Quantity::kSkewed, blocking, computing),
+                  row(Quantity::kOverlap, added, computing)};
   return outcome;
 }
 
@@ -53,7 +55,8 @@ TEST(Overlap, TheTableMarksWhatIsAboveTheBound) {
   const std::string text = overlap_table(outcome_of(1.6e6));
   EXPECT_NE(text.find("above 1.10"), std::string::npos);
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), static_cast<std::size_t>(kTableWidth)) << line;
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), static_cast<std::size_t>(kTableWidth)) << line;
 }
 
 TEST(Overlap, TheLibraryIsMeasuredInOneGroup) {

@@ -11,7 +11,8 @@ namespace {
 
 TEST(Planning, OneScheduleAndTheSearchOfEachKind) {
   std::vector<double> progress;
-  const auto rows = run_planning({2, 40}, 0, [&](double done, const std::string&) { progress.push_back(done); });
+  const auto rows =
+      run_planning({2, 40}, 0, [&](double done, const std::string&) { progress.push_back(done); });
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   ASSERT_EQ(rows->size(), 16u);
   EXPECT_EQ(progress.size(), rows->size());
@@ -38,7 +39,9 @@ TEST(Planning, OneScheduleAndTheSearchOfEachKind) {
 TEST(Planning, TheSearchCostsMoreThanOneSchedule) {
   const auto rows = run_planning({64}, 0, nullptr);
   ASSERT_TRUE(rows.ok());
-  const auto least = [&](std::size_t k) { return *std::min_element((*rows)[k].ms.begin(), (*rows)[k].ms.end()); };
+  const auto least = [&](std::size_t k) {
+    return *std::min_element((*rows)[k].ms.begin(), (*rows)[k].ms.end());
+  };
   EXPECT_GT(least(3), least(0));
 }
 

@@ -25,7 +25,8 @@ Outcome outcome_with_wide_rows() {
       row.summary = summarize(row.rounds);
       row.bound = 1e-9;
       row.bound_source = "estimate: 10 x one-way";
-      row.ratio_to_plan = Ratio{1e-12 + std::fabs(scale), Interval{0.9 * std::fabs(scale), 1.1 * std::fabs(scale)}};
+      row.ratio_to_plan =
+          Ratio{1e-12 + std::fabs(scale), Interval{0.9 * std::fabs(scale), 1.1 * std::fabs(scale)}};
       row.ratio_to_threads = Ratio{1e9, std::nullopt};
       outcome.rows.push_back(row);
     }
@@ -82,7 +83,8 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
       EXPECT_TRUE(result.at(key).is_string()) << key;
     }
     for (const char* key : {"n", "bytes"}) EXPECT_TRUE(result.at(key).is_number_integer()) << key;
-    for (const char* key : {"median", "p10", "p90", "p99", "min"}) EXPECT_TRUE(result.at(key).is_number()) << key;
+    for (const char* key : {"median", "p10", "p90", "p99", "min"})
+      EXPECT_TRUE(result.at(key).is_number()) << key;
     for (const char* key : {"bound", "ratio_to_plan"}) {
       EXPECT_TRUE(result.at(key).is_number() || result.at(key).is_null()) << key;
     }
@@ -99,7 +101,8 @@ TEST(Report, EachResultHasTheFieldsThatReadersRelyOn) {
 
 TEST(Report, TheMachineSaysWhereTheNumbersComeFrom) {
   const nlohmann::json machine = machine_json(Options(), Outcome(), "fermata bench -n 2");
-  for (const char* key : {"cpu", "kernel", "compiler", "flags", "commit", "affinity", "plans", "command", "date", "versions"}) {
+  for (const char* key :
+       {"cpu", "kernel", "compiler", "flags", "commit", "affinity", "plans", "command", "date", "versions"}) {
     EXPECT_TRUE(machine.contains(key)) << key;
   }
   EXPECT_EQ(machine.at("command"), "fermata bench -n 2");

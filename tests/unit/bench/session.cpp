@@ -90,7 +90,8 @@ class Sum final : public Subject {
 };
 
 template <class Make>
-Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, Kind kind = Kind::kBarrier, double limit_s = 60) {
+Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, Kind kind = Kind::kBarrier,
+                  double limit_s = 60) {
   Options options;
   options.collective = kind;
   options.members = {members};
@@ -108,7 +109,8 @@ Outcome run_alone(Make make, int members = 3, Engine engine = Engine::kThreads, 
 }
 
 Outcome run_barrier(Fault fault, Engine engine = Engine::kThreads) {
-  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine, Kind::kBarrier, fault == Fault::kHang ? 1.5 : 60);
+  return run_alone([fault] { return std::make_unique<Barrier>(fault); }, 3, engine, Kind::kBarrier,
+                   fault == Fault::kHang ? 1.5 : 60);
 }
 
 void expect_left_out(const Outcome& outcome, const std::string& reason) {
@@ -128,9 +130,15 @@ TEST_P(BothEngines, ARightBarrierHasANumber) {
   EXPECT_GT(outcome.rows[0].summary.min, 0);
   EXPECT_TRUE(outcome.left_out.empty());
 }
-TEST_P(BothEngines, ABarrierThatDoesNotWaitHasNoNumber) { expect_left_out(run_barrier(Fault::kNoWait, GetParam()), "wrong"); }
-TEST_P(BothEngines, ABarrierThatWaitsForOneTooFewHasNoNumber) { expect_left_out(run_barrier(Fault::kOneShort, GetParam()), "wrong"); }
-TEST_P(BothEngines, AHangingBarrierIsKilledAndSaidToHang) { expect_left_out(run_barrier(Fault::kHang, GetParam()), "hung"); }
+TEST_P(BothEngines, ABarrierThatDoesNotWaitHasNoNumber) {
+  expect_left_out(run_barrier(Fault::kNoWait, GetParam()), "wrong");
+}
+TEST_P(BothEngines, ABarrierThatWaitsForOneTooFewHasNoNumber) {
+  expect_left_out(run_barrier(Fault::kOneShort, GetParam()), "wrong");
+}
+TEST_P(BothEngines, AHangingBarrierIsKilledAndSaidToHang) {
+  expect_left_out(run_barrier(Fault::kHang, GetParam()), "hung");
+}
 
 TEST_P(BothEngines, ABatchThatBecomesSlowEndsEarlyForAll) {
   const Outcome outcome = run_barrier(Fault::kBecomesSlow, GetParam());

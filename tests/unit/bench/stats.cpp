@@ -65,7 +65,8 @@ TEST(Stats, TheMediansIntervalIsThatOfOrderStatistics) {
   EXPECT_FALSE(median_interval(shuffled_up_to(5)).has_value()) << "five values can only give 93.75 %";
   constexpr struct {
     int n, low;
-  } kRanks[] = {{6, 1}, {8, 1}, {9, 2}, {10, 2}, {12, 3}, {15, 4}, {20, 6}, {25, 8}, {40, 14}, {50, 18}, {100, 40}, {2000, 956}};
+  } kRanks[] = {{6, 1},  {8, 1},  {9, 2},   {10, 2},  {12, 3},   {15, 4},
+                {20, 6}, {25, 8}, {40, 14}, {50, 18}, {100, 40}, {2000, 956}};
   for (const auto& [n, low] : kRanks) {
     const auto interval = median_interval(shuffled_up_to(n));
     ASSERT_TRUE(interval.has_value()) << n;
@@ -78,7 +79,8 @@ TEST(Bounds, TheFastestVariantOfAFloorCounts) {
   std::vector<Row> rows = {row("floor_counter", "pause", Role::kFloor, {30, 32, 31}),
                            row("floor_counter", "no pause", Role::kFloor, {40, 41, 42}),
                            row("floor_private", "pause", Role::kFloor, {57, 57, 57}),
-                           row("planned", "kary(2)/packed", Role::kOwn, {33, 33, 33}), row("pthread", "", Role::kRival, {330, 330, 330})};
+                           row("planned", "kary(2)/packed", Role::kOwn, {33, 33, 33}),
+                           row("pthread", "", Role::kRival, {330, 330, 330})};
   settle(rows);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(at(rows, "floor_counter").variant, "pause");
@@ -89,8 +91,9 @@ TEST(Bounds, TheFastestVariantOfAFloorCounts) {
 }
 
 TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
-  std::vector<Row> rows = {row("fermata:linear/private", "", Role::kOwn, {130}), row("pthread", "", Role::kRival, {500}),
-                           row("probe_one_way", "pause", Role::kProbe, {110}), row("floor_private", "pause", Role::kFloor, {60})};
+  std::vector<Row> rows = {
+      row("fermata:linear/private", "", Role::kOwn, {130}), row("pthread", "", Role::kRival, {500}),
+      row("probe_one_way", "pause", Role::kProbe, {110}), row("floor_private", "pause", Role::kFloor, {60})};
   for (Row& r : rows) r.quantity = r.role == Role::kProbe ? Quantity::kPeriod : Quantity::kLatency;
   rows[0].stages = 2;
   settle(rows);
@@ -102,7 +105,8 @@ TEST(Bounds, LatencyIsComparedWithStagesTimesOneWay) {
 }
 
 TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
-  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}), row("probe_one_way", "", Role::kProbe, {110}),
+  std::vector<Row> rows = {row("pthread", "", Role::kRival, {500}),
+                           row("probe_one_way", "", Role::kProbe, {110}),
                            row("probe_switch", "", Role::kProbe, {600})};
   rows[0].what.members = 8;
   rows[0].what.cpus = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -112,7 +116,8 @@ TEST(Bounds, AboveTwoMembersTheBoundIsCalledAnEstimate) {
 }
 
 TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
-  std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}), row("planned", "", Role::kOwn, {33, 330, 33})};
+  std::vector<Row> rows = {row("planned", "", Role::kOwn, {30, 300, 30}),
+                           row("planned", "", Role::kOwn, {33, 330, 33})};
   rows[1].what.engine = Engine::kProcesses;
   settle(rows);
   EXPECT_DOUBLE_EQ(at(rows, "planned", Engine::kProcesses).ratio_to_threads.value().median, 1.1);
@@ -120,7 +125,8 @@ TEST(Bounds, ProcessesAreComparedWithThreadsOfTheSameRound) {
 }
 
 TEST(Names, ListsKeepCommasWithinParentheses) {
-  EXPECT_EQ(split("kary(2),hybrid(kary(2),binomial)"), (std::vector<std::string>{"kary(2)", "hybrid(kary(2),binomial)"}));
+  EXPECT_EQ(split("kary(2),hybrid(kary(2),binomial)"),
+            (std::vector<std::string>{"kary(2)", "hybrid(kary(2),binomial)"}));
   EXPECT_EQ(numbers_from("2,4,16").value(), (std::vector<int>{2, 4, 16}));
   EXPECT_FALSE(numbers_from("2,x").has_value());
   EXPECT_FALSE(numbers_from("-2").has_value());

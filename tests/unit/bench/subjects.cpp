@@ -1,4 +1,5 @@
-// Every subject of the table is run, briefly: it gives right results and has a number in each quantity. No number is judged.
+// Every subject of the table is run, briefly: it gives right results and has a number in each quantity. No
+// number is judged.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,8 +38,10 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   options.members = {group.members};
   options.engines = {group.engine};
   // More members than CPUs take their time: one quantity is enough for them.
-  if (group.collective == Kind::kBarrier && group.members == 2) options.quantities.push_back(Quantity::kLatency);
-  if (options.quantities.size() == 2 && group.engine == Engine::kThreads) options.quantities.push_back(Quantity::kEpcc);
+  if (group.collective == Kind::kBarrier && group.members == 2)
+    options.quantities.push_back(Quantity::kLatency);
+  if (options.quantities.size() == 2 && group.engine == Engine::kThreads)
+    options.quantities.push_back(Quantity::kEpcc);
   options.rivals = rivals();
   options.own = false;
   options.seconds = 0.02;
@@ -48,7 +51,8 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   for (const LeftOut& l : outcome.left_out) {
     // One that spins on a CPU that it shares may be too slow to take part.
     constexpr std::string_view kMissing = "not available: needs ";
-    const bool missing = l.reason.rfind(kMissing, 0) == 0 && l.reason.size() > kMissing.size();  // the package
+    // the package
+    const bool missing = l.reason.rfind(kMissing, 0) == 0 && l.reason.size() > kMissing.size();
     const bool expected = missing || (group.members > 2 && l.reason.rfind("left out: ", 0) == 0);
     EXPECT_TRUE(expected) << l.subject << " " << l.variant << ": " << l.reason;
     left_out.insert(l.subject);
@@ -72,19 +76,22 @@ TEST_P(Subjects, HaveANumberInEachQuantity) {
   // Each that fits is in one of the two lists, in each quantity; of a floor the fastest variant.
   for (const int bytes : group.bytes.empty() ? std::vector<int>{0} : group.bytes)
     for (const Contestant& c : contestants(options, group.members, bytes, Quantity::kPeriod))
-      EXPECT_GE(rows.count(c.name) + left_out.count(c.name), c.role == Role::kProbe ? 1 : options.quantities.size()) << c.name;
+      EXPECT_GE(rows.count(c.name) + left_out.count(c.name),
+                c.role == Role::kProbe ? 1 : options.quantities.size())
+          << c.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Subjects,
-                         testing::Values(Group{"barrier_threads_2", Kind::kBarrier, {}, 2, Engine::kThreads},
-                                         Group{"barrier_threads_3", Kind::kBarrier, {}, 3, Engine::kThreads},
-                                         Group{"barrier_processes_2", Kind::kBarrier, {}, 2, Engine::kProcesses},
-                                         Group{"barrier_processes_3", Kind::kBarrier, {}, 3, Engine::kProcesses},
-                                         Group{"allreduce_threads_2", Kind::kAllreduce, {8, 56}, 2, Engine::kThreads},
-                                         Group{"allreduce_threads_3", Kind::kAllreduce, {8}, 3, Engine::kThreads},
-                                         Group{"allreduce_processes_2", Kind::kAllreduce, {8, 56}, 2, Engine::kProcesses},
-                                         Group{"allreduce_processes_3", Kind::kAllreduce, {8}, 3, Engine::kProcesses}),
-                         [](const auto& group) { return group.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Table, Subjects,
+    testing::Values(Group{"barrier_threads_2", Kind::kBarrier, {}, 2, Engine::kThreads},
+                    Group{"barrier_threads_3", Kind::kBarrier, {}, 3, Engine::kThreads},
+                    Group{"barrier_processes_2", Kind::kBarrier, {}, 2, Engine::kProcesses},
+                    Group{"barrier_processes_3", Kind::kBarrier, {}, 3, Engine::kProcesses},
+                    Group{"allreduce_threads_2", Kind::kAllreduce, {8, 56}, 2, Engine::kThreads},
+                    Group{"allreduce_threads_3", Kind::kAllreduce, {8}, 3, Engine::kThreads},
+                    Group{"allreduce_processes_2", Kind::kAllreduce, {8, 56}, 2, Engine::kProcesses},
+                    Group{"allreduce_processes_3", Kind::kAllreduce, {8}, 3, Engine::kProcesses}),
+    [](const auto& group) { return group.param.name; });
 
 }  // namespace
 }  // namespace fermata::bench

@@ -8,8 +8,8 @@ namespace {
 
 TEST(Teams, AreMadeAndSplit) {
   std::vector<double> progress;
-  const auto rows =
-      run_teams({Engine::kThreads, Engine::kProcesses}, {2, 3}, 0, [&](double done, const std::string&) { progress.push_back(done); });
+  const auto rows = run_teams({Engine::kThreads, Engine::kProcesses}, {2, 3}, 0,
+                              [&](double done, const std::string&) { progress.push_back(done); });
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   ASSERT_EQ(rows->size(), 8u);
   EXPECT_EQ(progress.size(), rows->size());

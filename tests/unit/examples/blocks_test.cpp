@@ -1,4 +1,5 @@
-// The C++ headers' operations on blocks: every collective typed, its sizes checked, with operators and elements of one's own.
+// The C++ headers' operations on blocks: every collective typed, its sizes checked, with operators and
+// elements of one's own.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -97,8 +98,12 @@ struct Affine {
 
 TEST_P(Blocks, OperatorsAndElementsOfOnesOwn) {
   with_team(GetParam(), [](Member& m) {
-    const auto after = [](Affine left, Affine right) { return Affine{left.a * right.a, left.b * right.a + right.b}; };
-    const auto of = [](int rank) { return Affine{static_cast<unsigned>(rank) + 2, static_cast<unsigned>(rank) * 5 + 1}; };
+    const auto after = [](Affine left, Affine right) {
+      return Affine{left.a * right.a, left.b * right.a + right.b};
+    };
+    const auto of = [](int rank) {
+      return Affine{static_cast<unsigned>(rank) + 2, static_cast<unsigned>(rank) * 5 + 1};
+    };
     Affine expected = of(0);
     for (int r = 1; r < m.size(); ++r) expected = after(expected, of(r));
     const std::vector<Affine> in(kCount, of(m.rank()));
@@ -167,9 +172,12 @@ TEST(Blocks, SizesThatDoNotFitAreRefused) {
     EXPECT_THROW(m.alltoall(two, odd), std::invalid_argument);
     EXPECT_THROW(m.alltoall(in_place, odd), std::invalid_argument);
     EXPECT_THROW(m.reduce_scatter(one, one, Op::kSum), std::invalid_argument);
-    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 1>{4})), std::invalid_argument);
-    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{4, 5})), std::invalid_argument);
-    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{5, 3})), std::invalid_argument);
+    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 1>{4})),
+                 std::invalid_argument);
+    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{4, 5})),
+                 std::invalid_argument);
+    EXPECT_THROW(m.execute(fermata::allgatherv(one, two, std::array<std::size_t, 2>{5, 3})),
+                 std::invalid_argument);
     const std::array<std::size_t, 2> wrong{3, 5};
     EXPECT_THROW(m.execute(fermata::reduce_scatterv(two, wrong, one, Op::kSum)), std::invalid_argument);
     EXPECT_THROW(m.execute(fermata::reduce_scatterv(one, wrong, one, Op::kSum)), std::invalid_argument);

@@ -35,7 +35,8 @@ TEST(Files, TopologiesProfilesAndPlansThatFit) {
   request.profile = profile.get();
   const std::string text = fermata::Plan::make(request).text();
   EXPECT_NE(text.find("barrier of 128 threads, on CPUs 0-127"), std::string::npos) << text;
-  EXPECT_NE(text.find("bound      60 ns (2 stages"), std::string::npos) << text;  // the profile's one way is 30 ns
+  // the profile's one way is 30 ns
+  EXPECT_NE(text.find("bound      60 ns (2 stages"), std::string::npos) << text;
 }
 
 TEST(Files, MissingAndMalformedOnesThrow) {

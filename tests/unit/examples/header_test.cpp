@@ -21,7 +21,8 @@ constexpr int kRounds = 400 / FERMATA_TEST_SCALE;
 
 // Runs body(member) as each rank on a thread of its own. Assertions in it must not be fatal; what it throws
 // is a failure.
-void with_team(int members, const fermata::TeamOptions& options, const std::function<void(fermata::Member&)>& body) {
+void with_team(int members, const fermata::TeamOptions& options,
+               const std::function<void(fermata::Member&)>& body) {
   fermata::Team team(members, options);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < members; ++rank)
@@ -63,8 +64,12 @@ TEST_P(Header, AllreduceOfEveryTypeAndOperator) {
       EXPECT_EQ(m.allreduce<std::int32_t>(r + round, Op::kSum), n * round + n * (n - 1) / 2);
       EXPECT_EQ(m.allreduce<std::int64_t>(-(r + round), Op::kMin), -(n - 1 + round));
       EXPECT_EQ(m.allreduce<std::uint32_t>(1u << r, Op::kOr), (1u << n) - 1);
-      EXPECT_EQ(m.allreduce<std::uint64_t>(~(std::uint64_t{1} << r), Op::kAnd), ~((std::uint64_t{1} << n) - 1));
-      EXPECT_EQ(m.allreduce<std::int32_t>(r, Op::kXor), n % 4 == 1 ? n - 1 : n % 4 == 2 ? 1 : n % 4 == 3 ? n : 0);
+      EXPECT_EQ(m.allreduce<std::uint64_t>(~(std::uint64_t{1} << r), Op::kAnd),
+                ~((std::uint64_t{1} << n) - 1));
+      EXPECT_EQ(m.allreduce<std::int32_t>(r, Op::kXor), n % 4 == 1   ? n - 1
+                                                        : n % 4 == 2 ? 1
+                                                        : n % 4 == 3 ? n
+                                                                     : 0);
       EXPECT_EQ(m.allreduce<float>(2.0f, Op::kProd), static_cast<float>(1 << n));
       EXPECT_EQ(m.allreduce<double>(0.5 * r, Op::kMax), 0.5 * (n - 1));
       EXPECT_EQ(m.allreduce<std::int32_t>(r == 0 ? 0 : 7, Op::kLor), n > 1 ? 1 : 0);
@@ -79,15 +84,18 @@ TEST_P(Header, AllreduceOfNarrowAndPairedElements) {
     using fermata::Op;
     const int r = m.rank();
     for (int round = 0; round < kRounds; ++round) {
-      EXPECT_EQ(m.allreduce<std::uint8_t>(static_cast<std::uint8_t>(100 + r), Op::kSum), (100 * n + n * (n - 1) / 2) & 0xff);
+      EXPECT_EQ(m.allreduce<std::uint8_t>(static_cast<std::uint8_t>(100 + r), Op::kSum),
+                (100 * n + n * (n - 1) / 2) & 0xff);
       EXPECT_EQ(m.allreduce<std::int16_t>(static_cast<std::int16_t>(-300 * r), Op::kMin), -300 * (n - 1));
-      EXPECT_EQ(m.allreduce(fermata::Half{0x3c00}, Op::kSum).bits, (std::array<int, 6>{0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500})[n]);
+      EXPECT_EQ(m.allreduce(fermata::Half{0x3c00}, Op::kSum).bits,
+                (std::array<int, 6>{0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500})[n]);
       EXPECT_EQ(m.allreduce(fermata::Bfloat16{0x4000}, Op::kProd).bits, 0x3f80 + 0x80 * n);
       std::array<std::int8_t, 56> bytes;
       for (std::size_t i = 0; i < 56; ++i) bytes[i] = static_cast<std::int8_t>(r * static_cast<int>(i % 7));
       m.allreduce(std::span<std::int8_t>(bytes), Op::kMax);
       for (std::size_t i = 0; i < 56; ++i) EXPECT_EQ(bytes[i], (n - 1) * static_cast<int>(i % 7));
-      const fermata_int16_int least = m.allreduce(fermata_int16_int{static_cast<std::int16_t>(r / 2), -r}, Op::kMaxloc);
+      const fermata_int16_int least =
+          m.allreduce(fermata_int16_int{static_cast<std::int16_t>(r / 2), -r}, Op::kMaxloc);
       EXPECT_EQ(least.value, (n - 1) / 2);
       EXPECT_EQ(least.index, 1 - n);
       std::array<fermata_double_int, 3> wide{{{1.5 * r, r}, {-1.5 * r, r}, {0.0, n - r}}};
@@ -111,7 +119,8 @@ TEST_P(Header, AllreduceOfSevenDoublesInPlace) {
       std::array<double, 7> values;
       for (std::size_t i = 0; i < 7; ++i) values[i] = m.rank() + 10.0 * static_cast<double>(i) + round;
       m.allreduce(std::span<double>(values), fermata::Op::kSum);
-      for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(values[i], n * (n - 1) / 2 + n * (10.0 * static_cast<double>(i) + round));
+      for (std::size_t i = 0; i < 7; ++i)
+        EXPECT_EQ(values[i], n * (n - 1) / 2 + n * (10.0 * static_cast<double>(i) + round));
     }
   });
 }
@@ -142,7 +151,8 @@ TEST_P(Header, ReduceAndBroadcastWithEveryRoot) {
       const int root = round % n;
       const auto sum = m.reduce<std::int64_t>(m.rank() + round, fermata::Op::kSum, root);
       EXPECT_EQ(sum.has_value(), m.rank() == root);
-      EXPECT_EQ(sum.value_or(0), m.rank() == root ? static_cast<std::int64_t>(n) * round + n * (n - 1) / 2 : 0);
+      EXPECT_EQ(sum.value_or(0),
+                m.rank() == root ? static_cast<std::int64_t>(n) * round + n * (n - 1) / 2 : 0);
       struct Data {
         int round, root;
         char text[48];

@@ -1,4 +1,5 @@
-// The C++ headers' requests: moved, continued, awaited, persistent; what goes wrong in them is thrown where they are waited for.
+// The C++ headers' requests: moved, continued, awaited, persistent; what goes wrong in them is thrown where
+// they are waited for.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -88,7 +89,8 @@ TEST_P(Requests, ContinueAlongABuffer) {
     EXPECT_EQ(data, std::vector<double>(data.size(), sum_of(m)));
     std::vector<double> small(2);
     EXPECT_THROW(sum.reset(in_place, small), std::invalid_argument);
-    EXPECT_THROW(sum.reset(in_place, std::span(reinterpret_cast<float*>(data.data()), kPart)), std::invalid_argument);
+    EXPECT_THROW(sum.reset(in_place, std::span(reinterpret_cast<float*>(data.data()), kPart)),
+                 std::invalid_argument);
   });
 }
 

@@ -98,7 +98,8 @@ TEST(BlockOperation, NothingIsOpenInOneThatHasFailed) {
   EXPECT_EQ(f.operation[0].awaited(), 0u);
 }
 
-// Pieces of all lengths, on the line and in the buffer, for several laps; the sender always as far ahead as it may be.
+// Pieces of all lengths, on the line and in the buffer, for several laps; the sender always as far ahead as
+// it may be.
 void share_a_ring(std::size_t in_quarter) {
   Fold f;
   for (Channel& channel : f.channels) channel.in_quarter = in_quarter;
@@ -125,7 +126,8 @@ void share_a_ring(std::size_t in_quarter) {
       if (!receiving) f.prepare(0, received, count_of(taken));
       receiving = !f.operation[0].advance(kNobody);
       if (receiving) break;
-      for (std::size_t i = 0; i < count_of(taken); ++i) ASSERT_EQ(received[i], ++expected) << "call " << taken;
+      for (std::size_t i = 0; i < count_of(taken); ++i)
+        ASSERT_EQ(received[i], ++expected) << "call " << taken;
       ++taken;
     }
   }

@@ -15,7 +15,8 @@ namespace fermata::exec {
 class BuiltinTeam {
  public:
   BuiltinTeam(std::uint32_t members, std::uint32_t cpus, WaitKind wait = WaitKind::kAuto) {
-    const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(make_builtin(builtin_barrier(members, cpus)), &std::free);
+    const std::unique_ptr<ProgramHeader, decltype(&std::free)> barrier(
+        make_builtin(builtin_barrier(members, cpus)), &std::free);
     TeamOptions options;
     options.members = members;
     options.wait = wait;

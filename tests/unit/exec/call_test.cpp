@@ -1,4 +1,5 @@
-// What members say of their calls: nothing is lost when it is packed, and what else may differ where lengths may.
+// What members say of their calls: nothing is lost when it is packed, and what else may differ where lengths
+// may.
 #include "exec/call.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,8 @@ TEST(Call, IsPackedWhole) {
   call.order = Call::kLineOrder;
   const Call back = Call::unpack(call.packed());
   EXPECT_EQ(back.packed(), call.packed());
-  EXPECT_TRUE(back.kind == call.kind && back.type == call.type && back.op == call.op && back.root == call.root);
+  EXPECT_TRUE(back.kind == call.kind && back.type == call.type && back.op == call.op &&
+              back.root == call.root);
   EXPECT_TRUE(back.bytes == call.bytes && back.irregular && back.prepares && back.order == call.order);
   call.bytes = ~std::uint64_t{0};  // so many or more
   EXPECT_EQ(back.packed(), call.packed());
@@ -77,7 +79,8 @@ TEST(Call, OfAllMembersMayNotDiffer) {
     call.kind = kind;
     EXPECT_FALSE(only_lengths_differ(call, kLonger)) << name_of(kind);
   }
-  for (const Change& change : {Change([](Call& c) { c.irregular = true; }), Change([](Call& c) { c.prepares = true; })}) {
+  for (const Change& change :
+       {Change([](Call& c) { c.irregular = true; }), Change([](Call& c) { c.prepares = true; })}) {
     call = reduce();
     change(call);
     EXPECT_FALSE(only_lengths_differ(call, kLonger));

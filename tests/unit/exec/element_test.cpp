@@ -64,7 +64,9 @@ TEST(Element, SixteenBitSumsRoundOnce) {
   EXPECT_EQ(sum(2048, 1), 2048);
   EXPECT_EQ(sum(2050, 1), 2052);
   EXPECT_EQ(sum(65504, 16), kInfinity);
-  const auto product = [](float a, float b) { return widen(apply<Op::kProd>(narrow<Bfloat16>(a), narrow<Bfloat16>(b))); };
+  const auto product = [](float a, float b) {
+    return widen(apply<Op::kProd>(narrow<Bfloat16>(a), narrow<Bfloat16>(b)));
+  };
   EXPECT_EQ(product(3, 0.25f), 0.75f);
   EXPECT_EQ(product(255, 255), 65024);
 }
@@ -78,12 +80,14 @@ template <Op O, class T>
 void check_order_rule() {
   const T zero = 0;
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  const T values[] = {zero, -zero, 1, -1, nan, -nan, static_cast<T>(kInfinity), std::numeric_limits<T>::denorm_min()};
+  const T values[] = {
+      zero, -zero, 1, -1, nan, -nan, static_cast<T>(kInfinity), std::numeric_limits<T>::denorm_min()};
   for (const T a : values)
     for (const T b : values) {
       EXPECT_TRUE(same_bits(apply<O>(a, b), apply<O>(b, a))) << a << " " << b;
       EXPECT_TRUE(!std::isnan(a) || same_bits(apply<O>(a, b), nan));
-      for (const T c : values) EXPECT_TRUE(same_bits(apply<O>(a, apply<O>(b, c)), apply<O>(apply<O>(a, b), c)));
+      for (const T c : values)
+        EXPECT_TRUE(same_bits(apply<O>(a, apply<O>(b, c)), apply<O>(apply<O>(a, b), c)));
     }
   EXPECT_EQ(std::signbit(apply<O>(zero, -zero)), O == Op::kMin);
 }
@@ -97,15 +101,17 @@ TEST(Element, MinAndMaxOrderZerosAndKeepNaN) {
   EXPECT_EQ(apply<Op::kMax>(Bfloat16{0xff81}, Bfloat16{0x4000}).bits, 0x7fc0);
 }
 
-// NaNs of different payloads, made quiet; those that arise; and that neither order nor grouping matters to which one comes out.
+// NaNs of different payloads, made quiet; those that arise; and that neither order nor grouping matters to
+// which one comes out.
 template <Op O, class T>
 void check_nans() {
   using Bits = FloatBits<T>;
   const Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
   const Bits sign = Bits{1} << (8 * sizeof(T) - 1);
   const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  const Bits bits[] = {quiet | 5,       quiet | 9, quiet | sign, sign | quiet | 3, infinity | 7, sign | infinity | 2, infinity,
-                       sign | infinity, 0,         sign};
+  const Bits bits[] = {
+      quiet | 5,       quiet | 9, quiet | sign, sign | quiet | 3, infinity | 7, sign | infinity | 2, infinity,
+      sign | infinity, 0,         sign};
   for (const Bits a : bits)
     for (const Bits b : bits) {
       const T x = std::bit_cast<T>(a);
@@ -114,10 +120,13 @@ void check_nans() {
       for (const Bits c : bits) {
         const T z = std::bit_cast<T>(c);
         if (!std::isnan(x) && !std::isnan(y) && !std::isnan(z)) continue;
-        EXPECT_TRUE(same_bits(apply<O>(x, apply<O>(y, z)), apply<O>(apply<O>(x, y), z))) << std::hex << a << " " << b << " " << c;
+        EXPECT_TRUE(same_bits(apply<O>(x, apply<O>(y, z)), apply<O>(apply<O>(x, y), z)))
+            << std::hex << a << " " << b << " " << c;
       }
     }
-  const auto of = [](Bits a, Bits b) { return std::bit_cast<Bits>(apply<O>(std::bit_cast<T>(a), std::bit_cast<T>(b))); };
+  const auto of = [](Bits a, Bits b) {
+    return std::bit_cast<Bits>(apply<O>(std::bit_cast<T>(a), std::bit_cast<T>(b)));
+  };
   EXPECT_EQ(of(quiet | 5, std::bit_cast<Bits>(T{1})), quiet | 5);
   EXPECT_EQ(of(std::bit_cast<Bits>(T{1}), infinity | 7), quiet | 7);
   EXPECT_EQ(of(quiet | 5, quiet | 9), quiet | 9);
@@ -135,12 +144,14 @@ TEST(Element, SumsAndProductsOfNaNsDoNotDependOnTheOrder) {
 TEST(Element, PairsTieToTheLowerIndex) {
   using P = Element<Type::kDoubleInt>;
   const double nan = std::nan("");
-  const P all[] = {{1, 3, 0}, {1, 2, 0}, {-4, 9, 0}, {nan, 7, 0}, {nan, 5, 0}, {0.0, 1, 0}, {-0.0, -1, 0}, {7, 0, 0}};
+  const P all[] = {{1, 3, 0},   {1, 2, 0},   {-4, 9, 0},    {nan, 7, 0},
+                   {nan, 5, 0}, {0.0, 1, 0}, {-0.0, -1, 0}, {7, 0, 0}};
   for (const P& a : all)
     for (const P& b : all)
       for (const P& c : all) {
         EXPECT_TRUE(same_bits(apply<Op::kMinloc>(a, b), apply<Op::kMinloc>(b, a)));
-        EXPECT_TRUE(same_bits(apply<Op::kMaxloc>(a, apply<Op::kMaxloc>(b, c)), apply<Op::kMaxloc>(apply<Op::kMaxloc>(a, b), c)));
+        EXPECT_TRUE(same_bits(apply<Op::kMaxloc>(a, apply<Op::kMaxloc>(b, c)),
+                              apply<Op::kMaxloc>(apply<Op::kMaxloc>(a, b), c)));
       }
   const double other = std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | 5);
   const P alike[][2] = {{{0.0, 1, 0}, {-0.0, 1, 0}}, {{nan, 7, 0}, {other, 7, 0}}};
@@ -159,7 +170,8 @@ TEST(Element, PairsTieToTheLowerIndex) {
 TEST(Element, IntegersWrap) {
   EXPECT_EQ(apply<Op::kSum>(std::int8_t{127}, std::int8_t{1}), -128);
   EXPECT_EQ(apply<Op::kProd>(std::uint16_t{0xffff}, std::uint16_t{0xffff}), 1);
-  EXPECT_EQ(apply<Op::kProd>(std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(apply<Op::kProd>(std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}),
+            std::numeric_limits<std::int64_t>::min());
 }
 
 // A word holds 8 / size elements: the fold of the word is the fold of each.
@@ -172,7 +184,8 @@ void check_word() {
       std::uint64_t words[2];
       for (auto& w : words) w = state = (state * 6364136223846793005u + 1442695040888963407u) ^ state >> 29;
       if (round % 2 == 0)
-        for (auto& w : words) w |= T == Type::kFloat ? 0x7f8000007f800000u : 0x7ff0000000000000u;  // infinities and NaNs
+        // infinities and NaNs
+        for (auto& w : words) w |= T == Type::kFloat ? 0x7f8000007f800000u : 0x7ff0000000000000u;
       E a[8 / sizeof(E)], b[8 / sizeof(E)], got[8 / sizeof(E)];
       std::memcpy(a, &words[0], 8);
       std::memcpy(b, &words[1], 8);
@@ -191,7 +204,9 @@ void check_words(std::index_sequence<I...>) {
   (check_word<static_cast<Op>(I / kTypeCount), static_cast<Type>(I % kTypeCount)>(), ...);
 }
 
-TEST(Fold, EveryLaneOfEveryTypeAndOperator) { check_words(std::make_index_sequence<kOpCount * kTypeCount>()); }
+TEST(Fold, EveryLaneOfEveryTypeAndOperator) {
+  check_words(std::make_index_sequence<kOpCount * kTypeCount>());
+}
 
 TEST(Fold, WidePairsFoldWhole) {
   using P = Element<Type::kInt64Int>;

@@ -1,4 +1,5 @@
-// A header holds the low bits of its episode. What a slot holds is a few episodes old, however often the bits have wrapped.
+// A header holds the low bits of its episode. What a slot holds is a few episodes old, however often the bits
+// have wrapped.
 #include <gtest/gtest.h>
 
 #include "exec/cursor.hpp"
@@ -6,7 +7,8 @@
 namespace fermata::exec {
 namespace {
 
-constexpr std::uint64_t kWraps = std::uint64_t{1} << (64 - Header::kTagBits);  // the first episode whose bits are 0 again
+// the first episode whose bits are 0 again
+constexpr std::uint64_t kWraps = std::uint64_t{1} << (64 - Header::kTagBits);
 constexpr std::uint64_t kTag = 5, kOther = (std::uint64_t{1} << Header::kTagBits) - 1;
 
 TEST(Header, TellsOlderEpisodesFromNewerOnesWhereItWraps) {

@@ -1,4 +1,5 @@
-// Long pieces between processes: offered, read, refused at once or in the middle. Both members in this process, driven in turns.
+// Long pieces between processes: offered, read, refused at once or in the middle. Both members in this
+// process, driven in turns.
 #include "os/os.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,8 @@ struct OneTransfer {
 // Member 0's block on pages that can be closed to reading.
 struct Pages {
   static constexpr std::size_t kBytes = (kCount * 8 + kPage - 1) / kPage * kPage;
-  std::byte* const base = static_cast<std::byte*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::byte* const base = static_cast<std::byte*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   Pages() {
     for (std::uint64_t i = 0; i < kCount; ++i) std::memcpy(base + 8 * i, &i, 8);
   }
@@ -58,7 +60,8 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
   alignas(kMaxLine) static std::byte ring[Channel::ring_bytes(kLeastRingLines, kMostPiece)];
   std::memset(ring, 0, sizeof ring);
   Channel::End ends[2][2];
-  Channel channels[2] = {{ring, kLeastRingLines, kMostPiece, 0, ends[0]}, {ring, kLeastRingLines, kMostPiece, 0, ends[1]}};
+  Channel channels[2] = {{ring, kLeastRingLines, kMostPiece, 0, ends[0]},
+                         {ring, kLeastRingLines, kMostPiece, 0, ends[1]}};
   const auto bounce = std::make_unique<std::byte[]>(kBounce);
   std::vector<std::uint64_t> mine(kCount, 5), result(kCount, 7);
   BlockOperation::Work work[2];
@@ -93,7 +96,8 @@ void exchange(BlockCode code, bool receiver_may, std::size_t closed_from, bool e
     ASSERT_EQ(sender.status(), Status::kOk);
     ASSERT_EQ(receiver.status(), Status::kOk);
     EXPECT_EQ(ends[0][0].refused, expect_refusal);
-    for (std::uint64_t i = 0; i < kCount; ++i) ASSERT_EQ(result[i], code == BlockCode::kReceive ? i : i + 5) << i << " in use " << use;
+    for (std::uint64_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(result[i], code == BlockCode::kReceive ? i : i + 5) << i << " in use " << use;
   }
 }
 
@@ -102,7 +106,8 @@ class Lent : public testing::TestWithParam<BlockCode> {
   void SetUp() override {
     const std::uint64_t theirs = 1;
     std::uint64_t read = 0;
-    if (!os::read_lent(os::lend(), &theirs, &read, sizeof read)) GTEST_SKIP() << "no process may read another's memory here";
+    if (!os::read_lent(os::lend(), &theirs, &read, sizeof read))
+      GTEST_SKIP() << "no process may read another's memory here";
   }
 };
 
@@ -135,7 +140,9 @@ TEST(Lending, GoesBySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Codes, Lent, testing::Values(BlockCode::kReceive, BlockCode::kReceiveLeft, BlockCode::kReceiveRight));
+INSTANTIATE_TEST_SUITE_P(Codes, Lent,
+                         testing::Values(BlockCode::kReceive, BlockCode::kReceiveLeft,
+                                         BlockCode::kReceiveRight));
 
 TEST(Lender, IsNobodyElse) {
   const int theirs = 3;

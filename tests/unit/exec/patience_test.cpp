@@ -1,4 +1,5 @@
-// How long a call for progress waits for an answer: as long as answers take, and not at all for those that don't come.
+// How long a call for progress waits for an answer: as long as answers take, and not at all for those that
+// don't come.
 #include "exec/patience.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Where members may run is what the system says of the threads that join, whoever placed them (OMP_PROC_BIND, taskset, the program): that
-// decides how they wait.
+// Where members may run is what the system says of the threads that join, whoever placed them (OMP_PROC_BIND,
+// taskset, the program): that decides how they wait.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -37,7 +37,8 @@ TEST(Placement, IsTheUnionOfTheCpusOfThoseWhoJoined) {
   EXPECT_EQ(team->usable_cpus(), os::within_quota(static_cast<std::uint32_t>(count)));
 }
 
-// The heavy half of a light fence is a call of the system, which interrupts all CPUs: where members share theirs, they park often.
+// The heavy half of a light fence is a call of the system, which interrupts all CPUs: where members share
+// theirs, they park often.
 TEST(Placement, DecidesWhoFences) {
   const auto fences = [](std::uint32_t members, double* cpus) {
     const BuiltinTeam team(members, members);

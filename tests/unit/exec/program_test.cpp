@@ -22,7 +22,8 @@ struct Program {
   MemberProgram members[kMembers], elsewhere[kMembers + 1];
   alignas(sizeof(Step)) Step steps[kSteps + 1];
 };
-constexpr std::uint32_t kSend = 0, kAwait = 1, kAdd = 2, kPoll = 3, kFlip = 4, kCreditAwait = 5, kCreditGive = 6, kJump = 7, kEnd = 8;
+constexpr std::uint32_t kSend = 0, kAwait = 1, kAdd = 2, kPoll = 3, kFlip = 4, kCreditAwait = 5,
+                        kCreditGive = 6, kJump = 7, kEnd = 8;
 
 Program sound() {
   Program p{};
@@ -89,7 +90,8 @@ TEST(Program, IsTakenUpToItsBounds) {
       BOUND(members[1].count, 1, 0),
       BOUND(members[1].first, kSteps, kSteps + 1),
       BOUND(members[0].count, kSteps, kSteps - 1),  // the last one is no end
-      BOUND(steps[kSend].code, Code::kSendAway, static_cast<Code>(static_cast<int>(Code::kCreditGiveAway) + 1)),
+      BOUND(steps[kSend].code, Code::kSendAway,
+            static_cast<Code>(static_cast<int>(Code::kCreditGiveAway) + 1)),
       BOUND(steps[kSend].reg, 1, 2),
       BOUND(steps[kAwait].fold, Fold::kCopy, static_cast<Fold>(static_cast<int>(Fold::kCopy) + 1)),
       BOUND(steps[kAdd].target, kSteps - 1, kSteps),
@@ -120,7 +122,9 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
   EXPECT_TRUE(rings(0, kNoDoor) && rings(1, kMembers - 1) && rings(2, kRegion - 8));
   EXPECT_FALSE(rings(1, kMembers) || rings(2, kRegion) || rings(2, kRegion - 4));
   const auto slots = [](std::uint32_t mask, std::uint32_t stride, std::uint32_t offset) {
-    return is_taken([=](Program& p) { p.steps[kAwait].mask = mask, p.steps[kAwait].stride = stride, p.steps[kAwait].offset = offset; });
+    return is_taken([=](Program& p) {
+      p.steps[kAwait].mask = mask, p.steps[kAwait].stride = stride, p.steps[kAwait].offset = offset;
+    });
   };
   EXPECT_TRUE(slots(3, 128, 112));
   EXPECT_FALSE(slots(3, 128, 120) || slots(3, 136, 112) || slots(0xffffffffu, 0xfffffff8u, 0));
@@ -132,7 +136,8 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
       p.header.programs_offset = static_cast<std::uint32_t>(offset);
     });
   };
-  EXPECT_TRUE(lies_at(offsetof(Program, elsewhere)) && lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram)));
+  EXPECT_TRUE(lies_at(offsetof(Program, elsewhere)) &&
+              lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram)));
   EXPECT_FALSE(lies_at(offsetof(Program, elsewhere) + alignof(MemberProgram) / 2));
   // A set of programs for each root takes a region for each root.
   EXPECT_FALSE(is_taken([](Program& p) { p.header.roots = kMembers; }));
@@ -143,7 +148,8 @@ TEST(Program, IsTakenUpToItsBoundsInSeveralFields) {
     EXPECT_TRUE(is_taken([=](Program& p) { p.steps[step].peer = kMembers + 7; })) << step;
   for (const std::uint32_t step : {kSend, kAwait, kCreditAwait, kCreditGive})
     EXPECT_FALSE(is_taken([=](Program& p) { p.steps[step].peer = kMembers; })) << step;
-  for (const std::uint32_t step : {kSend, kFlip, kCreditGive}) EXPECT_TRUE(is_taken([=](Program& p) { p.steps[step].pauses = 0; })) << step;
+  for (const std::uint32_t step : {kSend, kFlip, kCreditGive})
+    EXPECT_TRUE(is_taken([=](Program& p) { p.steps[step].pauses = 0; })) << step;
 }
 
 TEST(Program, IsNoLongerThanWhatIsThere) {

@@ -1,4 +1,5 @@
-// Who sleeps for a call's first signal is woken by whoever sends it, also on the way that repeated calls take.
+// Who sleeps for a call's first signal is woken by whoever sends it, also on the way that repeated calls
+// take.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,11 +17,13 @@ TEST(Ring, WakesWhoSleepsForTheFirstSignal) {
   ASSERT_NE(team.get(), nullptr);
   const char* detail = "";
   Member* members[2] = {};
-  for (std::uint32_t rank = 0; rank < 2; ++rank) ASSERT_EQ(Member::join(team.get(), rank, &members[rank], &detail), Status::kOk) << detail;
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    ASSERT_EQ(Member::join(team.get(), rank, &members[rank], &detail), Status::kOk) << detail;
   std::thread sleeper([&] {
     for (int i = 0; i < kRounds; ++i) EXPECT_EQ(members[1]->barrier(), Status::kOk);
   });
-  // Nothing else rings the sleeper's bell. Its parks end by themselves, too, so that now and then none is there to be rung for.
+  // Nothing else rings the sleeper's bell. Its parks end by themselves, too, so that now and then none is
+  // there to be rung for.
   const Door<RealAtomics>& door = team->door(1);
   int rung = 0;
   for (int i = 0; i < kRounds; ++i) {

@@ -20,7 +20,9 @@ struct Memory {
   Counter& credit(std::uint32_t offset) { return header(offset); }
   std::uint64_t& payload(std::uint32_t offset, std::uint32_t i) { return words[number(offset)][i]; }
   void ring(const Step& step) { rung.push_back(&step); }
-  void carry(const Step&, std::uint32_t, std::uint64_t, std::uint32_t, const std::uint64_t*) { ADD_FAILURE() << "nobody is away"; }
+  void carry(const Step&, std::uint32_t, std::uint64_t, std::uint32_t, const std::uint64_t*) {
+    ADD_FAILURE() << "nobody is away";
+  }
 };
 using TestCursor = Cursor<RealAtomics, Memory>;
 
@@ -36,7 +38,8 @@ Step step(Code code, std::uint32_t line) {
 }
 
 TEST(Rounds, RingBehindEachSignal) {
-  const Step program[] = {step(Code::kSend, 0), step(Code::kAwait, 1), step(Code::kSend, 2), step(Code::kAwait, 3), step(Code::kEnd, 0)};
+  const Step program[] = {step(Code::kSend, 0), step(Code::kAwait, 1), step(Code::kSend, 2),
+                          step(Code::kAwait, 3), step(Code::kEnd, 0)};
   ASSERT_TRUE(goes_in_rounds<Load::kOneWord>(program));
   constexpr std::uint64_t kEpisode = 9, kTag = 3;
   const Header header = Header::of(kEpisode, kTag);

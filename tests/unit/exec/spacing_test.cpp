@@ -1,4 +1,5 @@
-// The spacing of looks: found by windows of calls, kept while nothing is distinctly better, and the same at all members.
+// The spacing of looks: found by windows of calls, kept while nothing is distinctly better, and the same at
+// all members.
 #include "exec/spacing.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace fermata::exec {
 namespace {
 
 // Calls that take ns_of(pauses) each, until the first trial is over.
-std::uint32_t found(const std::function<std::int64_t(std::uint32_t)>& ns_of, std::uint64_t calls, Spacing& spacing) {
+std::uint32_t found(const std::function<std::int64_t(std::uint32_t)>& ns_of, std::uint64_t calls,
+                    Spacing& spacing) {
   static std::uint64_t call = 0;
   static std::int64_t now = 0;
   if (calls == 0) call = now = 0;
@@ -49,7 +51,10 @@ TEST(Spacing, TheProgramsOwnStaysWhereNothingIsDistinctlyBetter) {
 
 TEST(Spacing, ADisturbedWindowSaysNothing) {
   int calls = 0;
-  EXPECT_EQ(found_by([&](std::uint32_t pauses) { return (pauses == 1 ? 47 : 94) + (++calls % 300 == 0 ? 1'000'000 : 0); }), 1u);
+  EXPECT_EQ(found_by([&](std::uint32_t pauses) {
+              return (pauses == 1 ? 47 : 94) + (++calls % 300 == 0 ? 1'000'000 : 0);
+            }),
+            1u);
 }
 
 TEST(Spacing, OfCallsThatAreFarBetweenItIsLeft) {
@@ -59,7 +64,9 @@ TEST(Spacing, OfCallsThatAreFarBetweenItIsLeft) {
 TEST(Spacing, TheMachineMayChange) {
   Spacing spacing;
   bool far = false;
-  const auto ns_of = [&](std::uint32_t pauses) { return far ? (pauses == 4 ? 169 : 200) : (pauses == 1 ? 47 : 94); };
+  const auto ns_of = [&](std::uint32_t pauses) {
+    return far ? (pauses == 4 ? 169 : 200) : (pauses == 1 ? 47 : 94);
+  };
   found(ns_of, 0, spacing);
   spacing.start(0);
   EXPECT_EQ(found(ns_of, 100'000, spacing), 1u);
@@ -89,7 +96,9 @@ class SpacingOfMembers : public testing::TestWithParam<int> {
   static Status call(Member& m, Openings& openings) {
     double value = 1;
     double seven[7] = {};
-    const WholeFold add = [](void* acc, const void* other, void*) { *static_cast<double*>(acc) += *static_cast<const double*>(other); };
+    const WholeFold add = [](void* acc, const void* other, void*) {
+      *static_cast<double*>(acc) += *static_cast<const double*>(other);
+    };
     switch (GetParam()) {
       case 0: return m.barrier(openings);
       case 1: return m.allreduce(&value, &value, 1, Type::kDouble, Op::kSum);
@@ -100,7 +109,8 @@ class SpacingOfMembers : public testing::TestWithParam<int> {
 };
 
 TEST_P(SpacingOfMembers, AllTryTheSameAtTheSameCall) {
-  ProgramHeader* const programs[] = {make_builtin(builtin_barrier(2, 2)), make_builtin(builtin_allreduce(2, 8)),
+  ProgramHeader* const programs[] = {make_builtin(builtin_barrier(2, 2)),
+                                     make_builtin(builtin_allreduce(2, 8)),
                                      make_builtin(builtin_allreduce(2, kLinePayload))};
   TeamOptions options;
   options.members = 2;

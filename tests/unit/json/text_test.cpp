@@ -16,11 +16,14 @@ namespace fermata {
 namespace {
 
 std::string replaced(const std::string& text) {
-  return nlohmann::json::parse(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).get<std::string>();
+  return nlohmann::json::parse(
+             nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+      .get<std::string>();
 }
 
 TEST(JsonText, StringsReadBackAsTheyWere) {
-  for (const std::string text : {"", "plain", "a \"quote\" and a \\", "tab\tline\nreturn\r\b\f", "Zürich, 東京, \xf0\x9f\x8e\xbc"}) {
+  for (const std::string text :
+       {"", "plain", "a \"quote\" and a \\", "tab\tline\nreturn\r\b\f", "Zürich, 東京, \xf0\x9f\x8e\xbc"}) {
     EXPECT_EQ(nlohmann::json::parse(json_string(text)).get<std::string>(), text);
     const auto node = read_json(json_string(text));
     ASSERT_TRUE(node.ok()) << node.error().message;
@@ -50,7 +53,8 @@ TEST(JsonText, AnyBytesMakeValidText) {
 TEST(JsonText, NumbersReadBackToTheBit) {
   std::mt19937_64 random(9);
   for (int n = 0; n < 20000 / FERMATA_TEST_SCALE; ++n) {
-    const double value = n % 2 == 0 ? std::bit_cast<double>(random()) : static_cast<double>(random() % 1000000) / 1000;
+    const double value =
+        n % 2 == 0 ? std::bit_cast<double>(random()) : static_cast<double>(random() % 1000000) / 1000;
     if (!std::isfinite(value)) continue;
     const std::string text = json_number(value);
     EXPECT_EQ(nlohmann::json::parse(text).get<double>(), value) << text;
@@ -59,7 +63,8 @@ TEST(JsonText, NumbersReadBackToTheBit) {
   EXPECT_EQ(json_number(0), "0.0");
   EXPECT_EQ(json_number(-12), "-12.0");
   EXPECT_EQ(json_number(0.1), "0.1");
-  for (const double value : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::nan("")})
+  for (const double value :
+       {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::nan("")})
     EXPECT_EQ(json_number(value), "0.0");
 }
 

@@ -28,7 +28,8 @@ T load(const Bytes& from, std::size_t at, std::size_t i) {
   return value;
 }
 
-// Random bits, and among them what is special in some type: zeros, ones, infinities, NaNs, equal values with equal and other indices.
+// Random bits, and among them what is special in some type: zeros, ones, infinities, NaNs, equal values with
+// equal and other indices.
 Bytes contents(std::mt19937_64& random, std::size_t bytes) {
   Bytes out(bytes);
   for (auto& b : out) b = static_cast<unsigned char>(random());
@@ -57,9 +58,11 @@ bool same(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-// shift: bytes that the arrays begin after an aligned address, differently for each. in_place: the input that is written, or none.
+// shift: bytes that the arrays begin after an aligned address, differently for each. in_place: the input that
+// is written, or none.
 template <Op O, Type Y>
-void check_one(const std::vector<Bytes>& sources, std::size_t k, std::size_t count, std::size_t shift, std::size_t in_place) {
+void check_one(const std::vector<Bytes>& sources, std::size_t k, std::size_t count, std::size_t shift,
+               std::size_t in_place) {
   using T = Element<Y>;
   std::vector<Bytes> inputs;
   const void* pointers[kMaxInputs];
@@ -81,7 +84,8 @@ void check_one(const std::vector<Bytes>& sources, std::size_t k, std::size_t cou
         << name_of(O) << " " << name_of(Y) << ", element " << i << " of " << count << ", " << k << " inputs";
   }
   const std::size_t end = at + count * sizeof(T);
-  EXPECT_EQ(std::memcmp(out.data() + end, before.data() + end, out.size() - end), 0) << "written behind the end";
+  EXPECT_EQ(std::memcmp(out.data() + end, before.data() + end, out.size() - end), 0)
+      << "written behind the end";
   EXPECT_EQ(std::memcmp(out.data(), before.data(), at), 0) << "written before the beginning";
 }
 

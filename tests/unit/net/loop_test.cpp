@@ -21,7 +21,8 @@ struct Slot {
   std::uint64_t payload[kLineWords] = {};
   template <class Bring>
   bool take(std::uint64_t newer, std::uint32_t words, const std::uint64_t* from, Bring&& bring) {
-    return land<RealAtomics>(header, [this](std::uint32_t i) -> std::uint64_t& { return payload[i]; }, newer, words, from, bring);
+    return land<RealAtomics>(
+        header, [this](std::uint32_t i) -> std::uint64_t& { return payload[i]; }, newer, words, from, bring);
   }
 };
 
@@ -104,7 +105,8 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
     EXPECT_EQ(there.slots[n % 8].header, n);
     for (std::uint32_t i = 0; i < kLineWords; ++i) EXPECT_EQ(there.slots[n % 8].payload[i], n * 10 + i);
     // What a line brought is there, and nothing of what an older one did that came later.
-    for (std::size_t i = 0; n % 3 != 0 && i < block_bytes(n); ++i) ASSERT_EQ(there.bytes[n % 8][i], n % 256) << n << ", byte " << i;
+    for (std::size_t i = 0; n % 3 != 0 && i < block_bytes(n); ++i)
+      ASSERT_EQ(there.bytes[n % 8][i], n % 256) << n << ", byte " << i;
   }
   EXPECT_EQ(here.landed, 0u);
   EXPECT_LE(there.landed, kLines);
@@ -116,16 +118,18 @@ TEST_P(Links, TheNewestLineOfASlotStays) {
   if (GetParam().held > 0 || GetParam().lost > 0) {
     EXPECT_GT(there.refused, 0u) << "nothing came late or twice: the test shows nothing";
   }
-  EXPECT_TRUE(comes({loop.port(1)}, [&] { return loop.port(1)->is_gone(loop.port(1)->self, 0) != 0; }));  // repeats were under way
+  // repeats were under way
+  EXPECT_TRUE(comes({loop.port(1)}, [&] { return loop.port(1)->is_gone(loop.port(1)->self, 0) != 0; }));
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Links,
-                         testing::Values(LoopOptions{}, LoopOptions{.delay_ns = 200 * kMicro},
-                                         LoopOptions{.delay_ns = 50 * kMicro, .jitter_ns = 100 * kMicro, .held = 0.2},
-                                         LoopOptions{.delay_ns = 20 * kMicro, .lost = 0.3, .seed = 7},
-                                         LoopOptions{
-                                             .delay_ns = 20 * kMicro, .jitter_ns = 50 * kMicro, .held = 0.1, .lost = 0.2, .seed = 3}));
+INSTANTIATE_TEST_SUITE_P(
+    All, Links,
+    testing::Values(
+        LoopOptions{}, LoopOptions{.delay_ns = 200 * kMicro},
+        LoopOptions{.delay_ns = 50 * kMicro, .jitter_ns = 100 * kMicro, .held = 0.2},
+        LoopOptions{.delay_ns = 20 * kMicro, .lost = 0.3, .seed = 7},
+        LoopOptions{.delay_ns = 20 * kMicro, .jitter_ns = 50 * kMicro, .held = 0.1, .lost = 0.2, .seed = 3}));
 
 TEST(Loop, NothingComesBeforeItsTime) {
   Loop loop({0, 1}, {.delay_ns = 5'000'000});
@@ -160,7 +164,8 @@ TEST(Loop, WhoNeverAnswersIsGivenUp) {
   loop.cut(0, 1);
   const Line line = line_for(1, 0, 1);
   loop.port(0)->write(loop.port(0)->self, &line, nullptr);
-  ASSERT_TRUE(comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
+  ASSERT_TRUE(
+      comes({loop.port(0), loop.port(1)}, [&] { return loop.port(0)->is_gone(loop.port(0)->self, 1) != 0; }));
   EXPECT_EQ(there.landed, 0u);
   EXPECT_FALSE(loop.port(0)->is_gone(loop.port(0)->self, 2)) << "another link";
   loop.port(0)->close(loop.port(0)->self, kLong);  // does not wait for it

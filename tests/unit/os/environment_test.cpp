@@ -31,9 +31,10 @@ std::string said_of(const std::string& entry) {
 }
 
 TEST(Environment, TheTableIsInTheOrderOfTheEnumeration) {
-  const std::vector<std::string> names = {"REPRODUCIBLE",    "WAIT",    "STALL_SECONDS", "REFRESH", "CMA",
-                                          "PROGRESS_THREAD", "DISABLE", "VERBOSE",       "PSHARED", "MPI_COLLECTIVES",
-                                          "FAKE_HOSTS",      "STATS",   "TRACE"};
+  const std::vector<std::string> names = {
+      "REPRODUCIBLE",    "WAIT",    "STALL_SECONDS", "REFRESH", "CMA",
+      "PROGRESS_THREAD", "DISABLE", "VERBOSE",       "PSHARED", "MPI_COLLECTIVES",
+      "FAKE_HOSTS",      "STATS",   "TRACE"};
   ASSERT_EQ(names.size(), static_cast<std::size_t>(Variable::kCount));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const VariableRow& row = row_of(static_cast<Variable>(i));
@@ -72,14 +73,16 @@ TEST(Environment, ChoicesAreWordsOrNone) {
 }
 
 TEST(Environment, SecondsAreDecimalNumbers) {
-  const std::pair<const char*, double> good[] = {{"2.5", 2.5},   {"0", 0},     {"5.", 5},           {".25", 0.25},
-                                                 {"1e-3", 1e-3}, {"2E+1", 20}, {"9000000000", 9e9}, {"0.001", 0.001}};
+  const std::pair<const char*, double> good[] = {{"2.5", 2.5},        {"0", 0},        {"5.", 5},
+                                                 {".25", 0.25},       {"1e-3", 1e-3},  {"2E+1", 20},
+                                                 {"9000000000", 9e9}, {"0.001", 0.001}};
   for (const auto& [text, seconds] : good) {
     const Set set(Variable::kStallSeconds, text);
     EXPECT_EQ(seconds_of(Variable::kStallSeconds), seconds) << text;
     EXPECT_EQ(said_of(std::string("FERMATA_STALL_SECONDS=") + text), "");
   }
-  for (const char* bad : {"soon", "-1", "5s", "1e", "1e+", ".", "e3", "9000000001", "1e400", "2,5", "nan", "inf", " 1", "0x10"}) {
+  for (const char* bad : {"soon", "-1", "5s", "1e", "1e+", ".", "e3", "9000000001", "1e400", "2,5", "nan",
+                          "inf", " 1", "0x10"}) {
     const Set set(Variable::kStallSeconds, bad);
     EXPECT_EQ(seconds_of(Variable::kStallSeconds), 0) << bad;
     EXPECT_NE(said_of(std::string("FERMATA_STALL_SECONDS=") + bad), "") << bad;
@@ -94,8 +97,8 @@ TEST(Environment, SecondsAreDecimalNumbers) {
 }
 
 TEST(Environment, NumbersAreWhole) {
-  const std::pair<const char*, std::int64_t> numbers[] = {{"3", 3},  {"0", 0},  {"1000000", 1000000}, {"1000001", 0}, {"2.5", 0},
-                                                          {"-2", 0}, {"two", 0}};
+  const std::pair<const char*, std::int64_t> numbers[] = {
+      {"3", 3}, {"0", 0}, {"1000000", 1000000}, {"1000001", 0}, {"2.5", 0}, {"-2", 0}, {"two", 0}};
   for (const auto& [text, number] : numbers) {
     const Set set(Variable::kFakeHosts, text);
     EXPECT_EQ(number_of(Variable::kFakeHosts), number) << text;
@@ -107,7 +110,8 @@ TEST(Environment, ListsAreAnyOfTheirWords) {
   EXPECT_FALSE(list_of(Variable::kMpiCollectives, &words));
   EXPECT_EQ(words, 7u);
   const std::pair<const char*, std::uint32_t> lists[] = {
-      {"", 0}, {"barrier", 1}, {"exscan,bcast", 1u << 10 | 2}, {"bcst,reduce,", 4}, {"all", 1u << 11}, {"none", 1u << 12}};
+      {"", 0},           {"barrier", 1},    {"exscan,bcast", 1u << 10 | 2}, {"bcst,reduce,", 4},
+      {"all", 1u << 11}, {"none", 1u << 12}};
   for (const auto& [text, bits] : lists) {
     const Set set(Variable::kMpiCollectives, text);
     EXPECT_TRUE(list_of(Variable::kMpiCollectives, &words));
@@ -116,31 +120,39 @@ TEST(Environment, ListsAreAnyOfTheirWords) {
 }
 
 TEST(Environment, ABadValueIsNamedWithWhatIsAllowed) {
-  EXPECT_EQ(said_of("FERMATA_WAIT=foo"), "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed");
+  EXPECT_EQ(said_of("FERMATA_WAIT=foo"),
+            "FERMATA_WAIT=foo is ignored; auto, spin, yield and park are allowed");
   EXPECT_EQ(said_of("FERMATA_CMA=2"), "FERMATA_CMA=2 is ignored; 0 and 1 are allowed");
   EXPECT_EQ(said_of("FERMATA_DISABLE=yes"), "FERMATA_DISABLE=yes counts as 1; 0 and 1 are allowed");
-  EXPECT_EQ(said_of("FERMATA_FAKE_HOSTS=x"), "FERMATA_FAKE_HOSTS=x is ignored; a whole number from 0 to 1000000 is allowed");
+  EXPECT_EQ(said_of("FERMATA_FAKE_HOSTS=x"),
+            "FERMATA_FAKE_HOSTS=x is ignored; a whole number from 0 to 1000000 is allowed");
   EXPECT_EQ(said_of("FERMATA_STALL_SECONDS=soon"),
             "FERMATA_STALL_SECONDS=soon is ignored; a number of seconds from 0 to 9000000000 is allowed");
   EXPECT_EQ(said_of("FERMATA_REFRESH=5,hold"),
-            "FERMATA_REFRESH=5,hold is ignored; a number of seconds from 0 to 9000000000, also with a comma and keep after it, is allowed");
+            "FERMATA_REFRESH=5,hold is ignored; a number of seconds from 0 to 9000000000, also with a comma "
+            "and keep after it, is allowed");
   EXPECT_EQ(said_of("FERMATA_MPI_COLLECTIVES=bcast,bcst,x"),
-            "FERMATA_MPI_COLLECTIVES: 'bcst' is ignored; barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall, "
+            "FERMATA_MPI_COLLECTIVES: 'bcst' is ignored; barrier, bcast, reduce, allreduce, gather, scatter, "
+            "allgather, alltoall, "
             "reduce_scatter, scan, exscan, all and none are allowed");
   EXPECT_EQ(said_of("FERMATA_STATS=/none/here"),
             "FERMATA_STATS=/none/here is ignored; a folder that exists and can be written to is allowed");
-  for (const char* good : {"FERMATA_WAIT=park", "FERMATA_CMA=0", "FERMATA_DISABLE=0", "FERMATA_VERBOSE=1", "FERMATA_REFRESH=5,keep",
-                           "FERMATA_MPI_COLLECTIVES=none", "FERMATA_STATS=.", "FERMATA_WAIT=", "FERMATA_FAKE_HOSTS=2"})
+  for (const char* good : {"FERMATA_WAIT=park", "FERMATA_CMA=0", "FERMATA_DISABLE=0", "FERMATA_VERBOSE=1",
+                           "FERMATA_REFRESH=5,keep", "FERMATA_MPI_COLLECTIVES=none", "FERMATA_STATS=.",
+                           "FERMATA_WAIT=", "FERMATA_FAKE_HOSTS=2"})
     EXPECT_EQ(said_of(good), "");
 }
 
 TEST(Environment, AMisspeltNameGetsTheNearest) {
   EXPECT_EQ(said_of("FERMATA_WIAT=spin"), "FERMATA_WIAT is not known; did you mean FERMATA_WAIT?");
   EXPECT_EQ(said_of("FERMATA_VEBROSE=1"), "FERMATA_VEBROSE is not known; did you mean FERMATA_VERBOSE?");
-  EXPECT_EQ(said_of("FERMATA_STALL_SECS=1"), "FERMATA_STALL_SECS is not known; did you mean FERMATA_STALL_SECONDS?");
+  EXPECT_EQ(said_of("FERMATA_STALL_SECS=1"),
+            "FERMATA_STALL_SECS is not known; did you mean FERMATA_STALL_SECONDS?");
   EXPECT_EQ(said_of("FERMTA_WAIT=spin"), "FERMTA_WAIT is not known; did you mean FERMATA_WAIT?");
-  EXPECT_EQ(said_of("FERMATA_GREETING=1"), "FERMATA_GREETING is not known; fermata(7) lists the variables that are");
-  for (const char* other : {"PATH=/bin", "FERMATA_TEST_SCALE=0.5", "fermata=1", "", "=", "FERMATA_WIAT", "WAIT=1"})
+  EXPECT_EQ(said_of("FERMATA_GREETING=1"),
+            "FERMATA_GREETING is not known; fermata(7) lists the variables that are");
+  for (const char* other :
+       {"PATH=/bin", "FERMATA_TEST_SCALE=0.5", "fermata=1", "", "=", "FERMATA_WIAT", "WAIT=1"})
     EXPECT_EQ(said_of(other), "");
   // Each name with any one letter missing, doubled or swapped with the next is a slip, and of that name.
   for (std::size_t i = 0; i < static_cast<std::size_t>(Variable::kCount); ++i) {
@@ -164,7 +176,8 @@ TEST(Environment, LongAndStrangeValuesMakeOneShortLine) {
   for (const char* name : {"FERMATA_WAIT", "FERMATA_STATS", "FERMATA_MPI_COLLECTIVES", "FERMATA_REFRESH"})
     EXPECT_LT(said_of(std::string(name) + "=" + value).size(), kComplaint);
   EXPECT_LT(said_of("FERMATA_" + value + "=1").size(), 150u);
-  EXPECT_EQ(said_of("FERMATA_WAIT=a\nb\x1b[2J"), "FERMATA_WAIT=a?b?[2J is ignored; auto, spin, yield and park are allowed");
+  EXPECT_EQ(said_of("FERMATA_WAIT=a\nb\x1b[2J"),
+            "FERMATA_WAIT=a?b?[2J is ignored; auto, spin, yield and park are allowed");
 }
 
 std::multiset<std::string> g_said;
@@ -176,7 +189,8 @@ TEST(Environment, TheWholeEnvironmentIsChecked) {
     return g_said;
   };
   const std::multiset<std::string> before = check();
-  const Set wrong("FERMATA_WIAT", "spin"), bad(Variable::kWait, "foo"), good(Variable::kCma, "1"), foreign("FERM", "1");
+  const Set wrong("FERMATA_WIAT", "spin"), bad(Variable::kWait, "foo"), good(Variable::kCma, "1"),
+      foreign("FERM", "1");
   EXPECT_EQ(check().size(), before.size() + 2);
   EXPECT_TRUE(g_said.contains(said_of("FERMATA_WIAT=spin")));
   EXPECT_TRUE(g_said.contains(said_of("FERMATA_WAIT=foo")));

@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kMessage = 280000, kFurther = 40000, kNear = 50, kFar = 200;
 
-// Four hosts of four processes in turn, pinned to CPUs 0 to 3, of which 0 and 1 are near each other, as are 2 and 3.
+// Four hosts of four processes in turn, pinned to CPUs 0 to 3, of which 0 and 1 are near each other, as are 2
+// and 3.
 Profile job_of_four(double slow = 0) {
   Profile p;
   p.machine = "four hosts";
@@ -77,7 +78,9 @@ int messages(const Plan& plan, const std::string& from, const std::string& to, c
   for (const Stage& stage : plan.schedule.stages)
     for (const Transfer& t : stage.transfers) {
       if (t.from >= plan.key.members || t.to >= plan.key.members) continue;
-      const auto name = [&](std::int32_t r) { return team.names[static_cast<std::size_t>(team.hosts[static_cast<std::size_t>(r)])]; };
+      const auto name = [&](std::int32_t r) {
+        return team.names[static_cast<std::size_t>(team.hosts[static_cast<std::size_t>(r)])];
+      };
       count += (name(t.from) == from && name(t.to) == to) || (name(t.from) == to && name(t.to) == from);
     }
   return count;
@@ -94,14 +97,17 @@ TEST(PlanForAnAllocation, EachRankHasItsRow) {
   EXPECT_TRUE(p->hosts.empty());
   EXPECT_EQ(p->fingerprint, fingerprint(topology));
   const auto o = [&](std::int32_t a, std::int32_t b) {  // by rank
-    const auto row = [&](std::int32_t rank) { return static_cast<std::int32_t>(topology.find(rank) - topology.cpus.data()); };
+    const auto row = [&](std::int32_t rank) {
+      return static_cast<std::int32_t>(topology.find(rank) - topology.cpus.data());
+    };
     return p->o.at(row(a), row(b));
   };
   EXPECT_EQ(o(0, 1), kMessage);
   EXPECT_EQ(o(1, 3), kFar) << "CPUs 1 and 3";
   EXPECT_EQ(o(1, 2), kNear) << "the first that is left, CPU 0";
   EXPECT_EQ(o(0, 4), kFar) << "CPU 2 is taken, so the first that is left";
-  EXPECT_EQ(profile_of({{0, 1}, {"a", "e"}, {}}, topology_of({{0, 1}, {"a", "e"}, {}}), job).error().status, Status::kNotFound);
+  EXPECT_EQ(profile_of({{0, 1}, {"a", "e"}, {}}, topology_of({{0, 1}, {"a", "e"}, {}}), job).error().status,
+            Status::kNotFound);
 }
 
 TEST(PlanForAnAllocation, APinnedRankKeepsTheFirstRow) {
@@ -129,12 +135,14 @@ TEST(PlanForAnAllocation, ClustersAreHostsAndTheirCaches) {
     Allocation team = kBlocks;
     for (int r = 0; r < 16 && !blocks; ++r) team.hosts[static_cast<std::size_t>(r)] = r % 4;
     const Topology topology = topology_of(team);
-    const CostModel model = cost_model(*profile_of(team, topology, job_of_four()), topology, key_of(team, topology, Kind::kBarrier));
+    const CostModel model = cost_model(*profile_of(team, topology, job_of_four()), topology,
+                                       key_of(team, topology, Kind::kBarrier));
     const Cluster tree = cluster_by_distance(model, 0);
     EXPECT_EQ(shape_text(tree), "4 x (2 x 2)");
     for (const Cluster& host : tree.children)
       for (const std::int32_t r : host.ranks)
-        EXPECT_EQ(team.hosts[static_cast<std::size_t>(r)], team.hosts[static_cast<std::size_t>(host.ranks[0])]);
+        EXPECT_EQ(team.hosts[static_cast<std::size_t>(r)],
+                  team.hosts[static_cast<std::size_t>(host.ranks[0])]);
   }
 }
 
@@ -146,7 +154,8 @@ TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
   job.domains = {{Level::kNetwork, 16, 0.7}};
   const Allocation team = {{0, 1, 1, 0}, {"d", "b"}, {}};
   const Topology topology = topology_of(team);
-  const CostModel model = block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Kind::kBroadcast));
+  const CostModel model =
+      block_costs(*profile_of(team, topology, job), topology, key_of(team, topology, Kind::kBroadcast));
   EXPECT_EQ(model.g_at(0, 1), 1 + 3 + 1) << "a message's is whole";
   EXPECT_EQ(model.g_at(0, 3), 0.05) << "into a slot, and as much out of it";
   EXPECT_EQ(model.bytes.between, 0.7);
@@ -155,8 +164,10 @@ TEST(PlanForAnAllocation, BytesGoTheirWayToo) {
   const Allocation apart = {{0, 1, 2, 3}, {"a", "b", "c", "d"}, {}};
   const Topology four = topology_of(apart);
   job.domains.clear();
-  const CostModel alone = block_costs(*profile_of(apart, four, job), four, key_of(apart, four, Kind::kBroadcast));
-  const BlockCase wanted{.kind = Kind::kBroadcast, .members = 4, .root = 0, .bytes = 8 << 20, .irregular = false, .op = {}};
+  const CostModel alone =
+      block_costs(*profile_of(apart, four, job), four, key_of(apart, four, Kind::kBroadcast));
+  const BlockCase wanted{
+      .kind = Kind::kBroadcast, .members = 4, .root = 0, .bytes = 8 << 20, .irregular = false, .op = {}};
   EXPECT_GT(choose_blocks(wanted, &alone).chunks, 1);
 }
 
@@ -205,7 +216,8 @@ TEST(PlanForAnAllocation, TeamsFindTheProfile) {
   const auto plans = [&](const char* const* known) {
     std::vector<char> text(1 << 20);
     std::size_t length = text.size();
-    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), known, nullptr, text.data(), &length), FERMATA_OK) << fermata_error_detail();
+    EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), known, nullptr, text.data(), &length), FERMATA_OK)
+        << fermata_error_detail();
     std::size_t asked = 0;
     EXPECT_EQ(fermata_hosts_plan(&config, hosts.data(), known, nullptr, nullptr, &asked), FERMATA_OK);
     EXPECT_EQ(asked, length);
@@ -214,7 +226,8 @@ TEST(PlanForAnAllocation, TeamsFindTheProfile) {
   };
   const auto hash_of = [&](const std::vector<char>& text, int host) {
     fermata_team* team = nullptr;
-    const int made = fermata_team_create_planned(&config, hosts.data(), host, text.data(), text.size(), &team);
+    const int made =
+        fermata_team_create_planned(&config, hosts.data(), host, text.data(), text.size(), &team);
     EXPECT_EQ(made, FERMATA_OK) << fermata_error_detail();
     std::uint64_t hash = 0;
     EXPECT_EQ(fermata_team_hash(team, &hash), FERMATA_OK);

@@ -1,5 +1,6 @@
-// Runs block programs of all members over real buffers, one step of a member chosen at random after another, against a serial
-// reference. Each element of a block is a text: where it belongs, and whose contributions were folded into it, in order.
+// Runs block programs of all members over real buffers, one step of a member chosen at random after another,
+// against a serial reference. Each element of a block is a text: where it belongs, and whose contributions
+// were folded into it, in order.
 #ifndef FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
 #define FERMATA_TESTS_UNIT_PLAN_BLOCK_CREW_HPP
 
@@ -23,7 +24,11 @@ class BlockCrew {
  public:
   // irregular: blocks of different sizes.
   BlockCrew(const Schedule& s, const std::vector<CompiledBlocks>& programs, bool irregular, Random& random)
-      : s_(s), random_(random), irregular_(irregular), capacity_(1 + random.below(3)), queues_(programs[0].edges.size()) {
+      : s_(s),
+        random_(random),
+        irregular_(irregular),
+        capacity_(1 + random.below(3)),
+        queues_(programs[0].edges.size()) {
     for (const CompiledBlocks& c : programs) {
       EXPECT_EQ(c.edges, programs[0].edges);
       members_.push_back({&c.program, {}, {}, {}, {}, 0, false, {}});
@@ -43,7 +48,8 @@ class BlockCrew {
       std::vector<std::size_t> order(busy.size());
       bool moved = false;
       const std::size_t begin = static_cast<std::size_t>(random_.below(static_cast<int>(busy.size())));
-      for (std::size_t k = 0; k < busy.size(); ++k) moved = advance(*busy[(begin + k) % busy.size()]) || moved;
+      for (std::size_t k = 0; k < busy.size(); ++k)
+        moved = advance(*busy[(begin + k) % busy.size()]) || moved;
       std::erase_if(busy, [](const Member* m) { return m->stage == m->program->stage_count; });
       ASSERT_TRUE(moved || busy.empty()) << "nobody can go on";
     }
@@ -115,11 +121,15 @@ class BlockCrew {
   }
 
   static char name(std::int32_t r) { return static_cast<char>('0' + r); }
-  static std::string place(std::int32_t to, std::size_t e) { return std::to_string(to) + "." + std::to_string(e) + ":"; }
+  static std::string place(std::int32_t to, std::size_t e) {
+    return std::to_string(to) + "." + std::to_string(e) + ":";
+  }
 
-  // The place of an element: the member that a block is meant for, where that tells blocks apart, and its number.
+  // The place of an element: the member that a block is meant for, where that tells blocks apart, and its
+  // number.
   std::int32_t meant_for(std::int32_t r, std::int32_t i, bool input) const {
-    const bool personal = s_.kind == Kind::kScatter || s_.kind == Kind::kReduceScatter || s_.kind == Kind::kAlltoall;
+    const bool personal =
+        s_.kind == Kind::kScatter || s_.kind == Kind::kReduceScatter || s_.kind == Kind::kAlltoall;
     return !personal ? 0 : input ? i : r;
   }
 
@@ -155,7 +165,8 @@ class BlockCrew {
       const std::int32_t folded = folded_at(s_.kind, s_.members, r);
       for (std::int32_t m = 0; folds(s_.kind) && m < folded; ++m) who += name(m);
       if (s_.kind == Kind::kBroadcast || s_.kind == Kind::kScatter) who = name(s_.root);
-      if (s_.kind == Kind::kGather || s_.kind == Kind::kAllgather || s_.kind == Kind::kAlltoall) who = name(number);
+      if (s_.kind == Kind::kGather || s_.kind == Kind::kAllgather || s_.kind == Kind::kAlltoall)
+        who = name(number);
       for (std::size_t e = 0; e < size(r, number, false); ++e)
         out[i].push_back(who.empty() ? "untouched" : place(meant_for(r, number, false), e) + who);
     }
@@ -163,20 +174,27 @@ class BlockCrew {
   }
 
   Elements& at(Member& m, const BlockAt& where) {
-    std::vector<Elements>& blocks = where.place == BlockPlace::kInput ? m.input : where.place == BlockPlace::kOutput ? m.output : m.space;
+    std::vector<Elements>& blocks = where.place == BlockPlace::kInput    ? m.input
+                                    : where.place == BlockPlace::kOutput ? m.output
+                                                                         : m.space;
     return blocks.at(where.index);
   }
-  static std::size_t bound(std::size_t count, std::size_t piece, std::size_t pieces) { return piece * count / pieces; }
+  static std::size_t bound(std::size_t count, std::size_t piece, std::size_t pieces) {
+    return piece * count / pieces;
+  }
 
   Elements read(Member& m, const BlockAt& where, const BlockTransfer& t) {
     const Elements& block = at(m, where);
-    const auto edge = [&](std::uint32_t p) { return block.begin() + static_cast<std::ptrdiff_t>(bound(block.size(), p, t.pieces)); };
+    const auto edge = [&](std::uint32_t p) {
+      return block.begin() + static_cast<std::ptrdiff_t>(bound(block.size(), p, t.pieces));
+    };
     return {edge(t.piece), edge(t.piece + 1)};
   }
   void write(Member& m, const BlockTransfer& t, const Elements& elements) {
     ASSERT_NE(t.to.place, BlockPlace::kInput);
     Elements& block = at(m, t.to);
-    const std::size_t from = bound(block.size(), t.piece, t.pieces), to = bound(block.size(), t.piece + 1, t.pieces);
+    const std::size_t from = bound(block.size(), t.piece, t.pieces),
+                      to = bound(block.size(), t.piece + 1, t.pieces);
     ASSERT_EQ(elements.size(), to - from) << "the two ends differ about the size";
     std::copy(elements.begin(), elements.end(), block.begin() + static_cast<std::ptrdiff_t>(from));
   }
@@ -196,12 +214,14 @@ class BlockCrew {
     return x == y && a.piece == b.piece && a.pieces == b.pieces;
   }
 
-  // The most that the format allows: any send whose edge has room, any receive, with only those before it that it must wait for.
+  // The most that the format allows: any send whose edge has room, any receive, with only those before it
+  // that it must wait for.
   bool may_go(const Member& m, std::uint32_t index) const {
     const BlockStage& stage = m.program->stages[m.stage];
     const BlockTransfer& t = m.program->transfers[index];
     const bool sends = t.code == BlockCode::kSend;
-    if (sends ? queues_[t.edge].size() >= static_cast<std::size_t>(capacity_) : queues_[t.edge].empty()) return false;
+    if (sends ? queues_[t.edge].size() >= static_cast<std::size_t>(capacity_) : queues_[t.edge].empty())
+      return false;
     for (std::uint32_t i = stage.first; i < stage.first + stage.count; ++i) {
       const BlockTransfer& u = m.program->transfers[i];
       if (m.done[i] || is_local(u.code) || i == index) continue;

@@ -34,7 +34,8 @@ BlockKnowledge unpacked(const std::vector<std::byte>& packed, std::int32_t membe
 TEST(BlockModel, SurvivesPacking) {
   const Topology t = machine();
   const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 12));
-  const std::vector<KnownChoice> choices = {{hash_of("ring*8"), static_cast<std::uint8_t>(Kind::kAllreduce), 16}};
+  const std::vector<KnownChoice> choices = {
+      {hash_of("ring*8"), static_cast<std::uint8_t>(Kind::kAllreduce), 16}};
   const BlockKnowledge known = unpacked(pack(model, choices), 12);
   EXPECT_EQ(known.choices, choices);
   EXPECT_EQ(known.model.bytes, model.bytes);
@@ -73,13 +74,15 @@ TEST(BlockModel, ManyDifferentPairsBecomeClasses) {
 
 TEST(BlockModel, WhatIsNoneIsRefused) {
   const Topology t = machine();
-  const std::vector<std::byte> good = pack(cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4)), {{1, 2, 3}});
+  const std::vector<std::byte> good =
+      pack(cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 4)), {{1, 2, 3}});
   BlockKnowledge out;
   EXPECT_TRUE(unpack(good, 4, &out));
   EXPECT_FALSE(unpack(good, 5, &out));
   for (std::size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(unpack(std::span(good).first(n), 4, &out)) << n;
   std::vector<std::byte> bad = good;
-  // The classes of the 16 pairs are the last bytes: of all their values those are taken that one of them has, and none beyond.
+  // The classes of the 16 pairs are the last bytes: of all their values those are taken that one of them has,
+  // and none beyond.
   const int most = std::to_integer<int>(*std::max_element(good.end() - 16, good.end()));
   for (int number = 0; number <= 255; ++number) {
     bad.back() = static_cast<std::byte>(number);
@@ -109,13 +112,15 @@ TEST(BlockModel, AllMembersChooseAlikeAndAsWasMeasured) {
   const CostModel model = cost_model(estimate_profile(t), t, key_of(t, Kind::kBroadcast, 8));
   for (int k = 1; k < kKindCount; ++k) {
     const auto kind = static_cast<Kind>(k);
-    const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 65536, .irregular = false, .op = kFloatSum};
+    const BlockCase wanted{
+        .kind = kind, .members = 8, .root = 0, .bytes = 65536, .irregular = false, .op = kFloatSum};
     const BlockChooser chooser(wanted, &model);
     ASSERT_GT(chooser.ranked().size(), 1u);
     for (std::size_t i = 0; i < chooser.ranked().size(); i += 7) {
       const BlockCandidate& c = chooser.ranked()[i];
       if (!verify(chooser.build(c), kFloatSum)) continue;
-      const std::vector<std::byte> packed = pack(model, {{hash_of(c.name), static_cast<std::uint8_t>(kind), 16}});
+      const std::vector<std::byte> packed =
+          pack(model, {{hash_of(c.name), static_cast<std::uint8_t>(kind), 16}});
       const BlockKnowledge a = unpacked(packed, 8), b = unpacked(packed, 8);
       const Schedule chosen = choose_blocks(wanted, &a.model, a.find(kind, 65536)->name);
       EXPECT_EQ(chosen, choose_blocks(wanted, &b.model, b.find(kind, 65536)->name));
@@ -132,11 +137,12 @@ BlockPlans some_plans() {
   p.engine = Engine::kProcesses;
   p.members = 2;
   p.cpus = {0, 1};
-  p.plans.push_back({Kind::kAllreduce,
-                     65536,
-                     "measured",
-                     "2024-01-02T03:04:05Z",
-                     {{"recursive_halving*4", 8000.5, 9000.25, "chosen"}, {"ring \"x\"", 8100, 0, "predicted 1% slower"}}});
+  p.plans.push_back(
+      {Kind::kAllreduce,
+       65536,
+       "measured",
+       "2024-01-02T03:04:05Z",
+       {{"recursive_halving*4", 8000.5, 9000.25, "chosen"}, {"ring \"x\"", 8100, 0, "predicted 1% slower"}}});
   p.plans.push_back({Kind::kAlltoall, 1, "estimated", "", {{"pairwise", 100, 0, "chosen"}}});
   return p;
 }
@@ -160,8 +166,11 @@ TEST(BlockPlanFile, RoundTripsAndRefuses) {
   EXPECT_NE(complaint("[0, 1]", "[0]").find("a CPU for each member"), std::string::npos);
   EXPECT_NE(complaint("[0, 1]", "[0, 1.5]").find("CPU's number"), std::string::npos);
   EXPECT_NE(complaint("\"members\": 2", "\"members\": 0").find("'members'"), std::string::npos);
-  EXPECT_NE(complaint("\"alltoall\", \"bytes\": 1,", "\"allreduce\", \"bytes\": 65536,").find("a second plan"), std::string::npos);
-  EXPECT_NE(complaint("\"name\": \"pairwise\"", "\"nom\": \"pairwise\"").find("unknown key"), std::string::npos);
+  EXPECT_NE(
+      complaint("\"alltoall\", \"bytes\": 1,", "\"allreduce\", \"bytes\": 65536,").find("a second plan"),
+      std::string::npos);
+  EXPECT_NE(complaint("\"name\": \"pairwise\"", "\"nom\": \"pairwise\"").find("unknown key"),
+            std::string::npos);
   for (std::size_t n = 0; n + 2 < good.size(); n += FERMATA_TEST_SCALE)
     EXPECT_FALSE(block_plans_from_json(std::string_view(good).substr(0, n)).ok()) << n;
 }
@@ -188,8 +197,10 @@ TEST(BlockCosts, WithoutAProfileFewestWaitsWinWhereMembersShareCpus) {
     const BlockCase wanted{.kind = kind, .members = 8, .root = 0, .bytes = 8, .irregular = false, .op = {}};
     const auto chosen = [&](const Topology& t) {
       PlanKey key = key_of(t, kind, 8);
-      key.cpus.clear();                                                                              // no pair is nearer than another
-      const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);  // as members get it
+      // no pair is nearer than another
+      key.cpus.clear();
+      // as members get it
+      const BlockKnowledge known = unpacked(pack(block_costs(estimate_profile(t), t, key), {}), 8);
       return choose_blocks(wanted, &known.model);
     };
     EXPECT_EQ(chosen(two).algorithm, "complete") << name_of(kind);
@@ -208,7 +219,8 @@ BlockPlanOptions options_for(const Topology& t, Kind kind, std::int32_t members,
 TEST(BlockPlan, PredictedBestFirst) {
   const Topology t = machine();
   for (int k = 1; k < kKindCount; ++k) {
-    const auto plan = make_block_plan(t, estimate_profile(t), options_for(t, static_cast<Kind>(k), 8, 1000), nullptr);
+    const auto plan =
+        make_block_plan(t, estimate_profile(t), options_for(t, static_cast<Kind>(k), 8, 1000), nullptr);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->bytes, 1024u);
     EXPECT_EQ(plan->origin, "estimated");
@@ -225,7 +237,8 @@ TEST(BlockPlan, PredictedBestFirst) {
         }
       }
     const std::string text = explain(*plan, key_of(t, plan->kind, 8));
-    for (const std::string& shown : {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
+    for (const std::string& shown :
+         {plan->entries.front().name, std::string("up to 1024 bytes"), std::string("not yet")})
       EXPECT_NE(text.find(shown), std::string::npos) << text;
     EXPECT_EQ(text.find(" 0 ns"), std::string::npos) << "what was not measured took nothing: " << text;
   }
@@ -281,12 +294,15 @@ TEST(BlockPlan, TheMeasuredFastestWins) {
 
 TEST(BlockPlan, WhatMovesNoBlocksIsRefused) {
   const Topology t = machine();
-  EXPECT_EQ(make_block_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 4, 8), nullptr).error().status, Status::kUnsupported);
+  EXPECT_EQ(
+      make_block_plan(t, estimate_profile(t), options_for(t, Kind::kBarrier, 4, 8), nullptr).error().status,
+      Status::kUnsupported);
   BlockPlanOptions o = options_for(t, Kind::kAlltoall, 4, 8);
   o.key.members = 257;
   EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kUnsupported);
   o.key.kind = Kind::kBroadcast;
-  EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);  // CPUs for 4
+  // CPUs for 4
+  EXPECT_EQ(make_block_plan(t, estimate_profile(t), o, nullptr).error().status, Status::kArgument);
   o = options_for(t, Kind::kBroadcast, 4, SIZE_MAX / 4 + 1);
   const auto too_large = make_block_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_FALSE(too_large);

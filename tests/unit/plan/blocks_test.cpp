@@ -1,4 +1,5 @@
-// Block programs of every kind and algorithm, run and compared with a serial reference; and which schedules are chosen.
+// Block programs of every kind and algorithm, run and compared with a serial reference; and which schedules
+// are chosen.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,10 +18,13 @@ using test::Random;
 constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = false};
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr OpTraits kLeftToRight{.associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
+constexpr OpTraits kLeftToRight{
+    .associative = false, .commutative = false, .idempotent = false, .left_to_right = true};
 constexpr OpTraits kFloatProduct{.associative = false, .commutative = false, .idempotent = false};
 
-bool irregular_kind(Kind k) { return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall; }
+bool irregular_kind(Kind k) {
+  return k == Kind::kGather || k == Kind::kScatter || k == Kind::kAllgather || k == Kind::kAlltoall;
+}
 
 std::vector<std::int32_t> roots_of(Kind kind, std::int32_t members) {
   if (!has_root(kind)) return {0};
@@ -69,7 +73,9 @@ void run_and_check(const Schedule& s, Random& random, bool straight) {
   ASSERT_EQ(std::ssize(programs), s.members);
   for (const CompiledBlocks& c : programs) check_form(c);
   using Order = BlockCrew::Order;
-  const Order order = !verify(s, kProduct) ? Order::kAny : verify(s, kLeftToRight) ? Order::kLeftToRight : Order::kRanks;
+  const Order order = !verify(s, kProduct)      ? Order::kAny
+                      : verify(s, kLeftToRight) ? Order::kLeftToRight
+                                                : Order::kRanks;
   BlockCrew regular(s, programs, false, random);
   regular.run();
   regular.check(order);
@@ -80,7 +86,8 @@ void run_and_check(const Schedule& s, Random& random, bool straight) {
 }
 
 bool uses_space(const std::vector<CompiledBlocks>& programs) {
-  return std::any_of(programs.begin(), programs.end(), [](const CompiledBlocks& c) { return c.program.space_blocks > 0; });
+  return std::any_of(programs.begin(), programs.end(),
+                     [](const CompiledBlocks& c) { return c.program.space_blocks > 0; });
 }
 
 TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
@@ -100,8 +107,8 @@ TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
             for (const std::int32_t segments : {1, 3}) {
               if (segments > 1 && (members > 9 || members % 2 == FERMATA_TEST_SCALE % 2)) continue;
               const Schedule s = pipeline(whole, segments);
-              SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root) +
-                           " segments=" + std::to_string(segments));
+              SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) +
+                           " root=" + std::to_string(root) + " segments=" + std::to_string(segments));
               run_and_check(s, random, irregular_kind(kind) && !uses_space(compile_all(s)));
               seen.insert(kind);
               if (HasFailure()) return;
@@ -117,7 +124,8 @@ TEST(Blocks, EveryKindAndAlgorithmGivesWhatASerialReferenceGives) {
 TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
   for (const Algorithm& algorithm : algorithms()) {
     for (int k = 1; k < kKindCount; ++k) {
-      const Request request{.kind = static_cast<Kind>(k), .members = 8, .root = has_root(static_cast<Kind>(k)) ? 3 : 0};
+      const Request request{
+          .kind = static_cast<Kind>(k), .members = 8, .root = has_root(static_cast<Kind>(k)) ? 3 : 0};
       if (!algorithm.applicable(request)) continue;
       const Schedule s = algorithm.build(request);
       for (const CompiledBlocks& c : compile_all(s)) {
@@ -133,11 +141,15 @@ TEST(Blocks, NothingIsCopiedButContributionsThatNobodyTouched) {
           EXPECT_EQ(t.from.place, BlockPlace::kInput) << s.algorithm << " " << name_of(s.kind);
           EXPECT_EQ(t.to.place, BlockPlace::kOutput) << s.algorithm << " " << name_of(s.kind);
         }
-        const bool own = s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall || (s.kind == Kind::kScan && c.program.rank == 0) ||
-                         ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
+        const bool own =
+            s.kind == Kind::kAllgather || s.kind == Kind::kAlltoall ||
+            (s.kind == Kind::kScan && c.program.rank == 0) ||
+            ((s.kind == Kind::kGather || s.kind == Kind::kScatter) && c.program.rank == c.program.root);
         // What an exscan's chain sends on is folded apart from its result.
-        const bool apart = s.kind == Kind::kExscan && s.registers == 2 && c.program.rank != 0 && c.program.rank != c.program.members - 1;
-        EXPECT_EQ(copies, own || apart ? 1u : 0u) << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
+        const bool apart = s.kind == Kind::kExscan && s.registers == 2 && c.program.rank != 0 &&
+                           c.program.rank != c.program.members - 1;
+        EXPECT_EQ(copies, own || apart ? 1u : 0u)
+            << s.algorithm << " " << name_of(s.kind) << " rank " << c.program.rank;
       }
     }
   }
@@ -149,10 +161,12 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
   int ran = 0, copied = 0, last_copied = 0, after_sends = 0, to_oneself = 0;
   for (int trial = 0; trial < 300000 / FERMATA_TEST_SCALE; ++trial) {
     const auto& table = algorithms();
-    const Algorithm& algorithm = table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
+    const Algorithm& algorithm =
+        table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
     const auto kind = static_cast<Kind>(1 + random.below(kKindCount - 1));
     const std::int32_t members = 1 + random.below(4);
-    const Request request{.kind = kind, .members = members, .root = has_root(kind) ? random.below(members) : 0};
+    const Request request{
+        .kind = kind, .members = members, .root = has_root(kind) ? random.below(members) : 0};
     if (!algorithm.applicable(request)) continue;
     Schedule s = pipeline(algorithm.build(request), 1 + random.below(2));
     s.registers = 2;
@@ -171,14 +185,16 @@ TEST(Blocks, SchedulesWithCopiesHereAndThereGiveTheSame) {
       list.insert(list.begin() + random.below(static_cast<int>(list.size()) + 1), extra);
     }
     if (!verify(s, kSum)) continue;
-    SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " trial " + std::to_string(trial));
+    SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " trial " +
+                 std::to_string(trial));
     run_and_check(s, random, false);
     if (HasFailure()) return;
     ++ran;
     for (const CompiledBlocks& c : compile_all(s)) {
       for (const BlockTransfer& t : c.transfers) {
         copied += t.code == BlockCode::kCopy && t.to.place == BlockPlace::kSpace;
-        last_copied += t.code == BlockCode::kCopy && t.from.place == BlockPlace::kSpace && t.to.place == BlockPlace::kOutput;
+        last_copied += t.code == BlockCode::kCopy && t.from.place == BlockPlace::kSpace &&
+                       t.to.place == BlockPlace::kOutput;
         after_sends += t.after_sends;
         to_oneself += t.code == BlockCode::kSend && t.peer == c.program.rank;
       }
@@ -201,8 +217,12 @@ Schedule sum_of_two(std::vector<Stage> stages) {
   EXPECT_TRUE(verify(s, kProduct));
   return s;
 }
-Transfer moved(int from, int to, std::uint8_t src, std::uint8_t dst) { return {from, to, 0, src, dst, Action::kCopy, Side::kRight}; }
-Transfer folded(int from, int to, std::uint8_t src, Side side) { return {from, to, 0, src, 0, Action::kCombine, side}; }
+Transfer moved(int from, int to, std::uint8_t src, std::uint8_t dst) {
+  return {from, to, 0, src, dst, Action::kCopy, Side::kRight};
+}
+Transfer folded(int from, int to, std::uint8_t src, Side side) {
+  return {from, to, 0, src, 0, Action::kCombine, side};
+}
 
 TEST(Blocks, AFoldTakesItsOwnValueFromTheRegisterThatTheScheduleNames) {
   Random random(1);
@@ -217,7 +237,8 @@ TEST(Blocks, WhatAStageSendsIsNotCopiedOver) {
   Random random(1);
   run_and_check(sum_of_two({{{moved(1, 1, 0, 1)}},  // put aside
                             {{moved(0, 1, 0, 0)}},
-                            {{moved(1, 0, 0, 1), moved(1, 1, 1, 0)}},  // 0's value back to it, the own one fetched
+                            // 0's value back to it, the own one fetched
+                            {{moved(1, 0, 0, 1), moved(1, 1, 1, 0)}},
                             {{folded(0, 1, 1, Side::kLeft)}},
                             {{moved(1, 0, 0, 0)}}}),
                 random, false);
@@ -230,7 +251,8 @@ TEST(Blocks, TwoMembersFoldIntoTheOutputInOnePass) {
       ASSERT_EQ(c.transfers.size(), 2u) << name;
       EXPECT_EQ(c.edges.size(), 2u) << name;
       EXPECT_EQ(c.transfers[0].from, (BlockAt{BlockPlace::kInput, 0}));
-      EXPECT_EQ(c.transfers[1].code, c.program.rank == 0 ? BlockCode::kReceiveRight : BlockCode::kReceiveLeft);
+      EXPECT_EQ(c.transfers[1].code,
+                c.program.rank == 0 ? BlockCode::kReceiveRight : BlockCode::kReceiveLeft);
       EXPECT_EQ(c.transfers[1].from, (BlockAt{BlockPlace::kInput, 0}));
       EXPECT_EQ(c.transfers[1].to, (BlockAt{BlockPlace::kOutput, 0}));
       EXPECT_FALSE(c.transfers[1].after_sends);
@@ -273,9 +295,11 @@ bool goes_straight(const Schedule& s) {
   return true;
 }
 
-Schedule chosen(Kind kind, std::int32_t members, std::int32_t root, std::size_t bytes, bool irregular, OpTraits op,
-                const CostModel* model) {
-  return choose_blocks({.kind = kind, .members = members, .root = root, .bytes = bytes, .irregular = irregular, .op = op}, model);
+Schedule chosen(Kind kind, std::int32_t members, std::int32_t root, std::size_t bytes, bool irregular,
+                OpTraits op, const CostModel* model) {
+  return choose_blocks(
+      {.kind = kind, .members = members, .root = root, .bytes = bytes, .irregular = irregular, .op = op},
+      model);
 }
 
 TEST(BlockChoice, ThereAlwaysIsOne) {
@@ -289,7 +313,8 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
             if (op.left_to_right && members > 9) continue;  // the next test has every size
             const bool irregular = members % 2 == 0;
             const Schedule s = chosen(kind, members, root, bytes, irregular, op, nullptr);
-            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) + " root=" + std::to_string(root));
+            SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " P=" + std::to_string(members) +
+                         " root=" + std::to_string(root));
             ASSERT_GT(s.chunks, 0);
             EXPECT_EQ(s.kind, kind);
             EXPECT_EQ(s.members, members);
@@ -308,7 +333,8 @@ TEST(BlockChoice, ThereAlwaysIsOne) {
 
 TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
   std::set<std::string> names;
-  for (const Kind kind : {Kind::kReduce, Kind::kAllreduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan}) {
+  for (const Kind kind :
+       {Kind::kReduce, Kind::kAllreduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan}) {
     for (std::size_t bytes = 1; bytes <= std::size_t{1} << 26; bytes *= FERMATA_TEST_SCALE == 1 ? 2 : 64) {
       const Schedule s = chosen(kind, 5, has_root(kind) ? 2 : 0, bytes, false, kLeftToRight, nullptr);
       SCOPED_TRACE(s.algorithm + " " + name_of(kind) + " " + std::to_string(bytes));
@@ -316,7 +342,8 @@ TEST(BlockChoice, LeftToRightIsTheTreeOfASerialLoopAtEverySize) {
       const std::int32_t pieces = s.chunks / blocks_of(kind, 5);
       const std::int32_t at = kind == Kind::kReduce ? 2 : 4;
       const std::int32_t chunk = kind == Kind::kReduceScatter ? at * pieces : 0;
-      EXPECT_EQ(result_expression(s, at, chunk), kind == Kind::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
+      EXPECT_EQ(result_expression(s, at, chunk),
+                kind == Kind::kExscan ? "(((0+1)+2)+3)" : "((((0+1)+2)+3)+4)");
       EXPECT_TRUE(verify(s, kLeftToRight));
     }
   }
@@ -327,7 +354,8 @@ TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
   const Request allreduce{.kind = Kind::kAllreduce, .members = 4};
   const Schedule tree = find_algorithm("butterfly")->build(allreduce);
   EXPECT_TRUE(verify(tree, kFloatProduct));  // ((0+1)+(2+3)): in rank order
-  EXPECT_NE(verify(tree, kLeftToRight).error().message.find("((0+1)+(2+3)), not left to right"), std::string::npos);
+  EXPECT_NE(verify(tree, kLeftToRight).error().message.find("((0+1)+(2+3)), not left to right"),
+            std::string::npos);
   EXPECT_TRUE(verify(find_algorithm("linear")->build(allreduce), kLeftToRight));
   Schedule swapped = find_algorithm("in_order")->build({.kind = Kind::kReduce, .members = 4});
   EXPECT_TRUE(verify(swapped, kLeftToRight));
@@ -337,7 +365,9 @@ TEST(BlockChoice, OtherTreesAreNotLeftToRight) {
 }
 
 TEST(BlockChoice, SizeDecides) {
-  const auto stages = [](Kind kind, std::size_t bytes) { return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size(); };
+  const auto stages = [](Kind kind, std::size_t bytes) {
+    return chosen(kind, 16, 0, bytes, false, kFloatSum, nullptr).stages.size();
+  };
   // Short vectors: few stages. Long ones: each member moves little, in more of them.
   EXPECT_LE(stages(Kind::kAllreduce, 8), 4u);
   EXPECT_GT(stages(Kind::kAllreduce, 8 << 20), 4u);

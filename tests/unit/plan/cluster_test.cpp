@@ -59,7 +59,9 @@ class TwoClusters : public ::testing::TestWithParam<std::pair<int, int>> {};
 TEST_P(TwoClusters, BlockPlacementGivesHostsAndSockets) {
   const auto [hosts, per_socket] = GetParam();
   const int cores = 2 * per_socket, n = hosts * cores;
-  const CostModel m = model_of(n, [&, c = cores, s = per_socket](int i, int j) { return test::cluster(i / c, i % c, j / c, j % c, s); });
+  const CostModel m = model_of(n, [&, c = cores, s = per_socket](int i, int j) {
+    return test::cluster(i / c, i % c, j / c, j % c, s);
+  });
   const Cluster tree = cluster_by_distance(m, 0);
   ASSERT_EQ(tree.children.size(), static_cast<std::size_t>(hosts));
   for (const Cluster& host : tree.children) {
@@ -73,12 +75,15 @@ TEST_P(TwoClusters, BlockPlacementGivesHostsAndSockets) {
 TEST_P(TwoClusters, RoundRobinPlacementGivesHostsAndSockets) {
   const auto [hosts, per_socket] = GetParam();
   const int n = hosts * 2 * per_socket;
-  const CostModel m = model_of(n, [&, h = hosts, s = per_socket](int i, int j) { return test::cluster(i % h, i / h, j % h, j / h, s); });
+  const CostModel m = model_of(n, [&, h = hosts, s = per_socket](int i, int j) {
+    return test::cluster(i % h, i / h, j % h, j / h, s);
+  });
   const Cluster tree = cluster_by_distance(m, 0);
   ASSERT_EQ(tree.children.size(), static_cast<std::size_t>(hosts));
   for (int h = 0; h < hosts; ++h) {
     const Cluster& host = tree.children[static_cast<std::size_t>(h)];
-    for (std::size_t k = 0; k < host.ranks.size(); ++k) EXPECT_EQ(host.ranks[k], h + static_cast<int>(k) * hosts);
+    for (std::size_t k = 0; k < host.ranks.size(); ++k)
+      EXPECT_EQ(host.ranks[k], h + static_cast<int>(k) * hosts);
     ASSERT_EQ(host.children.size(), 2u);
   }
 }
@@ -86,8 +91,9 @@ TEST_P(TwoClusters, RoundRobinPlacementGivesHostsAndSockets) {
 TEST_P(TwoClusters, ThePapersSparsenessGivesHosts) {
   const auto [hosts, per_socket] = GetParam();
   const int cores = 2 * per_socket;
-  const CostModel m =
-      model_of(hosts * cores, [&, c = cores, s = per_socket](int i, int j) { return test::cluster(i / c, i % c, j / c, j % c, s); });
+  const CostModel m = model_of(hosts * cores, [&, c = cores, s = per_socket](int i, int j) {
+    return test::cluster(i / c, i % c, j / c, j % c, s);
+  });
   EXPECT_EQ(cluster_by_distance(m, kDefaultSparseness).children.size(), static_cast<std::size_t>(hosts));
 }
 
@@ -121,7 +127,8 @@ TEST(Clusters, UniformMachineIsOneLeaf) {
 }
 
 TEST(Clusters, NoiseMakesNoLevels) {
-  const Cluster tree = cluster_by_distance(model_of(24, [](int i, int j) { return 100.0 + (i * 7 + j * 7) % 13; }), 0);
+  const Cluster tree =
+      cluster_by_distance(model_of(24, [](int i, int j) { return 100.0 + (i * 7 + j * 7) % 13; }), 0);
   EXPECT_TRUE(tree.children.empty());
 }
 
@@ -151,7 +158,8 @@ TEST(Clusters, DeclaredDomainsNest) {
   EXPECT_EQ(shape_text(cut_below(tree, 1)), "2 x 16");
   EXPECT_EQ(shape_text(innermost(tree)), "16 x 2");
   // One member per core and package-by-package: packages, then L3 domains of single cores.
-  EXPECT_EQ(shape_text(cluster_by_topology(*topology, place(*topology, 16, Placement::kCore), model_of(16, [](int, int) { return 1.0; }))),
+  EXPECT_EQ(shape_text(cluster_by_topology(*topology, place(*topology, 16, Placement::kCore),
+                                           model_of(16, [](int, int) { return 1.0; }))),
             "2 x (2 x 4)");
   EXPECT_TRUE(cluster_by_topology(*topology, {}, m).children.empty());
 }
@@ -168,8 +176,9 @@ TEST(Clusters, EveryRankIsInOneLeafWhateverTheMatrix) {
   for (unsigned seed = 1; seed < 200; ++seed) {
     const int n = 1 + static_cast<int>(seed % 40);
     const CostModel m = model_of(n, [&](int i, int j) {
-      const unsigned x =
-          (static_cast<unsigned>(std::min(i, j)) * 2654435761u ^ static_cast<unsigned>(std::max(i, j)) * 40503u) * (2 * seed + 1);
+      const unsigned x = (static_cast<unsigned>(std::min(i, j)) * 2654435761u ^
+                          static_cast<unsigned>(std::max(i, j)) * 40503u) *
+                         (2 * seed + 1);
       return 10.0 * static_cast<double>(1u << (x >> 13) % 12);
     });
     std::vector<int> seen(static_cast<std::size_t>(n), 0);

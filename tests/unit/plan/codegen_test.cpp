@@ -79,19 +79,23 @@ void expect_runs(Kind kind, const std::string& algorithm, std::int32_t members, 
   ASSERT_TRUE(write_file_atomically(folder / "made.hpp", *code).ok());
   ASSERT_TRUE(write_file_atomically(folder / "main.cpp", "#include \"made.hpp\"\n" + main).ok());
   const std::string binary = (folder / "made").string();
-  const std::string compile = "c++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread -o " + binary + " " + (folder / "main.cpp").string();
+  const std::string compile =
+      "c++ -std=c++20 -O1 -Wall -Wextra -Werror -pthread -o " + binary + " " + (folder / "main.cpp").string();
   EXPECT_EQ(std::system(compile.c_str()), 0) << *code;
   EXPECT_EQ(std::system(("timeout 60 " + binary).c_str()), 0) << plan->schedule.algorithm;
 }
 
-// ---- Traces: the code does what the proved program's steps say, in each episode and whoever completes the words
+// ---- Traces: the code does what the proved program's steps say, in each episode and whoever completes the
+// words
 
-// What a program's steps do to memory, as traced.hpp prints it: by the definition of each step (exec/program.hpp), not by the code
-// generator.
+// What a program's steps do to memory, as traced.hpp prints it: by the definition of each step
+// (exec/program.hpp), not by the code generator.
 class Walk {
  public:
   Walk(const std::vector<std::byte>& blob, std::uint32_t rank, std::uint64_t episode, unsigned decisions)
-      : header_(*reinterpret_cast<const ProgramHeader*>(blob.data())), episode_(episode), decisions_(decisions) {
+      : header_(*reinterpret_cast<const ProgramHeader*>(blob.data())),
+        episode_(episode),
+        decisions_(decisions) {
     const auto& program = reinterpret_cast<const MemberProgram*>(blob.data() + header_.programs_offset)[rank];
     steps_ = reinterpret_cast<const Step*>(blob.data() + header_.steps_offset) + program.first;
     std::fill(std::begin(registers_), std::end(registers_), 7);
@@ -116,7 +120,8 @@ class Walk {
     const std::uint64_t slot = s.offset + (episode_ & s.mask) * s.stride;
     switch (s.code) {
       case Code::kSend:
-        if (carries()) put("write " + std::to_string(slot + 8) + ": " + std::to_string(registers_[s.reg]) + ", 8 bytes");
+        if (carries())
+          put("write " + std::to_string(slot + 8) + ": " + std::to_string(registers_[s.reg]) + ", 8 bytes");
         put("post", slot, episode_, "release");
         break;
       case Code::kAwait:
@@ -124,7 +129,8 @@ class Walk {
         if (carries() && s.fold != Fold::kNone) take(s, slot);
         break;
       case Code::kAdd:
-        put("add " + std::to_string(s.offset) + " 1 until " + std::to_string(episode_ * s.threshold) + " acq_rel");
+        put("add " + std::to_string(s.offset) + " 1 until " + std::to_string(episode_ * s.threshold) +
+            " acq_rel");
         if ((decisions_ >> adds_++ & 1) != 0) return s.target;
         break;
       case Code::kPoll: put("await", s.offset, episode_ * s.threshold, "acquire"); break;
@@ -164,7 +170,8 @@ class Walk {
 };
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
   return text;
 }
 
@@ -178,7 +185,8 @@ std::string tracing_main(const Plan& plan, const std::string& call) {
          "      for (unsigned ways = 1, way = 0; way < ways; ++way) {\n"
          "        traced::decisions = way;\n        traced::adds = traced::reads = traced::folds = 0;\n"
          "        traced::Value value = 7;\n        (void)value;\n"
-         "        std::printf(\"rank %u episode %llu way %u\\n\", rank, traced::Value{episode}, way);\n        " +
+         "        std::printf(\"rank %u episode %llu way %u\\n\", rank, traced::Value{episode}, way);\n      "
+         "  " +
          call +
          "\n"
          "        if (traced::adds > 0 && way == 0) ways = 1u << (traced::adds + 3);\n"
@@ -192,14 +200,16 @@ void expect_traced(Plan plan) {
   ASSERT_TRUE(code.ok()) << code.error().message;
   const test::OwnFolder own;
   const bool carries = plan.key.kind != Kind::kBarrier;
-  const std::string call = std::string("made::") + name_of(plan.key.kind) + "(traced::region, rank, episode" +
-                           (carries ? ", value, traced::fold); std::printf(\"ends with %llu\\n\", value);" : ");");
-  std::string traced = replaced(replaced(*code, "std::atomic_ref<std::uint64_t>", "traced::Ref"), "std::memcpy", "traced::copy");
+  const std::string call =
+      std::string("made::") + name_of(plan.key.kind) + "(traced::region, rank, episode" +
+      (carries ? ", value, traced::fold); std::printf(\"ends with %llu\\n\", value);" : ");");
+  std::string traced = replaced(replaced(*code, "std::atomic_ref<std::uint64_t>", "traced::Ref"),
+                                "std::memcpy", "traced::copy");
   ASSERT_TRUE(write_file_atomically(own.path() / "made.hpp", traced).ok());
   ASSERT_TRUE(write_file_atomically(own.path() / "main.cpp", tracing_main(plan, call)).ok());
   const std::string binary = (own.path() / "made").string(), lines = (own.path() / "lines").string();
-  const std::string compiler =
-      "c++ -std=c++20 -O0 -I" FERMATA_SOURCE_DIR "/tests/unit/plan -o " + binary + " " + (own.path() / "main.cpp").string();
+  const std::string compiler = "c++ -std=c++20 -O0 -I" FERMATA_SOURCE_DIR "/tests/unit/plan -o " + binary +
+                               " " + (own.path() / "main.cpp").string();
   ASSERT_EQ(std::system(compiler.c_str()), 0) << traced;
   ASSERT_EQ(std::system(("timeout 60 " + binary + " > " + lines).c_str()), 0);
   std::string expected;
@@ -207,16 +217,19 @@ void expect_traced(Plan plan) {
     for (std::uint64_t episode = 1; episode <= 9; ++episode)
       for (unsigned ways = 1, way = 0; way < ways; ++way) {
         Walk walk(*program, rank, episode, way);
-        expected += "rank " + std::to_string(rank) + " episode " + std::to_string(episode) + " way " + std::to_string(way) + "\n";
+        expected += "rank " + std::to_string(rank) + " episode " + std::to_string(episode) + " way " +
+                    std::to_string(way) + "\n";
         expected += walk.run();
         if (walk.adds() > 0 && way == 0) ways = 1u << (walk.adds() + 3);
       }
   const auto seen = read_file(lines);
   ASSERT_TRUE(seen.ok());
-  EXPECT_TRUE(*seen == expected) << plan.schedule.algorithm << ": the code does otherwise than the program that was proved";
+  EXPECT_TRUE(*seen == expected) << plan.schedule.algorithm
+                                 << ": the code does otherwise than the program that was proved";
 }
 
-Plan plan_of(const char* algorithm, Kind kind, std::int32_t members, const char* layout, std::int32_t credits = 0) {
+Plan plan_of(const char* algorithm, Kind kind, std::int32_t members, const char* layout,
+             std::int32_t credits = 0) {
   Plan plan;
   plan.key.kind = kind;
   plan.key.members = members;
@@ -252,15 +265,18 @@ TEST(EmittedCode, DoesWhatTheProvedProgramSays) {
   // Whose members have a way of their own where they complete a word.
   Plan climb = plan_of("counter", Kind::kBarrier, 2, "private");
   climb.schedule = *parse_schedule(
-      "fermata-schedule 1\nalgorithm climb\nkind barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\n"
-      "word 1 threshold 1\nword 2 threshold 1 agent 0\nstage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> 1\nstage 2\n  1 -> w1\n"
+      "fermata-schedule 1\nalgorithm climb\nkind barrier\nmembers 2\nroot 0\nchunks 0\nregisters 1\nword 0 "
+      "threshold 2\n"
+      "word 1 threshold 1\nword 2 threshold 1 agent 0\nstage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> "
+      "1\nstage 2\n  1 -> w1\n"
       "stage 3\n  w1 -> w2\nstage 4\n  w2 -> 0\n  w2 -> 1\nend\n");
   expect_traced(climb);
 }
 
 TEST(EmittedCode, NamesAreChecked) {
   Plan plan;
-  for (const char* name : {"", "1x", "a b", "a;b"}) EXPECT_EQ(emit_code(plan, name).error().status, Status::kArgument);
+  for (const char* name : {"", "1x", "a b", "a;b"})
+    EXPECT_EQ(emit_code(plan, name).error().status, Status::kArgument);
 }
 
 }  // namespace

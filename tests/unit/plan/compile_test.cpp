@@ -19,10 +19,13 @@ Plan plan_of(const std::string& schedule) {
   return plan;
 }
 
-// Whoever completes word 0 waits for word 1, which member 0's own signal of stage 1 leads to: it may be member 0.
+// Whoever completes word 0 waits for word 1, which member 0's own signal of stage 1 leads to: it may be
+// member 0.
 constexpr const char* kClimb =
-    "members 2\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1\nword 2 threshold 1 agent 0\n"
-    "stage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> 1\nstage 2\n  1 -> w1\nstage 3\n  w1 -> w2\nstage 4\n  w2 -> 0\n  w2 -> 1\n";
+    "members 2\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 2\nword 1 threshold 1\nword 2 threshold 1 "
+    "agent 0\n"
+    "stage 0\n  0 -> w0\n  1 -> w0\nstage 1\n  0 -> 1\nstage 2\n  1 -> w1\nstage 3\n  w1 -> w2\nstage 4\n  "
+    "w2 -> 0\n  w2 -> 1\n";
 
 TEST(Compile, WhoCompletesAWordSignalsInTheStagesThatWereProved) {
   const Plan plan = plan_of(kClimb);
@@ -32,13 +35,16 @@ TEST(Compile, WhoCompletesAWordSignalsInTheStagesThatWereProved) {
   EXPECT_EQ(test::execute(program->data(), 1, 60, 6), "");
 }
 
-// As before, with words that lead to words, and every climb with a wait: members have a way for each that they may complete.
+// As before, with words that lead to words, and every climb with a wait: members have a way for each that
+// they may complete.
 TEST(Compile, ClimbsWithinClimbsKeepTheirStages) {
   const Plan plan = plan_of(
-      "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 3\nword 1 threshold 2\nword 2 threshold 1\nword 3 threshold 1 agent 1\n"
+      "members 3\nroot 0\nchunks 0\nregisters 1\nword 0 threshold 3\nword 1 threshold 2\nword 2 threshold "
+      "1\nword 3 threshold 1 agent 1\n"
       "word 4 threshold 1 agent 0\nword 5 threshold 3\n"
       "stage 0\n  0 -> w0\n  1 -> w0\n  2 -> w0\n  0 -> w5\n  1 -> w5\n  2 -> w5\n"
-      "stage 1\n  0 -> 1\n  w0 -> w1\n  w5 -> w1\nstage 2\n  1 -> 2\n  1 -> w2\nstage 3\n  2 -> 0\n  w2 -> w3\nstage 4\n  1 -> 0\n"
+      "stage 1\n  0 -> 1\n  w0 -> w1\n  w5 -> w1\nstage 2\n  1 -> 2\n  1 -> w2\nstage 3\n  2 -> 0\n  w2 -> "
+      "w3\nstage 4\n  1 -> 0\n"
       "stage 5\n  w3 -> w4\n"
       "stage 6\n  w4 -> 0\n  w4 -> 1\n  w4 -> 2\n");
   ASSERT_EQ(prove(plan), "");
@@ -66,11 +72,12 @@ TEST(Compile, RefusesMoreWaysThanFit) {
   const auto program = compile(plan);
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().status, Status::kUnsupported);
-  EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos) << program.error().message;
+  EXPECT_NE(program.error().message.find("member 0 would have more than 65536 steps"), std::string::npos)
+      << program.error().message;
 }
 
-// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as it has memory by the number of
-// steps.
+// Whoever completes a word adds to the next: the proof follows 64 of them. Members meet in rings before, as
+// it has memory by the number of steps.
 TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
   constexpr int kRings = 80;
   const auto chain = [](int words) {
@@ -80,22 +87,26 @@ TEST(Compile, RefusesClimbsThatTheProofDoesNotFollow) {
     std::string text = "members " + std::to_string(members) + "\nroot 0\nchunks 0\nregisters 1\n", stages;
     for (int ring = 0; ring < kRings; ++ring) {
       stages += stage(ring);
-      for (int m = 0; m < members; ++m) stages += "  " + std::to_string(m) + " -> " + std::to_string((m + 1) % members) + "\n";
+      for (int m = 0; m < members; ++m)
+        stages += "  " + std::to_string(m) + " -> " + std::to_string((m + 1) % members) + "\n";
     }
     for (int w = 0; w < words; ++w) {
       text += "word " + std::to_string(w) + " threshold 2\n";
       const std::string name = " -> " + word(w) + "\n";
-      stages += stage(kRings + w) + "  " + (w == 0 ? "0" : word(w - 1)) + name + "  " + std::to_string(w + 1) + name;
+      stages += stage(kRings + w) + "  " + (w == 0 ? "0" : word(w - 1)) + name + "  " +
+                std::to_string(w + 1) + name;
     }
     text += "word " + std::to_string(words) + " threshold 1 agent " + std::to_string(words - 1) + "\n";
-    stages += stage(kRings + words) + "  " + word(words - 1) + " -> " + word(words) + "\n" + stage(kRings + words + 1);
+    stages += stage(kRings + words) + "  " + word(words - 1) + " -> " + word(words) + "\n" +
+              stage(kRings + words + 1);
     for (int m = 0; m < members; ++m) stages += "  " + word(words) + " -> " + std::to_string(m) + "\n";
     return plan_of(text + stages);
   };
   EXPECT_TRUE(compile(chain(64))) << compile(chain(64)).error().message;
   const auto longer = compile(chain(65));
   ASSERT_FALSE(longer);
-  EXPECT_NE(longer.error().message.find("it climbs too many words at once"), std::string::npos) << longer.error().message;
+  EXPECT_NE(longer.error().message.find("it climbs too many words at once"), std::string::npos)
+      << longer.error().message;
 }
 
 // A member may be an episode ahead of others at a word, and credits are for slots.
@@ -107,7 +118,9 @@ TEST(Compile, CreditsDoNotMendTheReuseOfWords) {
   for (const std::int32_t batch : {0, 1}) {
     plan.credit_batch = batch;
     const std::string flaw = prove(plan);
-    EXPECT_EQ(flaw, "stage 0 may signal word 0 for an episode before the one before is complete there, which no credit prevents");
+    EXPECT_EQ(flaw,
+              "stage 0 may signal word 0 for an episode before the one before is complete there, which no "
+              "credit prevents");
     const auto program = compile(plan);
     ASSERT_FALSE(program);
     EXPECT_EQ(program.error().status, Status::kVerify);
@@ -127,7 +140,9 @@ TEST(Compile, SaysWhatItRefuses) {
     const auto program = compile(plan);
     return program ? "compiled" : program.error().message;
   };
-  const auto is = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; };
+  const auto is = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
   const auto laid_out = [&](auto&& change) {
     return refusal([&](Plan& plan) {
       LayoutChoice choice;
@@ -171,8 +186,11 @@ TEST(Compile, EveryAlgorithmRuns) {
     for (const Kind kind : {Kind::kBarrier, Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
       for (const std::int32_t members : {2, 3, 4, 6, 7, 8, 11}) {
         const Request request{.kind = kind, .members = members};
-        if (algorithm.cuts || !algorithm.applicable(request) || (algorithm.redundant && kind != Kind::kBarrier)) continue;
-        for (const auto& [layout, credits] : {std::pair<const char*, int>{"packed+2slots", 0}, {"private", 1}, {"published+4slots", 2}}) {
+        if (algorithm.cuts || !algorithm.applicable(request) ||
+            (algorithm.redundant && kind != Kind::kBarrier))
+          continue;
+        for (const auto& [layout, credits] :
+             {std::pair<const char*, int>{"packed+2slots", 0}, {"private", 1}, {"published+4slots", 2}}) {
           Plan plan;
           plan.key.kind = kind;
           plan.key.members = members;

@@ -1,4 +1,5 @@
-// Compositions along synthetic and recorded machines: proved, run against a serial reference, and what crosses between domains.
+// Compositions along synthetic and recorded machines: proved, run against a serial reference, and what
+// crosses between domains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,7 +69,8 @@ int check_all(const Placed& p) {
     for (const Cluster& tree : block_trees(p.model, bytes)) {
       for (const Kind kind : kComposed) {
         for (const std::int32_t root : roots_of(kind, p.key.members)) {
-          for (const char* family : {"", "linear", "kary", "binomial", "ring", "recursive_halving", "complete"}) {
+          for (const char* family :
+               {"", "linear", "kary", "binomial", "ring", "recursive_halving", "complete"}) {
             if (++seen % FERMATA_TEST_SCALE != 0) continue;
             const Schedule s = compose_blocks(kind, root, bytes, p.model, tree, family);
             if (s.stages.empty()) continue;
@@ -87,14 +89,18 @@ int check_all(const Placed& p) {
 
 TEST(ComposeBlocks, MachinesOfAnyNumberOfLevels) {
   EXPECT_GT(check_all(regular({.packages = 2, .cores = 4})), 100 / FERMATA_TEST_SCALE);
-  EXPECT_GT(check_all(regular({.packages = 2, .l3 = 2, .cores = 3, .smt = 2}, Placement::kCpu)), 100 / FERMATA_TEST_SCALE);
-  EXPECT_GT(check_all(regular({.packages = 3, .cores = 3}, Placement::kCore, 7)), 50 / FERMATA_TEST_SCALE);  // (3, 3, 1)
-  EXPECT_GT(check_all(regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)),
+  EXPECT_GT(check_all(regular({.packages = 2, .l3 = 2, .cores = 3, .smt = 2}, Placement::kCpu)),
             100 / FERMATA_TEST_SCALE);
+  // (3, 3, 1)
+  EXPECT_GT(check_all(regular({.packages = 3, .cores = 3}, Placement::kCore, 7)), 50 / FERMATA_TEST_SCALE);
+  EXPECT_GT(
+      check_all(regular({.hosts = 2, .packages = 2, .l3 = 2, .cores = 2, .smt = 2}, Placement::kRoundRobin)),
+      100 / FERMATA_TEST_SCALE);
 }
 
 TEST(ComposeBlocks, RecordedMachines) {
-  for (const auto& [name, members] : {std::pair("power8-4x6x8", 24), std::pair("cluster-8x2x4", 64), std::pair("milan-2x64", 48)}) {
+  for (const auto& [name, members] :
+       {std::pair("power8-4x6x8", 24), std::pair("cluster-8x2x4", 64), std::pair("milan-2x64", 48)}) {
     const auto profile = load_profile_file(std::string(FERMATA_SOURCE_DIR) + "/machines/" + name + ".json");
     ASSERT_TRUE(profile.ok()) << profile.error().message;
     const Placed p = placed(*profile, members);
@@ -150,7 +156,8 @@ TEST(ComposeBlocks, EachBlockCrossesBetweenDomainsOnce) {
   EXPECT_DOUBLE_EQ(along(Kind::kAllgather), 24 * 3);
 }
 
-// What each level takes goes by the bytes of its chunks: a long vector is halved between hosts, a short one is not.
+// What each level takes goes by the bytes of its chunks: a long vector is halved between hosts, a short one
+// is not.
 TEST(ComposeBlocks, LongVectorsAreCut) {
   const Placed p = regular({.hosts = 4, .cores = 8});
   const auto along = [&](double bytes) {
@@ -209,7 +216,12 @@ TEST(ComposeBlocks, OneDomainAndOtherKindsHaveNone) {
 TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
   const Placed p = regular({.hosts = 3, .packages = 2, .cores = 5});
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllreduce}) {
-    const BlockCase wanted{.kind = kind, .members = 30, .root = has_root(kind) ? 3 : 0, .bytes = 1024, .irregular = false, .op = kFloatSum};
+    const BlockCase wanted{.kind = kind,
+                           .members = 30,
+                           .root = has_root(kind) ? 3 : 0,
+                           .bytes = 1024,
+                           .irregular = false,
+                           .op = kFloatSum};
     const BlockChooser chooser(wanted, &p.model);
     const BlockCandidate& first = chooser.ranked().front();
     EXPECT_EQ(first.algorithm, nullptr) << name_of(kind) << ": " << first.name;
@@ -218,7 +230,8 @@ TEST(ComposeBlocks, AreChosenWhereDomainsAreFarApart) {
     EXPECT_TRUE(verify(s, kFloatSum).ok());
   }
   // The blocks' sizes are then known to their two ends only.
-  const BlockCase irregular{.kind = Kind::kGather, .members = 30, .root = 3, .bytes = 4096, .irregular = true, .op = {}};
+  const BlockCase irregular{
+      .kind = Kind::kGather, .members = 30, .root = 3, .bytes = 4096, .irregular = true, .op = {}};
   const BlockChooser straight(irregular, &p.model);
   EXPECT_FALSE(straight.ranked().empty());
   for (const BlockCandidate& c : straight.ranked()) EXPECT_NE(c.algorithm, nullptr) << c.name;

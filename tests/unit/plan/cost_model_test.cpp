@@ -100,7 +100,9 @@ TEST_F(CostModelOf, HowBytesMoveFollowsTheEngine) {
   EXPECT_DOUBLE_EQ(guessed.together, 0.2);
   profile_.engine = "processes";
   EXPECT_DOUBLE_EQ(cost_model(profile_, topology_, key).bytes.direct_once, 20);
-  const auto way = [&](const char* name, bool both, std::int64_t bytes, double ns) { profile_.blocks.push_back({name, both, bytes, ns}); };
+  const auto way = [&](const char* name, bool both, std::int64_t bytes, double ns) {
+    profile_.blocks.push_back({name, both, bytes, ns});
+  };
   for (const bool both : {false, true}) way("ring", both, 16384, 4000), way("ring", both, 65536, 20000);
   EXPECT_EQ(cost_model(profile_, topology_, key).bytes.direct, Direct());  // forbidden
   way("lent", false, 16384, 4100);
@@ -142,7 +144,8 @@ TEST_F(CostModelOf, LayoutFactorsAreRelativeToPrivate) {
 TEST_F(CostModelOf, UnpinnedMembersMeetTheMedianPair) {
   const CostModel m = model({}, 3);
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) EXPECT_TRUE(i == j || m.o_at(i, j) > 40);  // 8 of 12 pairs are between packages
+    // 8 of 12 pairs are between packages
+    for (int j = 0; j < 3; ++j) EXPECT_TRUE(i == j || m.o_at(i, j) > 40);
   EXPECT_DOUBLE_EQ(m.o_at(0, 1), m.o_at(2, 1));
 }
 
@@ -176,13 +179,14 @@ TEST(Degrees, AllOfASmallTeamAndStepsOfALargeOne) {
 }
 
 TEST(LayoutText, RoundTripsAndRefuses) {
-  for (const char* text : {"private", "packed+2slots", "private+stride5+line128", "published+4slots+line128"}) {
+  for (const char* text :
+       {"private", "packed+2slots", "private+stride5+line128", "published+4slots+line128"}) {
     const auto choice = parse_layout(text);
     ASSERT_TRUE(choice.ok()) << text;
     EXPECT_EQ(to_string(*choice), text);
   }
-  for (const char* text : {"", "shared", "packed+3slots", "private+stride9", "private+line96", "packed+", "packed+x", "private+0slots",
-                           "private+-1slots", "private+2slots+"})
+  for (const char* text : {"", "shared", "packed+3slots", "private+stride9", "private+line96", "packed+",
+                           "packed+x", "private+0slots", "private+-1slots", "private+2slots+"})
     EXPECT_FALSE(parse_layout(text).ok()) << text;
 }
 

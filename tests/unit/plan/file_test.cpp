@@ -109,7 +109,8 @@ TEST(PlanFile, MutationsAreRefusedOrProved) {
     EXPECT_EQ(*again, *plan);
   }
   EXPECT_LT(accepted, 2000);
-  for (std::size_t cut = 0; cut + 2 < good.size(); cut += 7) EXPECT_FALSE(plan_from_json(good.substr(0, cut)).ok());
+  for (std::size_t cut = 0; cut + 2 < good.size(); cut += 7)
+    EXPECT_FALSE(plan_from_json(good.substr(0, cut)).ok());
 }
 
 class Cache : public ::testing::Test {
@@ -143,7 +144,8 @@ TEST_F(Cache, EveryPartOfTheKeyMatters) {
   keys[5].engine = Engine::kProcesses;
   keys[6].cpus.clear();
   for (std::size_t i = 0; i < keys.size(); ++i)
-    for (std::size_t j = i + 1; j < keys.size(); ++j) EXPECT_NE(plan_path(keys[i]), plan_path(keys[j])) << i << " " << j;
+    for (std::size_t j = i + 1; j < keys.size(); ++j)
+      EXPECT_NE(plan_path(keys[i]), plan_path(keys[j])) << i << " " << j;
 }
 
 TEST_F(Cache, AFileUnderAnothersNameIsRefused) {
@@ -159,7 +161,8 @@ TEST_F(Cache, NothingIsLeftBeside) {
   ASSERT_TRUE(save_plan(plan).ok());
   ASSERT_TRUE(save_plan(plan).ok());
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache_.path())) files += entry.is_regular_file();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache_.path()))
+    files += entry.is_regular_file();
   EXPECT_EQ(files, 2);
 }
 
@@ -178,7 +181,8 @@ TEST(Explain, FitsAHundredColumnsAndSaysWhatMatters) {
       column = c == '\n' ? 0 : column + 1;
       ASSERT_LE(column, 100u) << text;
     }
-    for (const char* word : {"barrier", "layout", "predicted", "measured", "bound", "levels", "stages", "considered", "chosen"})
+    for (const char* word :
+         {"barrier", "layout", "predicted", "measured", "bound", "levels", "stages", "considered", "chosen"})
       EXPECT_NE(text.find(word), std::string::npos) << word;
   }
 }

@@ -1,4 +1,5 @@
-// Plans for teams over several hosts: compositions along them, signals that know which leave a host, and a program set for each root.
+// Plans for teams over several hosts: compositions along them, signals that know which leave a host, and a
+// program set for each root.
 #include "plan/hosts.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ namespace {
 
 using Hosts = std::vector<std::int32_t>;
 
-const Hosts kBlocks = {0, 0, 1, 1, 2, 2, 3, 3}, kInTurn = {0, 1, 2, 3, 0, 1, 2, 3}, kUneven = {0, 0, 0, 1, 2, 2};
+const Hosts kBlocks = {0, 0, 1, 1, 2, 2, 3, 3}, kInTurn = {0, 1, 2, 3, 0, 1, 2, 3},
+            kUneven = {0, 0, 0, 1, 2, 2};
 
 PlanOptions options_for(Kind kind, std::int32_t payload, const Hosts& hosts) {
   PlanOptions options;
@@ -45,7 +47,8 @@ int rounds_between_hosts(const Plan& plan) {
   for (const Stage& stage : plan.schedule.stages) {
     bool any = false;
     for (const Transfer& x : stage.transfers)
-      any = any || plan.key.hosts[static_cast<std::size_t>(x.from)] != plan.key.hosts[static_cast<std::size_t>(x.to)];
+      any = any || plan.key.hosts[static_cast<std::size_t>(x.from)] !=
+                       plan.key.hosts[static_cast<std::size_t>(x.to)];
     rounds += any;
   }
   return rounds;
@@ -97,11 +100,13 @@ TEST(PlanOverHosts, EachSignalGoesItsWay) {
 std::size_t messages_of(const Schedule& s, const Hosts& hosts) {
   std::size_t messages = 0;
   for (const Stage& stage : s.stages)
-    for (const Transfer& x : stage.transfers) messages += hosts[static_cast<std::size_t>(x.from)] != hosts[static_cast<std::size_t>(x.to)];
+    for (const Transfer& x : stage.transfers)
+      messages += hosts[static_cast<std::size_t>(x.from)] != hosts[static_cast<std::size_t>(x.to)];
   return messages;
 }
 
-// On a line and on blocks: a message to each other host, in one round, whoever is root, and within the hosts by memory.
+// On a line and on blocks: a message to each other host, in one round, whoever is root, and within the hosts
+// by memory.
 TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
   for (const Hosts& hosts : {kBlocks, kInTurn, kUneven}) {
     const auto others = static_cast<std::size_t>(hosts.back());
@@ -110,23 +115,32 @@ TEST(PlanOverHosts, AShortBroadcastGoesOnceToEachHost) {
     EXPECT_EQ(messages_of(plan->schedule, hosts), others) << plan->schedule.algorithm;
     EXPECT_EQ(rounds_between_hosts(*plan), 1) << plan->schedule.algorithm;
     const Topology topology = topology_of_hosts(hosts);
-    const CostModel model = block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
+    const CostModel model =
+        block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
     for (std::int32_t root = 0; root < std::ssize(hosts); ++root)
       for (const std::size_t bytes : {64, 1024, 16384}) {
-        const BlockCase wanted{
-            .kind = Kind::kBroadcast, .members = model.members, .root = root, .bytes = bytes, .irregular = false, .op = {}};
+        const BlockCase wanted{.kind = Kind::kBroadcast,
+                               .members = model.members,
+                               .root = root,
+                               .bytes = bytes,
+                               .irregular = false,
+                               .op = {}};
         const Schedule s = choose_blocks(wanted, &model);
-        EXPECT_EQ(messages_of(s, hosts), others * static_cast<std::size_t>(s.chunks)) << s.algorithm << ", root " << root;
+        EXPECT_EQ(messages_of(s, hosts), others * static_cast<std::size_t>(s.chunks))
+            << s.algorithm << ", root " << root;
       }
   }
 }
 
-// Where all members are on hosts of their own they are as far apart as any two, and a message's cost is known all the same.
+// Where all members are on hosts of their own they are as far apart as any two, and a message's cost is known
+// all the same.
 TEST(PlanOverHosts, OneMemberOnEachHost) {
   const Hosts hosts = {0, 1, 2, 3};
   const Topology topology = topology_of_hosts(hosts);
-  const CostModel model = block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
-  const BlockCase wanted{.kind = Kind::kBroadcast, .members = 4, .root = 1, .bytes = 4096, .irregular = false, .op = {}};
+  const CostModel model =
+      block_costs(profile_of_hosts(topology), topology, options_for(Kind::kBroadcast, 0, hosts).key);
+  const BlockCase wanted{
+      .kind = Kind::kBroadcast, .members = 4, .root = 1, .bytes = 4096, .irregular = false, .op = {}};
   EXPECT_EQ(choose_blocks(wanted, &model).stages.size(), 1u);
 }
 
@@ -177,7 +191,8 @@ TEST(PlanOverHosts, WhatCannotBeIsRefused) {
   PlanOptions options = options_for(Kind::kBarrier, 0, kBlocks);
   options.key.hosts.pop_back();
   const Topology topology = topology_of_hosts(kBlocks);
-  EXPECT_EQ(make_plan(topology, profile_of_hosts(topology), options, nullptr).error().status, Status::kArgument);
+  EXPECT_EQ(make_plan(topology, profile_of_hosts(topology), options, nullptr).error().status,
+            Status::kArgument);
 }
 
 // Two flags in one line are cheap where the line is shared. A message has no line.
@@ -185,7 +200,8 @@ TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
   const Hosts apart = {0, 1}, together = {0, 0};
   const Topology topology = topology_of_hosts(together);
   const Schedule s = parse_algorithm("butterfly")->algorithm->build({.kind = Kind::kBarrier, .members = 2});
-  CostModel model = cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, together).key);
+  CostModel model =
+      cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, together).key);
   const LayoutChoice packed{.layout = Layout::kPacked};
   EXPECT_LT(cost(s, model, packed).critical_path_ns, cost(s, model, LayoutChoice{}).critical_path_ns);
   model.hosts = apart;
@@ -195,7 +211,8 @@ TEST(PlanOverHosts, ALayoutCheapensNoMessage) {
 // What a further awaited slot of memory costs says nothing of messages.
 TEST(PlanOverHosts, AFurtherMessageCostsItsL) {
   const Topology topology = topology_of_hosts({0, 1, 2, 3});
-  CostModel model = cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, {0, 1, 2, 3}).key);
+  CostModel model =
+      cost_model(profile_of_hosts(topology), topology, options_for(Kind::kBarrier, 0, {0, 1, 2, 3}).key);
   for (std::size_t i = 0; i < model.l.size(); ++i) model.l[i] = i % 2 == 0 ? 100 : 1000;
   const Schedule s = parse_algorithm("linear")->algorithm->build({.kind = Kind::kBarrier, .members = 4});
   model.awaited = 0;

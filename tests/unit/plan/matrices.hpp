@@ -23,8 +23,8 @@ inline CostModel model_of(std::int32_t members, const std::function<double(std::
   return m;
 }
 
-// power8-barriers: chips A, B on socket 0, C, D on socket 1, 6 cores each. The tables give the latency from chip A;
-// the module's two chips and the two sockets are taken to be symmetric.
+// power8-barriers: chips A, B on socket 0, C, D on socket 1, 6 cores each. The tables give the latency from
+// chip A; the module's two chips and the two sockets are taken to be symmetric.
 inline double power8(std::int32_t i, std::int32_t j, const double (&to_chip)[4]) {
   const int a = i / 6, b = j / 6;
   return to_chip[a ^ b];  // 0: same chip, 1: the module's other chip, 2 and 3: the other socket's
@@ -32,9 +32,11 @@ inline double power8(std::int32_t i, std::int32_t j, const double (&to_chip)[4])
 inline constexpr double kPower8Table1[4] = {670, 1270, 1380, 1470};  // 0-byte ping-pong, ns
 inline constexpr double kPower8Table2[4] = {330, 390, 430, 460};     // barrier of 2 tasks, ns
 
-// heterogeneous-mpi-barriers: hosts with two sockets; on-chip and off-chip messages differ by about 4 (section VII.A,
-// Figure 9); between hosts gigabit Ethernet, tens of microseconds (the order of Figures 5 and 6; an estimate).
-inline double cluster(std::int32_t host_i, std::int32_t core_i, std::int32_t host_j, std::int32_t core_j, int cores_per_socket) {
+// heterogeneous-mpi-barriers: hosts with two sockets; on-chip and off-chip messages differ by about 4
+// (section VII.A, Figure 9); between hosts gigabit Ethernet, tens of microseconds (the order of Figures 5 and
+// 6; an estimate).
+inline double cluster(std::int32_t host_i, std::int32_t core_i, std::int32_t host_j, std::int32_t core_j,
+                      int cores_per_socket) {
   if (host_i != host_j) return 50000;
   return core_i / cores_per_socket == core_j / cores_per_socket ? 500 : 2000;
 }

@@ -1,4 +1,5 @@
-// The proof of compiled programs: what the compiler makes is proved, and what is changed since is proved only if it runs right.
+// The proof of compiled programs: what the compiler makes is proved, and what is changed since is proved only
+// if it runs right.
 #include "exec/proof/proof.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,8 @@ std::uint32_t steps_of(Blob& blob, std::uint32_t member) {
   return reinterpret_cast<const MemberProgram*>(blob.data() + header(blob).programs_offset)[member].count;
 }
 
-Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char* layout, std::int32_t credits = 0) {
+Blob compiled(const char* algorithm, Kind kind, std::int32_t members, const char* layout,
+              std::int32_t credits = 0) {
   Plan plan;
   plan.key.kind = kind;
   plan.key.members = members;
@@ -82,9 +84,11 @@ TEST(Proof, NamesTheFlaw) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).code = Code::kEnd;
   });
   expect_flaw(exchange, "nobody signals what it waits for", [](Blob& b) { step(b, 0, 0).code = Code::kEnd; });
-  expect_flaw(exchange, "overlaps what another step writes", [](Blob& b) { step(b, 0, 0).offset = step(b, 1, 0).offset; });
+  expect_flaw(exchange, "overlaps what another step writes",
+              [](Blob& b) { step(b, 0, 0).offset = step(b, 1, 0).offset; });
   expect_flaw(exchange, "it parks where nobody rings", [](Blob& b) { step(b, 0, 0).door = 0; });
-  expect_flaw(exchange, "waits for another member than the one that signals", [](Blob& b) { step(b, 0, 1).peer = 0; });
+  expect_flaw(exchange, "waits for another member than the one that signals",
+              [](Blob& b) { step(b, 0, 1).peer = 0; });
   expect_flaw(exchange, "sent after something else that waits", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) std::swap(step(b, m, 0), step(b, m, 1));
   });
@@ -93,16 +97,19 @@ TEST(Proof, NamesTheFlaw) {
   expect_flaw(counter, "as many adds as come", [](Blob& b) {
     for (std::uint32_t m = 0; m < 3; ++m) step(b, m, 0).threshold = step(b, m, 1).threshold = 2;
   });
-  expect_flaw(counter, "without having heard of every member", [](Blob& b) { step(b, 1, 1).code = Code::kEnd; });
+  expect_flaw(counter, "without having heard of every member",
+              [](Blob& b) { step(b, 1, 1).code = Code::kEnd; });
   const Blob tree = compiled("combining_tree", Kind::kBarrier, 4, "private");
   expect_flaw(tree, "have done different things", [](Blob& b) {
     for (std::uint32_t i = 0; i < steps_of(b, 3); ++i)
       if (step(b, 3, i).code == Code::kFlip) step(b, 3, i).code = Code::kPoll, step(b, 3, i).pauses = 1;
   });
   const Blob pair = compiled("combining_tree", Kind::kBarrier, 2, "private");
-  expect_flaw(pair, "without having heard of every member", [](Blob& b) { step(b, 1, 3).code = Code::kJump, step(b, 1, 3).target = 4; });
+  expect_flaw(pair, "without having heard of every member",
+              [](Blob& b) { step(b, 1, 3).code = Code::kJump, step(b, 1, 3).target = 4; });
   const Blob sum = compiled("butterfly", Kind::kAllreduce, 2, "packed+2slots");
-  expect_flaw(sum, "without the contribution of every member", [](Blob& b) { step(b, 0, 1).fold = Fold::kCopy; });
+  expect_flaw(sum, "without the contribution of every member",
+              [](Blob& b) { step(b, 0, 1).fold = Fold::kCopy; });
   expect_flaw(sum, "slot that may not have been read", [](Blob& b) {
     for (std::uint32_t m = 0; m < 2; ++m) step(b, m, 0).mask = step(b, m, 1).mask = 0;
   });
@@ -113,16 +120,20 @@ TEST(Proof, NamesTheFlaw) {
       if (step(b, 1, i).fold == Fold::kCopy) step(b, 1, i).fold = Fold::kCombineRight;
   });
   const Blob stream = compiled("linear", Kind::kBroadcast, 2, "private+4slots", 2);
-  expect_flaw(stream, "credits that come later than its slots last", [](Blob& b) { step(b, 1, 1).threshold = 8; });
+  expect_flaw(stream, "credits that come later than its slots last",
+              [](Blob& b) { step(b, 1, 1).threshold = 8; });
   expect_flaw(stream, "slot that may not have been read", [](Blob& b) { step(b, 0, 0).threshold = 8; });
-  expect_flaw(stream, "slot that may not have been read", [](Blob& b) { std::swap(step(b, 1, 0), step(b, 1, 1)); });
-  expect_flaw(stream, "something else than the root's value", [](Blob& b) { step(b, 1, 0).fold = Fold::kNone; });
+  expect_flaw(stream, "slot that may not have been read",
+              [](Blob& b) { std::swap(step(b, 1, 0), step(b, 1, 1)); });
+  expect_flaw(stream, "something else than the root's value",
+              [](Blob& b) { step(b, 1, 0).fold = Fold::kNone; });
 }
 
 TEST(Proof, GoesBeyondNoLimitOfMemory) {
   Blob program = compiled("dissemination", Kind::kBarrier, 200, "private");
   EXPECT_TRUE(prove_program(header(program), {.most_bytes = 4 << 20}));
-  EXPECT_NE(text_of(prove_program(header(program), {.most_bytes = 100'000})).find("more memory"), std::string::npos);
+  EXPECT_NE(text_of(prove_program(header(program), {.most_bytes = 100'000})).find("more memory"),
+            std::string::npos);
 }
 
 // Over hosts, a signal goes by the port where it must, and only there.
@@ -139,7 +150,8 @@ TEST(Proof, KnowsWhoSharesMemory) {
   EXPECT_FALSE(prove_program(header(*program)));
   Blob counter = compiled("counter", Kind::kBarrier, 4, "private");
   EXPECT_TRUE(prove_program(header(counter)));
-  EXPECT_NE(text_of(prove_program(header(counter), {.hosts = hosts})).find("another host"), std::string::npos);
+  EXPECT_NE(text_of(prove_program(header(counter), {.hosts = hosts})).find("another host"),
+            std::string::npos);
 }
 
 // ---- Programs with a step changed at random
@@ -185,8 +197,9 @@ class Changer {
   std::mt19937 random_;
 };
 
-// What is proved after a change runs right in every interleaving tried, and most of what is refused is seen to fail. The rest is wrong in
-// ways that these interleavings don't show (a door that nobody happens to park at), or in none: a proof may refuse too much.
+// What is proved after a change runs right in every interleaving tried, and most of what is refused is seen
+// to fail. The rest is wrong in ways that these interleavings don't show (a door that nobody happens to park
+// at), or in none: a proof may refuse too much.
 class Changed {
  public:
   void judge(const Blob& before, int trial, const std::string& what) {
@@ -194,7 +207,8 @@ class Changed {
     for (unsigned k = 0; k <= changer.below(2); ++k) changer.change(blob);
     if (blob == before || !program_is_sound(blob.data(), blob.size())) return;
     const bool fine = static_cast<bool>(prove_program(header(blob)));
-    const test::Wrong wrong = test::execute(blob.data(), static_cast<std::uint64_t>(trial), fine ? 12 : 40, 12);
+    const test::Wrong wrong =
+        test::execute(blob.data(), static_cast<std::uint64_t>(trial), fine ? 12 : 40, 12);
     ASSERT_TRUE(!fine || wrong.empty()) << wrong << ": trial " << trial << ", " << what;
     ++(fine ? proved_ : refused_);
     seen_ += !fine && !wrong.empty();
@@ -235,8 +249,10 @@ TEST(Proof, ChangedProgramsAreProvedOnlyIfTheyRunRight) {
   Changed changed;
   for (int trial = 0; trial < 8000 / FERMATA_TEST_SCALE && !HasFatalFailure(); ++trial) {
     const Case& c = cases[changed.changer.below(std::size(cases))];
-    const int members = c.algorithm == std::string("butterfly") ? 4 : 3 + static_cast<int>(changed.changer.below(3));
-    changed.judge(compiled(c.algorithm, c.kind, members, c.layout, c.credits), trial, std::string(c.algorithm) + " " + c.layout);
+    const int members =
+        c.algorithm == std::string("butterfly") ? 4 : 3 + static_cast<int>(changed.changer.below(3));
+    changed.judge(compiled(c.algorithm, c.kind, members, c.layout, c.credits), trial,
+                  std::string(c.algorithm) + " " + c.layout);
   }
   changed.expect_at_least(600, 3000, 60);
 }
@@ -249,7 +265,8 @@ TEST(Proof, ChangedRandomProgramsAreProvedOnlyIfTheyRunRight) {
     if (!check_structure(plan.schedule)) continue;
     const auto program = compile(plan);
     for (int change = 0; program && change < 8 && !HasFatalFailure(); ++change)
-      changed.judge(*program, static_cast<int>(number * 8) + change, "a change of plan " + std::to_string(number));
+      changed.judge(*program, static_cast<int>(number * 8) + change,
+                    "a change of plan " + std::to_string(number));
   }
   changed.expect_at_least(600, 3000, 60);
 }

@@ -1,4 +1,5 @@
-// Random plans: those of the table and those that nobody would write, with words, credits and a layout for each stage, some of them broken.
+// Random plans: those of the table and those that nobody would write, with words, credits and a layout for
+// each stage, some of them broken.
 #ifndef FERMATA_TESTS_RANDOM_PLANS_HPP
 #define FERMATA_TESTS_RANDOM_PLANS_HPP
 
@@ -31,9 +32,11 @@ inline LayoutChoice random_layout(Random& random) {
 inline Schedule of_the_table(Random& random, Kind kind, int members) {
   for (;;) {
     const auto table = algorithms();
-    const Algorithm& algorithm = table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
+    const Algorithm& algorithm =
+        table[static_cast<std::size_t>(random.below(static_cast<int>(table.size())))];
     const Request request{.kind = kind, .members = members, .degree = 2 + random.below(4)};
-    if (algorithm.cuts || !algorithm.applicable(request) || (algorithm.redundant && kind != Kind::kBarrier)) continue;
+    if (algorithm.cuts || !algorithm.applicable(request) || (algorithm.redundant && kind != Kind::kBarrier))
+      continue;
     std::vector<std::int32_t> places(static_cast<std::size_t>(members));
     std::iota(places.begin(), places.end(), 0);
     for (int i = members - 1; i > 1; --i)
@@ -42,9 +45,11 @@ inline Schedule of_the_table(Random& random, Kind kind, int members) {
   }
 }
 
-// Words whose edges are drawn at random: adders of several stages, climbs with and without agents, polls by some. Thresholds fit.
+// Words whose edges are drawn at random: adders of several stages, climbs with and without agents, polls by
+// some. Thresholds fit.
 inline void add_words(Random& random, Schedule& s) {
-  const int stages = static_cast<int>(s.stages.size()), first = static_cast<int>(s.words.size()), count = random.below(5);
+  const int stages = static_cast<int>(s.stages.size()), first = static_cast<int>(s.words.size()),
+            count = random.below(5);
   std::vector<int> last;
   const auto edge = [&](int stage, int from, int to) {
     Stage& into = s.stages[static_cast<std::size_t>(stage)];
@@ -56,7 +61,8 @@ inline void add_words(Random& random, Schedule& s) {
     int end = random.below(stages);
     if (w > 0 && random.chance(40)) {  // a phase: by an agent, from another word
       const int agent = random.below(w), source = random.below(w);
-      const int at = std::max(last[static_cast<std::size_t>(agent)], last[static_cast<std::size_t>(source)]) + 1;
+      const int at =
+          std::max(last[static_cast<std::size_t>(agent)], last[static_cast<std::size_t>(source)]) + 1;
       if (s.words[static_cast<std::size_t>(first + agent)].agent < 0 && at < stages) {
         word.agent = first + agent;
         s.words.push_back(word);
@@ -80,7 +86,8 @@ inline void add_words(Random& random, Schedule& s) {
   for (int w = 0; w < count; ++w)
     for (int m = 0; m < s.members; ++m) {
       const int after = last[static_cast<std::size_t>(w)] + 1;
-      if (after < stages && random.chance(70)) edge(after + random.below(stages - after), s.members + first + w, m);
+      if (after < stages && random.chance(70))
+        edge(after + random.below(stages - after), s.members + first + w, m);
     }
 }
 
@@ -97,7 +104,8 @@ inline void damage(Random& random, Schedule& s) {
       break;
     case 2:
       stage.erase(at);
-      s.stages[static_cast<std::size_t>(random.below(static_cast<int>(s.stages.size())))].transfers.push_back(t);
+      s.stages[static_cast<std::size_t>(random.below(static_cast<int>(s.stages.size())))].transfers.push_back(
+          t);
       break;
   }
 }
@@ -139,13 +147,14 @@ inline Plan plan_of(std::uint64_t number) {
   return random_plan(random);
 }
 
-// Is it a barrier without the words whose reuse is not safe? Then a word that counts wrong does no visible harm, and is refused
-// nevertheless.
+// Is it a barrier without the words whose reuse is not safe? Then a word that counts wrong does no visible
+// harm, and is refused nevertheless.
 inline bool needs_no_such_words(const Plan& plan) {
   Schedule s = plan.schedule;
   std::set<std::int32_t> gone;
   for (const Hazard& h : reuse_hazards(s, plan.layout, false))
-    gone.insert(s.stages[static_cast<std::size_t>(h.stage)].transfers[static_cast<std::size_t>(h.transfer)].to);
+    gone.insert(
+        s.stages[static_cast<std::size_t>(h.stage)].transfers[static_cast<std::size_t>(h.transfer)].to);
   for (std::size_t before = 0; before != gone.size();) {  // and those that theirs complete
     before = gone.size();
     for (const Stage& stage : s.stages)
@@ -155,13 +164,15 @@ inline bool needs_no_such_words(const Plan& plan) {
   }
   for (Word& word : s.words) word.threshold = 0;
   for (Stage& stage : s.stages) {
-    std::erase_if(stage.transfers, [&](const Transfer& t) { return gone.contains(t.from) || gone.contains(t.to); });
+    std::erase_if(stage.transfers,
+                  [&](const Transfer& t) { return gone.contains(t.from) || gone.contains(t.to); });
     for (const Transfer& t : stage.transfers)
       if (s.is_word(t.to)) ++s.words[static_cast<std::size_t>(s.word_of(t.to))].threshold;
   }
   for (Word& word : s.words)
     if (word.threshold == 0) word = Word{};
-  for (const std::int32_t w : gone) s.stages.front().transfers.push_back({.from = 0, .to = w});  // a word has an adder
+  // a word has an adder
+  for (const std::int32_t w : gone) s.stages.front().transfers.push_back({.from = 0, .to = w});
   return !gone.empty() && verify(s, {}).ok();
 }
 

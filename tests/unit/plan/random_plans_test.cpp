@@ -1,7 +1,8 @@
-// Plans drawn at random are proved or refused, and executed either way: what is proved runs right, and what is refused fails.
+// Plans drawn at random are proved or refused, and executed either way: what is proved runs right, and what
+// is refused fails.
 //
-// FERMATA_RANDOM_PLANS=FIRST:COUNT draws other plans than the first few thousand (make random-plans). Each is drawn from its own number, so
-// a run can be cut anywhere and continued.
+// FERMATA_RANDOM_PLANS=FIRST:COUNT draws other plans than the first few thousand (make random-plans). Each is
+// drawn from its own number, so a run can be cut anywhere and continued.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -75,22 +76,30 @@ void run_proved(const Plan& plan, const std::vector<std::byte>& program, std::ui
   ASSERT_EQ(test::execute(program.data(), number, 6, 10), "") << "plan " << number;
   ++tally.proved;
   tally.words += !plan.schedule.words.empty();
-  tally.credits += reinterpret_cast<const ProgramHeader*>(program.data())->payload > 0 && plan.credit_batch > 0;
+  tally.credits +=
+      reinterpret_cast<const ProgramHeader*>(program.data())->payload > 0 && plan.credit_batch > 0;
   tally.mixed += plan.layout.listed().size() > 1;
-  if (number % 32 != 0 || plan.key.kind != Kind::kBarrier || plan.key.payload > 0 || plan.key.members > 4) return;
+  if (number % 32 != 0 || plan.key.kind != Kind::kBarrier || plan.key.payload > 0 || plan.key.members > 4)
+    return;
   ++tally.threads;
-  ASSERT_TRUE(run_in_threads(program, static_cast<std::uint32_t>(plan.key.members), number)) << "plan " << number;
+  ASSERT_TRUE(run_in_threads(program, static_cast<std::uint32_t>(plan.key.members), number))
+      << "plan " << number;
 }
 
 void run_refused(const Plan& plan, const std::string& reason, std::uint64_t number, Tally& tally) {
   ++tally.refused;
   const auto program = assemble(plan, reuse_hazards(plan.schedule, plan.layout, plan.key.payload > 0));
   // What it says of itself is part of it: a program without it need not be executed.
-  const bool proved = program && exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()));
-  // Where nothing but words is at fault, and these are not needed, many more interleavings would find nothing either.
+  const bool proved =
+      program && exec::prove_program(*reinterpret_cast<const ProgramHeader*>(program->data()));
+  // Where nothing but words is at fault, and these are not needed, many more interleavings would find nothing
+  // either.
   const bool needless = test::needs_no_such_words(plan);
-  const bool only_words = reuse_hazards(plan.schedule, plan.layout, true).size() == reuse_hazards(plan.schedule, plan.layout, false).size();
-  const bool fails = !program || !test::execute(program->data(), number, needless && only_words && !proved ? 20 : 200, 12).empty();
+  const bool only_words = reuse_hazards(plan.schedule, plan.layout, true).size() ==
+                          reuse_hazards(plan.schedule, plan.layout, false).size();
+  const bool fails =
+      !program ||
+      !test::execute(program->data(), number, needless && only_words && !proved ? 20 : 200, 12).empty();
   tally.failed += fails;
   // The proof of the compiled program hears nothing of the reason: it finds one of its own in whatever fails.
   if (program) {
@@ -112,7 +121,8 @@ void draw(std::uint64_t number, Tally& tally) {
   }
   ASSERT_FALSE(program.error().message.empty()) << "plan " << number;
   // Of those refused, some: each is executed many times.
-  if (number % 4 == 0 && program.error().status == Status::kVerify) run_refused(plan, program.error().message, number, tally);
+  if (number % 4 == 0 && program.error().status == Status::kVerify)
+    run_refused(plan, program.error().message, number, tally);
 }
 
 TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
@@ -122,11 +132,14 @@ TEST(RandomPlans, RunRightIfProvedAndFailIfRefused) {
   Tally tally;
   for (unsigned long long n = first; n < first + count && !HasFatalFailure(); ++n) draw(n, tally);
   std::printf(
-      "plans %llu to %llu: %d proved and run (%d with words, %d with credits, %d with mixed layouts, %d by threads);\n"
-      "%d refused and executed all the same, of which %d failed, and %d have words that they do not need; %d by their programs alone\n",
-      first, first + count - 1, tally.proved, tally.words, tally.credits, tally.mixed, tally.threads, tally.refused, tally.failed,
-      tally.needless, tally.refused_twice);
-  for (const auto& [reason, times] : tally.unseen) std::printf("  did not fail: %5d %s\n", times, reason.c_str());
+      "plans %llu to %llu: %d proved and run (%d with words, %d with credits, %d with mixed layouts, %d by "
+      "threads);\n"
+      "%d refused and executed all the same, of which %d failed, and %d have words that they do not need; %d "
+      "by their programs alone\n",
+      first, first + count - 1, tally.proved, tally.words, tally.credits, tally.mixed, tally.threads,
+      tally.refused, tally.failed, tally.needless, tally.refused_twice);
+  for (const auto& [reason, times] : tally.unseen)
+    std::printf("  did not fail: %5d %s\n", times, reason.c_str());
   EXPECT_GE((tally.failed + tally.needless) * 100, tally.refused * 95);
   EXPECT_GE(tally.refused_twice * 100, tally.refused * 95);
   if (first != 0) return;

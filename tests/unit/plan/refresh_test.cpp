@@ -22,7 +22,8 @@ Profile flat(double ns) {
   const auto& cpus = profile.topology.cpus;
   for (std::int32_t i = 0; i < profile.o.n; ++i)
     for (std::int32_t j = 0; j < profile.o.n; ++j)
-      if (cpus[static_cast<std::size_t>(i)].host != cpus[static_cast<std::size_t>(j)].host) profile.o.at(i, j) = ns;
+      if (cpus[static_cast<std::size_t>(i)].host != cpus[static_cast<std::size_t>(j)].host)
+        profile.o.at(i, j) = ns;
   return profile;
 }
 

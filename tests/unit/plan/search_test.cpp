@@ -91,7 +91,8 @@ TEST(Search, FarPackagesAreCrossedOnceEachWay) {
   std::size_t far = 0;
   for (const Stage& stage : plan->schedule.stages)
     for (const Transfer& x : stage.transfers)
-      far += t.find(plan->key.cpus[static_cast<std::size_t>(x.from)])->host != t.find(plan->key.cpus[static_cast<std::size_t>(x.to)])->host;
+      far += t.find(plan->key.cpus[static_cast<std::size_t>(x.from)])->host !=
+             t.find(plan->key.cpus[static_cast<std::size_t>(x.to)])->host;
   EXPECT_EQ(far, 3u) << plan->schedule.algorithm;
 }
 
@@ -149,7 +150,8 @@ TEST(Search, DataPlansStandFloatingPointSums) {
     const auto plan = make_plan(t, estimate_profile(t), options_for(t, Kind::kAllreduce, n), nullptr);
     ASSERT_TRUE(plan.ok());
     EXPECT_TRUE(verify(plan->schedule, traits_of(Op::kSum, Type::kDouble)).ok());
-    for (const Candidate& c : plan->candidates) EXPECT_NE(c.algorithm.substr(0, 13), c.measured_ns > 0 ? "dissemination" : "");
+    for (const Candidate& c : plan->candidates)
+      EXPECT_NE(c.algorithm.substr(0, 13), c.measured_ns > 0 ? "dissemination" : "");
   }
   PlanOptions o = options_for(t, Kind::kAllreduce, 4);
   o.algorithm = "dissemination";
@@ -200,7 +202,8 @@ void expect_published_within(const Plan& plan, std::int32_t group) {
     std::map<std::int32_t, std::vector<std::int32_t>> told;
     for (const Transfer& x : plan.schedule.stages[t].transfers) told[x.from].push_back(x.to);
     for (const auto& [from, all] : told)
-      for (const std::int32_t to : all) EXPECT_TRUE(all.size() == 1 || from / group == to / group) << "stage " << t;
+      for (const std::int32_t to : all)
+        EXPECT_TRUE(all.size() == 1 || from / group == to / group) << "stage " << t;
   }
 }
 
@@ -212,7 +215,8 @@ TEST(Search, StagesMayHaveLayoutsOfTheirOwn) {
   int mixed = 0;
   for (const Candidate& c : plan->candidates)
     for (const Candidate& d : plan->candidates) {
-      if (c.layout.listed().size() < 2 || d.layout.listed().size() > 1 || c.algorithm != d.algorithm) continue;
+      if (c.layout.listed().size() < 2 || d.layout.listed().size() > 1 || c.algorithm != d.algorithm)
+        continue;
       EXPECT_LT(c.predicted_ns, 0.95 * d.predicted_ns) << c.algorithm << " " << to_string(c.layout);
       EXPECT_TRUE(c.layout.uses(Layout::kPacked));
       ++mixed;
@@ -275,19 +279,23 @@ TEST(Search, WordsAndPublishedLinesStayWithinAHost) {
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
   expect_published_within(*plan, 4);
-  for (const Candidate& c : plan->candidates) EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
+  for (const Candidate& c : plan->candidates)
+    EXPECT_TRUE(c.algorithm != "counter" || c.verdict.starts_with("refused")) << c.verdict;
 }
 
 // ---- Measuring, with a machine made up of a table.
 
-const ProgramHeader& header(const std::vector<std::byte>& program) { return *reinterpret_cast<const ProgramHeader*>(program.data()); }
+const ProgramHeader& header(const std::vector<std::byte>& program) {
+  return *reinterpret_cast<const ProgramHeader*>(program.data());
+}
 
 TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   const Topology t = machine({.cores = 4});
   PlanOptions o = options_for(t, Kind::kBarrier, 4);
   o.measure_best = 20;
   std::map<std::string, int> calls;
-  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int repeat) -> Result<double> {
+  const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&,
+                              int repeat) -> Result<double> {
     const std::string name = header(program).algorithm;
     ++calls[name + header(program).layout];
     if (name == "linear") return repeat == 1 ? 10.0 : 300.0;  // one lucky shot
@@ -300,7 +308,8 @@ TEST(Measuring, TheRobustFastestWinsNotTheLuckiest) {
   EXPECT_EQ(plan->origin, "measured");
   EXPECT_NE(plan->schedule.algorithm, "linear");
   EXPECT_GT(plan->measured_period_ns, 0);
-  EXPECT_LE(calls.size(), 20u + 16u + 24u);  // the fastest four again with four spacings of their looks, one with parts of its own
+  // the fastest four again with four spacings of their looks, one with parts of its own
+  EXPECT_LE(calls.size(), 20u + 16u + 24u);
   int most = 0;
   for (const auto& [name, count] : calls) most = std::max(most, count);
   EXPECT_GE(most, 5);
@@ -311,7 +320,8 @@ TEST(Measuring, WhoWasDroppedStaysOutThoughTheMachineSlowsDown) {
   const Topology t = machine({.cores = 4});
   PlanOptions o = options_for(t, Kind::kBarrier, 4);
   o.measure_best = 16;
-  const Measure drifting = [](const std::vector<std::byte>& program, const PlanKey&, int repeat) -> Result<double> {
+  const Measure drifting = [](const std::vector<std::byte>& program, const PlanKey&,
+                              int repeat) -> Result<double> {
     const double far = repeat < 5 ? 1 : 4;  // near, then far for the rest of the run
     return (std::string(header(program).algorithm) == "linear" ? 100.0 : 150.0) * far;
   };
@@ -329,7 +339,8 @@ TEST(Measuring, OnePartOfAPlanMayHaveAnotherLayout) {
   const Measure measure = [&](const std::vector<std::byte>& program, const PlanKey&, int) -> Result<double> {
     const std::string layout = header(program).layout;
     if (layout.find(':') != std::string::npos) mixed.insert(layout);
-    return layout.find(':') != std::string::npos && layout.find("line128") != std::string::npos ? 50.0 : 100.0;
+    return layout.find(':') != std::string::npos && layout.find("line128") != std::string::npos ? 50.0
+                                                                                                : 100.0;
   };
   const auto plan = make_plan(t, estimate_profile(t), o, measure);
   ASSERT_TRUE(plan.ok());
@@ -358,7 +369,9 @@ TEST(Measuring, TiesGoToTheSimpler) {
   const Topology t = machine({.cores = 4});
   PlanOptions o = options_for(t, Kind::kBarrier, 2);
   o.measure_best = 20;
-  const Measure equal = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> { return 50.0; };
+  const Measure equal = [](const std::vector<std::byte>&, const PlanKey&, int) -> Result<double> {
+    return 50.0;
+  };
   const auto plan = make_plan(t, estimate_profile(t), o, equal);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->layout.least_slots(), 1);
@@ -392,7 +405,8 @@ TEST(Search, CrowdedTeamsPreferFewWaits) {
   PlanOptions o = options_for(t, Kind::kBarrier, 16);
   const auto plan = make_plan(t, estimate_profile(t), o, nullptr);
   ASSERT_TRUE(plan.ok());
-  // A member that waits gives its CPU away, so members wait once or twice, never once per stage of a log2 scheme.
+  // A member that waits gives its CPU away, so members wait once or twice, never once per stage of a log2
+  // scheme.
   EXPECT_LE(plan->schedule.stages.size(), 4u) << plan->schedule.algorithm;
 }
 

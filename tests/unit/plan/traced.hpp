@@ -1,5 +1,6 @@
-// What emitted code does to memory, seen from outside: takes the place of std::atomic_ref and std::memcpy in a header that was emitted.
-// An await is passed at once, whether an add completes its word is the test's to say, and all is printed, with the memory order.
+// What emitted code does to memory, seen from outside: takes the place of std::atomic_ref and std::memcpy in
+// a header that was emitted. An await is passed at once, whether an add completes its word is the test's to
+// say, and all is printed, with the memory order.
 #ifndef FERMATA_TESTS_TRACED_HPP
 #define FERMATA_TESTS_TRACED_HPP
 
@@ -20,7 +21,9 @@ inline const char* name_of(std::memory_order order) {
   return order == std::memory_order_acq_rel ? "acq_rel" : "another order";
 }
 using Value = unsigned long long;
-inline Value offset_of(const void* p) { return static_cast<Value>(static_cast<const unsigned char*>(p) - region); }
+inline Value offset_of(const void* p) {
+  return static_cast<Value>(static_cast<const unsigned char*>(p) - region);
+}
 inline bool is_shared(const void* p) { return offset_of(p) < sizeof region; }
 
 struct Seen {
@@ -54,8 +57,10 @@ struct Ref {
 
 // A payload's values stand for themselves: the n-th that was read is 1000 + n.
 inline void copy(void* to, const void* from, std::size_t bytes) {
-  if (is_shared(to)) std::printf("write %llu: %llu, %zu bytes\n", offset_of(to), *static_cast<const Value*>(from), bytes);
-  else std::printf("read %llu, %zu bytes\n", offset_of(from), bytes), *static_cast<Value*>(to) = 1000 + reads++;
+  if (is_shared(to))
+    std::printf("write %llu: %llu, %zu bytes\n", offset_of(to), *static_cast<const Value*>(from), bytes);
+  else
+    std::printf("read %llu, %zu bytes\n", offset_of(from), bytes), *static_cast<Value*>(to) = 1000 + reads++;
 }
 inline Value fold(Value left, Value right) {
   std::printf("fold %llu %llu\n", left, right);

@@ -26,7 +26,8 @@ Profile small() {
   p.fingerprint = fingerprint(p.topology);
   p.o = Matrix(3);
   p.l = Matrix(3);
-  for (std::size_t i = 0; i < 9; ++i) p.o.v[i] = 10.25 + static_cast<double>(i), p.l.v[i] = 1.0 / 3 + static_cast<double>(i);
+  for (std::size_t i = 0; i < 9; ++i)
+    p.o.v[i] = 10.25 + static_cast<double>(i), p.l.v[i] = 1.0 / 3 + static_cast<double>(i);
   p.one_way_ns = 58.5;
   p.awaited_ns = 12;
   p.reader_ns = 0.1;
@@ -55,7 +56,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 int line_of(const std::string& text, const std::string& what) {
-  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(what)), '\n'));
+  return 1 + static_cast<int>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(what)), '\n'));
 }
 
 TEST(ProfileFile, RoundTrips) {
@@ -80,8 +82,10 @@ TEST(ProfileFile, ATimePerByteMakesItVersionTwo) {
   EXPECT_EQ(*back, p);
   EXPECT_NE(text.find("\"version\": 2"), std::string::npos);
   EXPECT_EQ(to_json(small()).find("\"g\""), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "\"version\": 2", "\"version\": 1")).find("'g' belongs to version 2"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "[0.125, 1.125, 2.125]", "[0.125, 1.125]")).find("a row of 3 numbers"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"version\": 2", "\"version\": 1")).find("'g' belongs to version 2"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "[0.125, 1.125, 2.125]", "[0.125, 1.125]")).find("a row of 3 numbers"),
+            std::string::npos);
 }
 
 Profile with_more_bytes() {
@@ -101,10 +105,15 @@ TEST(ProfileFile, DirectReadingFoldsAndDomainsMakeItVersionThree) {
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, p);
   EXPECT_NE(text.find("\"version\": 3"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "\"version\": 3", "\"version\": 2")).find("'g_direct' belongs to version 3"), std::string::npos);
+  EXPECT_NE(
+      complaint(replaced(text, "\"version\": 3", "\"version\": 2")).find("'g_direct' belongs to version 3"),
+      std::string::npos);
   EXPECT_NE(complaint(replaced(text, "\"cpus\": 6", "\"cpus\": 1")).find("'cpus'"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "\"byte_ns\": 0.025", "\"byte_us\": 0.025")).find("unknown key"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "{\"level\": \"machine\"", "{\"level\": \"moon\"")).find("names no level"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"byte_ns\": 0.025", "\"byte_us\": 0.025")).find("unknown key"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint(replaced(text, "{\"level\": \"machine\"", "{\"level\": \"moon\"")).find("names no level"),
+      std::string::npos);
   const std::string table = to_table(p);
   for (const char* shown : {"850.2 ns", "0.0525 ns", "3 CPUs of one l3", "40.0 GB/s"})
     EXPECT_NE(table.find(shown), std::string::npos) << table;
@@ -119,8 +128,10 @@ TEST(ProfileBytes, MeasuredElseByLevel) {
   EXPECT_DOUBLE_EQ(byte_ns(p, p.g, 0, 1), 1.125);
   const double level = default_byte_ns(common_level(p.topology.cpus[1], p.topology.cpus[2]));
   EXPECT_DOUBLE_EQ(byte_ns(p, p.g, 1, 2), level);  // its entry is zero
-  EXPECT_DOUBLE_EQ(byte_ns(p, small().g, 0, 1), default_byte_ns(common_level(p.topology.cpus[0], p.topology.cpus[1])));
-  for (int k = 1; k < kLevelCount; ++k) EXPECT_GT(default_byte_ns(static_cast<Level>(k)), default_byte_ns(static_cast<Level>(k - 1)));
+  EXPECT_DOUBLE_EQ(byte_ns(p, small().g, 0, 1),
+                   default_byte_ns(common_level(p.topology.cpus[0], p.topology.cpus[1])));
+  for (int k = 1; k < kLevelCount; ++k)
+    EXPECT_GT(default_byte_ns(static_cast<Level>(k)), default_byte_ns(static_cast<Level>(k - 1)));
   const Profile two = subset(p, {2, 0});
   EXPECT_EQ(two.g.n, 2);
   EXPECT_DOUBLE_EQ(two.g.at(0, 1), p.g.at(2, 0));
@@ -144,14 +155,16 @@ TEST(ProfileFile, RefusesWithLineAndReason) {
   expect("10.25, 11.25, 12.25", "10.25, 11.25, null", "a number of nanoseconds");
   expect("\"line_bytes\": 64", "\"line_bytes\": 1", "'line_bytes'");
   expect("[1, 1, 1, 0, 0, 0, 0, 0]", "[1, 1, 1, 0, 0, 0, 0]", "array of 8 numbers");
-  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 6")).find("version 1 to 5"), std::string::npos);
+  EXPECT_NE(complaint(replaced(good, "\"version\": 1", "\"version\": 6")).find("version 1 to 5"),
+            std::string::npos);
   EXPECT_NE(complaint(replaced(good, "\"measured\"", "\"guessed\"")).find("'origin'"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "  \"o\": [", "  \"p\": [")).find("unknown key"), std::string::npos);
 }
 
 TEST(ProfileFile, EveryTruncationIsRefused) {
   const std::string good = to_json(small());
-  for (std::size_t n = 0; n + 2 < good.size(); ++n) EXPECT_NE(complaint(std::string_view(good).substr(0, n)), "accepted");
+  for (std::size_t n = 0; n + 2 < good.size(); ++n)
+    EXPECT_NE(complaint(std::string_view(good).substr(0, n)), "accepted");
 }
 
 TEST(ProfileFile, AnyOneByteMayBeWrongWithoutHarm) {
@@ -173,8 +186,9 @@ constexpr const char* kHead =
     "\"engine\": \"threads\", \"one_way_ns\": 10,\n";
 
 TEST(ProfileLevels, ExpandByLevelNodeGroupAndHop) {
-  const auto p = profile_from_json(std::string(kHead) +
-                                   R"("topology": {"regular": {"hosts": 4, "packages": 1, "numa": 2, "cores": 2}},
+  const auto p =
+      profile_from_json(std::string(kHead) +
+                        R"("topology": {"regular": {"hosts": 4, "packages": 1, "numa": 2, "cores": 2}},
       "levels": {"self": {"o": 1, "l": 0}, "l3": {"o": 10, "l": 2}, "network": {"o": 1000, "l": 100,
       "groups": [{"hosts": 2, "o": 500, "l": 50}]}, "package": {"o": 20, "l": 3}}})");
   ASSERT_TRUE(p.ok()) << p.error().message;
@@ -203,16 +217,21 @@ TEST(ProfileLevels, NodesMayLieAtTheirOwnDistances) {
   EXPECT_EQ(p->o.at(0, 1), 10);
   EXPECT_EQ(p->o.at(0, 2), 30);
   EXPECT_EQ(p->l.at(3, 0), 4);
-  EXPECT_NE(complaint(replaced(text, "[[0, 30], [30, 0]]", "[[0, 30], [30]]")).find("square"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "\"packages\": 2", "\"packages\": 3")).find("fewer nodes"), std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "[[0, 30], [30, 0]]", "[[0, 30], [30]]")).find("square"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"packages\": 2", "\"packages\": 3")).find("fewer nodes"),
+            std::string::npos);
 }
 
 TEST(ProfileLevels, RefusesMissingLevelsAndAbsurdSizes) {
   const std::string text =
-      std::string(kHead) + "\"topology\": {\"regular\": {\"cores\": 2}},\n\"levels\": {\"self\": {\"o\": 1, \"l\": 0}}}";
+      std::string(kHead) +
+      "\"topology\": {\"regular\": {\"cores\": 2}},\n\"levels\": {\"self\": {\"o\": 1, \"l\": 0}}}";
   EXPECT_EQ(complaint(text), "line 4: profile: level 'l3' occurs and has no cost");
-  EXPECT_NE(complaint(replaced(text, "\"cores\": 2", "\"cores\": 65536")).find("2048 CPUs"), std::string::npos);
-  EXPECT_NE(complaint(replaced(text, "\"levels\": {", "\"levels\": {\"moon\": 1, ")).find("line 4: levels: unknown key"),
+  EXPECT_NE(complaint(replaced(text, "\"cores\": 2", "\"cores\": 65536")).find("2048 CPUs"),
+            std::string::npos);
+  EXPECT_NE(complaint(replaced(text, "\"levels\": {", "\"levels\": {\"moon\": 1, "))
+                .find("line 4: levels: unknown key"),
             std::string::npos);
 }
 
@@ -228,7 +247,8 @@ TEST(Subset, RowsInTheGivenOrderAndRepeats) {
   EXPECT_EQ(s.topology.cpus[0].os_index, 2);
   EXPECT_EQ(missing_cpus(p, {1, 77}), (std::vector<std::int32_t>{77}));
   EXPECT_EQ(s.remarks.size(), p.remarks.size() + 1);
-  EXPECT_TRUE(profile_from_json(to_json(subset(p, {2, 0, 2}))).ok()) << "repeats of one CPU can be written and read";
+  EXPECT_TRUE(profile_from_json(to_json(subset(p, {2, 0, 2}))).ok())
+      << "repeats of one CPU can be written and read";
 }
 
 TEST(Subset, ExtendKeepsWhatWasMeasured) {
@@ -273,13 +293,15 @@ TEST_F(StoreTest, SavesAndLoads) {
   const auto back = load_profile(p.fingerprint, "threads");
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, p);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cache_.path() / "fermata"), {}), 1) << "no temporary is left";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(cache_.path() / "fermata"), {}), 1)
+      << "no temporary is left";
 }
 
 TEST_F(StoreTest, AFileOfAnotherMachineIsRefused) {
   Profile p = small();
   ASSERT_TRUE(save_profile(p).ok());
-  std::filesystem::rename(profile_path(p.fingerprint, "threads"), profile_path("0123456789abcdef", "threads"));
+  std::filesystem::rename(profile_path(p.fingerprint, "threads"),
+                          profile_path("0123456789abcdef", "threads"));
   EXPECT_EQ(load_profile("0123456789abcdef", "threads").error().status, Status::kParse);
 }
 

@@ -16,12 +16,16 @@
 namespace fermata {
 namespace {
 
-// Processes that are threads, and links whose times are a formula: from host a to host b one way takes `late(a, b)`, a byte 0.5 ns
-// (`shared` times as long when pairs are asked for nine long messages a second time), and each further signal 3000 ns.
+// Processes that are threads, and links whose times are a formula: from host a to host b one way takes
+// `late(a, b)`, a byte 0.5 ns
+// (`shared` times as long when pairs are asked for nine long messages a second time), and each further signal
+// 3000 ns.
 class PretendedJob {
  public:
   PretendedJob(std::vector<std::int32_t> hosts, std::vector<std::int32_t> pinned)
-      : hosts_(std::move(hosts)), pinned_(std::move(pinned)), together_(static_cast<std::ptrdiff_t>(hosts_.size())) {}
+      : hosts_(std::move(hosts)),
+        pinned_(std::move(pinned)),
+        together_(static_cast<std::ptrdiff_t>(hosts_.size())) {}
 
   std::vector<Result<Profile>> measure(const JobOptions& options, const MeasureHost& memory) {
     const std::size_t n = hosts_.size();
@@ -31,7 +35,8 @@ class PretendedJob {
     const Topology machine = *topology_from_regular(shape);
     std::vector<std::thread> crew;
     for (std::size_t p = 0; p < n; ++p)
-      crew.emplace_back([&, p] { out[p] = measure_job(job(static_cast<std::int32_t>(p)), machine, options, memory); });
+      crew.emplace_back(
+          [&, p] { out[p] = measure_job(job(static_cast<std::int32_t>(p)), machine, options, memory); });
     for (std::thread& t : crew) t.join();
     return out;
   }
@@ -70,7 +75,8 @@ class PretendedJob {
       if (breaks) return -1;
       if (a == b) return 70;
       const double way = late(hosts_[static_cast<std::size_t>(a)], hosts_[static_cast<std::size_t>(b)]);
-      const double ns = signals == 0 ? way + 0.5 * static_cast<double>(bytes) * (again ? shared : 1) : 2 * way + further * signals;
+      const double ns = signals == 0 ? way + 0.5 * static_cast<double>(bytes) * (again ? shared : 1)
+                                     : 2 * way + further * signals;
       if (rank == a) asked_ns_[static_cast<std::size_t>(rank)] += (signals == 0 ? 2 : 1) * (repeats + 1) * ns;
       return ns;
     };
@@ -82,7 +88,8 @@ class PretendedJob {
   std::barrier<> together_;
   std::vector<char> pool_;
   std::vector<double> asked_ns_ = std::vector<double>(hosts_.size());  // by the first of each pair
-  std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size()), long_ones_ = std::vector<int>(hosts_.size());
+  std::vector<int> asked_ = std::vector<int>(hosts_.size() * hosts_.size()),
+                   long_ones_ = std::vector<int>(hosts_.size());
 };
 
 // CPUs 0 and 1 are near each other.
@@ -93,7 +100,8 @@ Result<Profile> memory_of(const Topology& topology, const ProfileOptions& option
   p.engine = "processes";
   for (std::int32_t i = 0; i < p.o.n; ++i)
     for (std::int32_t j = 0; j < p.o.n; ++j) {
-      const std::int32_t a = topology.cpus[static_cast<std::size_t>(i)].os_index, b = topology.cpus[static_cast<std::size_t>(j)].os_index;
+      const std::int32_t a = topology.cpus[static_cast<std::size_t>(i)].os_index,
+                         b = topology.cpus[static_cast<std::size_t>(j)].os_index;
       p.o.at(i, j) = i == j ? 5 : a / 2 == b / 2 ? 20 : 60;
       p.l.at(i, j) = i == j ? 1 : 10;
     }
@@ -166,7 +174,8 @@ TEST(JobProfile, ASampleIsReplicated) {
   EXPECT_EQ(job.messages_of(3, 4), 0) << "processes 0 and 1 stand for them";
 }
 
-// What is asked of messages and of memory, not what it takes: these links take a tenth of a millisecond each way.
+// What is asked of messages and of memory, not what it takes: these links take a tenth of a millisecond each
+// way.
 TEST(JobProfile, AsksForNoMoreThanItsTimeHolds) {
   constexpr double kLeastOfAPair = 0.02;
   for (const double seconds : {0.01, 0.1, 0.5, 100.0}) {
@@ -195,10 +204,12 @@ TEST(JobProfile, AsksForNoMoreThanItsTimeHolds) {
         if (job.messages_of(a, b) == 0) {
           const int x = kHosts[static_cast<std::size_t>(a)], y = kHosts[static_cast<std::size_t>(b)];
           const bool stood_for = job.messages_of(std::min(x, y), std::max(x, y)) > 0;
-          EXPECT_TRUE(!stood_for || p.o.at(a, b) == p.o.at(x, y)) << "processes 0 to 2 are their hosts' first";
+          EXPECT_TRUE(!stood_for || p.o.at(a, b) == p.o.at(x, y))
+              << "processes 0 to 2 are their hosts' first";
         }
       }
-    const bool left_out = p.remarks.size() == 1 && p.remarks[0].find("of 16 pairs of processes") != std::string::npos;
+    const bool left_out =
+        p.remarks.size() == 1 && p.remarks[0].find("of 16 pairs of processes") != std::string::npos;
     EXPECT_EQ(left_out, measured < 16) << seconds;
     EXPECT_TRUE(seconds < 100 || measured == 16) << measured;
     EXPECT_TRUE(seconds > 0.2 || measured < 16) << measured;
@@ -210,7 +221,9 @@ TEST(JobProfile, WhatFailsFailsEverywhere) {
   mute.breaks = true;
   for (const auto& one : mute.measure({}, memory_of)) EXPECT_FALSE(one);
   PretendedJob job(kHosts, kPinned);
-  const MeasureHost fails = [](const Topology&, const ProfileOptions&) { return Error{Status::kSystem, "no"}; };
+  const MeasureHost fails = [](const Topology&, const ProfileOptions&) {
+    return Error{Status::kSystem, "no"};
+  };
   for (const auto& one : job.measure({}, fails)) EXPECT_FALSE(one);
 }
 

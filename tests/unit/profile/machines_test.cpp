@@ -1,4 +1,5 @@
-// machines/: which there are, that each of their values says where it comes from, and that its README lists every estimate.
+// machines/: which there are, that each of their values says where it comes from, and that its README lists
+// every estimate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +15,11 @@ namespace fermata {
 namespace {
 
 const std::string kFolder = FERMATA_SOURCE_DIR "/machines/";
-constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",         "mesh-64x16",   "milan-2x64",
-                                      "p7ih-drawer",    "p7ih-node",     "p7ih-supernode", "power8-4x6x8", "skl-2x18"};
-constexpr const char* kMeasured[] = {"intel-xeon-cascadelake-2vcpu-processes", "intel-xeon-cascadelake-2vcpu-threads"};
+constexpr const char* kPublished[] = {"cluster-10x2x6", "cluster-8x2x4", "knl-72",    "mesh-64x16",
+                                      "milan-2x64",     "p7ih-drawer",   "p7ih-node", "p7ih-supernode",
+                                      "power8-4x6x8",   "skl-2x18"};
+constexpr const char* kMeasured[] = {"intel-xeon-cascadelake-2vcpu-processes",
+                                     "intel-xeon-cascadelake-2vcpu-threads"};
 
 Profile machine(const std::string& name) {
   auto p = load_profile_file(kFolder + name + ".json");
@@ -41,12 +44,14 @@ bool about(const std::set<std::string>& words, const std::string& field, Level l
     if (named && static_cast<Level>(k) == level) return true;
     names_any |= named;
   }
-  if (words.count("numa_pairs") != 0) return level == Level::kNuma || level == Level::kPackage || level == Level::kMachine;
+  if (words.count("numa_pairs") != 0)
+    return level == Level::kNuma || level == Level::kPackage || level == Level::kMachine;
   return !names_any;
 }
 
 bool cited(const Profile& p, const std::string& what) {
-  return std::any_of(p.citations.begin(), p.citations.end(), [&](const Citation& c) { return words_of(c.field).count(what) != 0; });
+  return std::any_of(p.citations.begin(), p.citations.end(),
+                     [&](const Citation& c) { return words_of(c.field).count(what) != 0; });
 }
 
 bool cited_at(const Profile& p, const std::string& matrix, Level level) {
@@ -61,7 +66,8 @@ std::map<Level, double> levels_of(const Profile& p, const Matrix& m) {
   std::map<Level, double> most;
   for (std::int32_t i = 0; i < m.n; ++i)
     for (std::int32_t j = 0; j < m.n; ++j) {
-      double& known = most[common_level(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)])];
+      double& known = most[common_level(p.topology.cpus[static_cast<std::size_t>(i)],
+                                        p.topology.cpus[static_cast<std::size_t>(j)])];
       known = std::max(known, m.at(i, j));
     }
   return most;
@@ -94,14 +100,15 @@ TEST(Machines, CiteEachOfTheirValues) {
     EXPECT_EQ(p.origin, "published");
     EXPECT_TRUE(p.fingerprint.empty());
     EXPECT_TRUE(cited(p, "topology"));
-    const std::pair<const char*, double> scalars[] = {{"one_way_ns", p.one_way_ns},
-                                                      {"awaited_ns", p.awaited_ns},
-                                                      {"reader_ns", p.reader_ns},
-                                                      {"word_read_ns", p.word_read_ns},
-                                                      {"word_add_ns", static_cast<double>(p.word_add_ns.size())},
-                                                      {"yield_ns", p.yield_ns},
-                                                      {"futex_ns", p.futex_ns},
-                                                      {"tearing", static_cast<double>(p.tearing.size())}};
+    const std::pair<const char*, double> scalars[] = {
+        {"one_way_ns", p.one_way_ns},
+        {"awaited_ns", p.awaited_ns},
+        {"reader_ns", p.reader_ns},
+        {"word_read_ns", p.word_read_ns},
+        {"word_add_ns", static_cast<double>(p.word_add_ns.size())},
+        {"yield_ns", p.yield_ns},
+        {"futex_ns", p.futex_ns},
+        {"tearing", static_cast<double>(p.tearing.size())}};
     for (const auto& [field, value] : scalars) EXPECT_TRUE(value == 0 || cited(p, field)) << field;
     for (const LayoutCost& c : p.layouts) EXPECT_TRUE(cited(p, "layouts") && cited(p, c.layout)) << c.layout;
     for (const auto& [matrix, m] : {std::pair<const char*, const Matrix&>{"o", p.o}, {"l", p.l}})
@@ -117,7 +124,8 @@ TEST(Machines, TheReadmeListsEveryEstimate) {
   ASSERT_TRUE(readme.ok());
   const std::string list = readme->substr(readme->find("## Every estimate"));
   std::size_t sections = 0;
-  for (std::size_t at = list.find("\n### "); at != std::string::npos; at = list.find("\n### ", at + 1)) ++sections;
+  for (std::size_t at = list.find("\n### "); at != std::string::npos; at = list.find("\n### ", at + 1))
+    ++sections;
   EXPECT_EQ(sections, std::size(kPublished));
   for (const char* name : kPublished) {
     std::string expected;

@@ -66,17 +66,22 @@ Profile with_costs(const std::string& spec, const std::function<double(const Cpu
   Profile p = estimate_profile(*topology_from_synthetic(spec));
   for (std::int32_t i = 0; i < p.o.n; ++i)
     for (std::int32_t j = 0; j < p.o.n; ++j)
-      p.o.at(i, j) = cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]), p.l.at(i, j) = 1;
+      p.o.at(i, j) =
+          cost(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]),
+                p.l.at(i, j) = 1;
   return p;
 }
 
 TEST(Contradictions, NoneWhereCostsFollowTheTopology) {
-  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  const Profile p = with_costs("pack:2 l3:1 core:4 pu:1",
+                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
   EXPECT_TRUE(contradictions(p).empty());
 }
 
 TEST(Contradictions, NearAndFarInOneDeclaredDomain) {
-  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) { return a.core / 2 == b.core / 2 ? 58 : 220; });
+  const Profile p = with_costs("pack:1 l3:1 core:4 pu:1", [](const Cpu& a, const Cpu& b) {
+    return a.core / 2 == b.core / 2 ? 58 : 220;
+  });
   const auto remarks = contradictions(p);
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_NE(remarks[0].find("profile wins"), std::string::npos);
@@ -90,7 +95,8 @@ TEST(Contradictions, AllAlikeAlthoughSeveralDomainsAreDeclared) {
 }
 
 TEST(Contradictions, AFartherLevelThatIsNearer) {
-  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
+  const Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
+                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 120 : 60; });
   ASSERT_EQ(contradictions(p).size(), 1u);
 }
 
@@ -115,7 +121,8 @@ TEST(Measure, ACpuThatIsNotOursIsRefused) {
   EXPECT_NE(p.error().message.find("60000"), std::string::npos);
 }
 
-// Of every level that two of the CPUs have in common: each size of store that this CPU has, seen by its reader.
+// Of every level that two of the CPUs have in common: each size of store that this CPU has, seen by its
+// reader.
 void expect_tears_per_level(const Profile& p) {
   std::set<Level> levels;
   std::map<std::int32_t, std::set<Level>> seen;
@@ -145,7 +152,8 @@ TEST_P(MeasureEngines, WholeProfileOfAFewCpus) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   const Topology topology = *discover_topology();
   ProfileOptions options;
-  for (std::size_t i = 0; i < topology.cpus.size() && i < 4; ++i) options.cpus.push_back(topology.cpus[i].os_index);
+  for (std::size_t i = 0; i < topology.cpus.size() && i < 4; ++i)
+    options.cpus.push_back(topology.cpus[i].os_index);
   options.processes = GetParam();
   options.seconds_per_pair = 0.01;
   double last = 0;
@@ -197,7 +205,9 @@ TEST(Measure, AProfileHasWhatFurtherSlotsAndReadersCost) {
   options.cpus = {topology.cpus[0].os_index, topology.cpus[1].os_index};
   options.seconds_per_pair = 0.01;
   std::map<std::string, double> most;
-  const auto all_told = [&] { return std::all_of(most.begin(), most.end(), [](const auto& one) { return one.second > 0; }); };
+  const auto all_told = [&] {
+    return std::all_of(most.begin(), most.end(), [](const auto& one) { return one.second > 0; });
+  };
   for (int i = 0; i < 5 && (most.empty() || !all_told()); ++i) {
     const auto p = measure_profile(topology, options);
     ASSERT_TRUE(p.ok()) << p.error().message;
@@ -273,11 +283,13 @@ TEST(Replicate, TheMediansOfEachLevelStandForItsOtherPairs) {
   double step = 1;
   std::map<Level, std::vector<double>> at;
   const auto level = [&](std::int32_t i, std::int32_t j) {
-    return common_level(p.topology.cpus[static_cast<std::size_t>(i)], p.topology.cpus[static_cast<std::size_t>(j)]);
+    return common_level(p.topology.cpus[static_cast<std::size_t>(i)],
+                        p.topology.cpus[static_cast<std::size_t>(j)]);
   };
   for (const CpuPair& pair : plan.pairs) {
     at[level(pair.a, pair.b)].push_back(step);
-    for (Matrix* m : {&p.o, &p.l, &p.g, &p.g_direct}) m->at(pair.a, pair.b) = m->at(pair.b, pair.a) = step * (m == &p.l ? 10 : 1);
+    for (Matrix* m : {&p.o, &p.l, &p.g, &p.g_direct})
+      m->at(pair.a, pair.b) = m->at(pair.b, pair.a) = step * (m == &p.l ? 10 : 1);
     step *= 3;
   }
   ASSERT_EQ(at.size(), 3u);
@@ -316,7 +328,9 @@ TEST(MeasuringPlan, MinutesAtMostFor128Cpus) {
     const MeasuringPlan plan = measuring_plan(topology, options);
     EXPECT_EQ(plan.pairs.size(), 128u * 127 / 2) << spec;
     EXPECT_LE(plan.total, kMinutes) << spec;
-    EXPECT_GE(plan.total, plan.each * 128 * 127 / 2 + plan.byte_each * static_cast<double>(plan.byte_pairs.size())) << spec;
+    EXPECT_GE(plan.total,
+              plan.each * 128 * 127 / 2 + plan.byte_each * static_cast<double>(plan.byte_pairs.size()))
+        << spec;
     EXPECT_GT(plan.each, 0.01) << spec;  // enough for some repeats
     options.sample = true;
     const MeasuringPlan sampled = measuring_plan(topology, options);
@@ -350,8 +364,10 @@ TEST(HeatMap, ShadesLevelsOfL) {
 
 TEST(HeatMap, ShowsOAndLWhereOnlyODiffers) {
   const Profile p = with_costs("pack:2 l3:1 core:1 pu:1", [](const Cpu&, const Cpu&) { return 50; });
-  EXPECT_NE(heat_map(p).find("    0 \\ ░░\n    1 ░░\\ \n      ░ 1.0 ns  ...  █ 1.0 ns\n"), std::string::npos) << heat_map(p);
-  const Profile q = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  EXPECT_NE(heat_map(p).find("    0 \\ ░░\n    1 ░░\\ \n      ░ 1.0 ns  ...  █ 1.0 ns\n"), std::string::npos)
+      << heat_map(p);
+  const Profile q = with_costs("pack:2 l3:1 core:2 pu:1",
+                               [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
   EXPECT_EQ(heat_map(q).substr(0, 43), "L is the same for all pairs; O + L in ns, r");
   EXPECT_NE(heat_map(q).find("    0 \\ ░░████\n"), std::string::npos) << heat_map(q);
 }
@@ -365,13 +381,15 @@ TEST(HeatMap, IsThinnedOutOnLargeMachines) {
 }
 
 TEST(Table, ShowsALineForEachLevelAndTheScalars) {
-  Profile p = with_costs("pack:2 l3:1 core:2 pu:1", [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
+  Profile p = with_costs("pack:2 l3:1 core:2 pu:1",
+                         [](const Cpu& a, const Cpu& b) { return a.l3 == b.l3 ? 50 : 150; });
   p.machine = "made up", p.one_way_ns = 25.5, p.remarks = {"a remark"};
   const std::string table = to_table(p);
-  for (const char* line : {"made up\n", "  self            4     50.0      1.0        51.0    51.0        -        -\n",
-                           "  l3              4     50.0      1.0        51.0    51.0        -        -\n",
-                           "  machine         8    150.0      1.0       151.0   151.0        -        -\n",
-                           "  one-way line latency, nearest pair                      25.5 ns\n", "  * a remark\n"})
+  for (const char* line :
+       {"made up\n", "  self            4     50.0      1.0        51.0    51.0        -        -\n",
+        "  l3              4     50.0      1.0        51.0    51.0        -        -\n",
+        "  machine         8    150.0      1.0       151.0   151.0        -        -\n",
+        "  one-way line latency, nearest pair                      25.5 ns\n", "  * a remark\n"})
     EXPECT_NE(table.find(line), std::string::npos) << line << table;
 }
 

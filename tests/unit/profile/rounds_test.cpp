@@ -12,7 +12,8 @@ Profile round_of(double factor) {
   p.o = p.l = p.g = p.g_direct = Matrix(2);
   for (const auto field : {&Profile::o, &Profile::l, &Profile::g, &Profile::g_direct})
     (p.*field).at(0, 1) = (p.*field).at(1, 0) = 10 * factor;
-  p.one_way_ns = p.awaited_ns = p.reader_ns = p.word_read_ns = p.yield_ns = p.futex_ns = p.direct_ns = 100 * factor;
+  p.one_way_ns = p.awaited_ns = p.reader_ns = p.word_read_ns = p.yield_ns = p.futex_ns = p.direct_ns =
+      100 * factor;
   p.fold_byte_ns = 0.5 * factor;
   p.word_add_ns = {5 * factor, 8 * factor};
   p.layouts = {{"private", 60 * factor}, {"packed", 30 * factor}};
@@ -23,9 +24,11 @@ Profile round_of(double factor) {
 }
 
 void expect_costs_of(const Profile& p, double factor) {
-  for (const auto field : {&Profile::o, &Profile::l, &Profile::g, &Profile::g_direct}) EXPECT_DOUBLE_EQ((p.*field).at(0, 1), 10 * factor);
-  for (const auto field : {&Profile::one_way_ns, &Profile::awaited_ns, &Profile::reader_ns, &Profile::word_read_ns, &Profile::yield_ns,
-                           &Profile::futex_ns, &Profile::direct_ns})
+  for (const auto field : {&Profile::o, &Profile::l, &Profile::g, &Profile::g_direct})
+    EXPECT_DOUBLE_EQ((p.*field).at(0, 1), 10 * factor);
+  for (const auto field :
+       {&Profile::one_way_ns, &Profile::awaited_ns, &Profile::reader_ns, &Profile::word_read_ns,
+        &Profile::yield_ns, &Profile::futex_ns, &Profile::direct_ns})
     EXPECT_DOUBLE_EQ(p.*field, 100 * factor);
   EXPECT_DOUBLE_EQ(p.fold_byte_ns, 0.5 * factor);
   EXPECT_EQ(p.word_add_ns, (std::vector<double>{5 * factor, 8 * factor}));
@@ -46,7 +49,8 @@ TEST(Rounds, TwoDisturbedOfFiveChangeNothingButTheRemarks) {
   EXPECT_EQ(p.tearing[0].torn, 7);
   ASSERT_EQ(p.remarks.size(), 3u);
   EXPECT_EQ(p.remarks[1], "once");
-  EXPECT_EQ(p.remarks[2], "the nearest CPUs drifted while measuring: one way 10 to 900 ns in 5 rounds, median 100");
+  EXPECT_EQ(p.remarks[2],
+            "the nearest CPUs drifted while measuring: one way 10 to 900 ns in 5 rounds, median 100");
 }
 
 TEST(Rounds, WhatARoundLacksTheOthersSay) {

@@ -1,4 +1,5 @@
-// The built-in programs are byte for byte what the planner's compiler makes, and it compiles nothing unproved.
+// The built-in programs are byte for byte what the planner's compiler makes, and it compiles nothing
+// unproved.
 #include "exec/builtin.hpp"
 
 #include <gtest/gtest.h>
@@ -54,9 +55,14 @@ TEST(Builtins, AreWhatTheCompilerMakes) {
 TEST(Builtins, AreSoInOtherLayoutsToo) {
   for (const std::uint32_t members : {2u, 3u, 5u, 8u}) {
     for (const bool packed : {true, false}) {
-      for (const Builtin algorithm : {Builtin::kDissemination, Builtin::kCounter, Builtin::kComplete, Builtin::kLinear}) {
+      for (const Builtin algorithm :
+           {Builtin::kDissemination, Builtin::kCounter, Builtin::kComplete, Builtin::kLinear}) {
         const bool barrier = algorithm == Builtin::kDissemination || algorithm == Builtin::kCounter;
-        expect_same({.algorithm = algorithm, .members = members, .payload = barrier ? 0u : 56u, .packed = packed, .slots = 2});
+        expect_same({.algorithm = algorithm,
+                     .members = members,
+                     .payload = barrier ? 0u : 56u,
+                     .packed = packed,
+                     .slots = 2});
         expect_same({.algorithm = algorithm,
                      .members = members,
                      .payload = barrier ? 0u : 8u,
@@ -78,13 +84,15 @@ TEST(Builtins, CountWhereMembersOutnumberCpus) {
 TEST(Builtins, AllreducesKeepRankOrder) {
   for (std::uint32_t members = 1; members <= 70; ++members) {
     const Schedule schedule = planned(exec::builtin_allreduce(members, 8)).schedule;
-    const auto proof = verify(schedule, OpTraits{.associative = false, .commutative = false, .idempotent = false});
+    const auto proof =
+        verify(schedule, OpTraits{.associative = false, .commutative = false, .idempotent = false});
     EXPECT_TRUE(proof) << members << ": " << proof.error().message;
   }
 }
 
 TEST(Builtins, AreMadeForTheLargestTeams) {
-  for (const BuiltinPlan& plan : {exec::builtin_barrier(4096, 4096), exec::builtin_barrier(4096, 2), exec::builtin_allreduce(4096, 56)}) {
+  for (const BuiltinPlan& plan : {exec::builtin_barrier(4096, 4096), exec::builtin_barrier(4096, 2),
+                                  exec::builtin_allreduce(4096, 56)}) {
     const Blob made(exec::make_builtin(plan), &std::free);
     ASSERT_NE(made, nullptr);
     EXPECT_TRUE(program_is_sound(made.get(), made->bytes));

@@ -107,7 +107,8 @@ TEST_F(Ranked, FoldsInRankOrder) {
           multiply(&expected, &next, &ignored);
         }
         Matrix data = mine(rank, e);
-        if (fermata_ranked_allreduce(barrier, rank, &data, sizeof data, multiply, &folds) != FERMATA_OK) ++wrong;
+        if (fermata_ranked_allreduce(barrier, rank, &data, sizeof data, multiply, &folds) != FERMATA_OK)
+          ++wrong;
         wrong += std::memcmp(&data, &expected, sizeof data) != 0;
         if (e % 10 == 0 && fermata_ranked_meet(barrier, rank) != FERMATA_OK) ++wrong;
       }
@@ -124,7 +125,8 @@ struct Bytes {
 
 void add_bytes(void* acc, const void* other, void* context) {
   const std::size_t n = *static_cast<std::size_t*>(context);
-  for (std::size_t i = 0; i < n; ++i) static_cast<unsigned char*>(acc)[i] += static_cast<const unsigned char*>(other)[i];
+  for (std::size_t i = 0; i < n; ++i)
+    static_cast<unsigned char*>(acc)[i] += static_cast<const unsigned char*>(other)[i];
 }
 
 TEST_F(Ranked, CarriesEverySize) {
@@ -138,7 +140,8 @@ TEST_F(Ranked, CarriesEverySize) {
       std::memset(data.at, 0x55, sizeof data.at);
       for (std::size_t i = 0; i < n; ++i) data.at[i] = static_cast<unsigned char>(i + rank);
       if (fermata_ranked_allreduce(barrier, rank, data.at, n, add_bytes, &n) != FERMATA_OK) ++wrong;
-      for (std::size_t i = 0; i < sizeof data.at; ++i) wrong += data.at[i] != (i < n ? static_cast<unsigned char>(3 * i + 3) : 0x55);
+      for (std::size_t i = 0; i < sizeof data.at; ++i)
+        wrong += data.at[i] != (i < n ? static_cast<unsigned char>(3 * i + 3) : 0x55);
     }
   });
   EXPECT_EQ(wrong, 0);
@@ -202,7 +205,8 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
     EXPECT_EQ(fermata_ranked_calls(barrier, 3), 0u);
     fermata_ranked_destroy(barrier);
   };
-  const bool as_planned = (3 > os::process_cpus(3)) == (3 > os::online_cpus());  // else it says nothing about this process
+  // else it says nothing about this process
+  const bool as_planned = (3 > os::process_cpus(3)) == (3 > os::online_cpus());
   expect_works(as_planned ? "; saved;" : "; built-in;");
   for (std::size_t i = 0; i < sound->size(); i += 7) {
     std::string bad = *sound;
@@ -210,7 +214,8 @@ TEST_F(Ranked, UsesAPlanAndSurvivesABadOne) {
     ASSERT_TRUE(write_file_atomically(path, bad));
     expect_works("; built-in;");
   }
-  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, sizeof(ProgramHeader) - 1, sound->size() - 1}) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, sizeof(ProgramHeader) - 1, sound->size() - 1}) {
     ASSERT_TRUE(write_file_atomically(path, sound->substr(0, length)));
     expect_works("; built-in;");
   }
@@ -235,10 +240,13 @@ TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
   ASSERT_TRUE(save_plan(sense_reversing(3)));
   const auto saved = read_file(path);
   ASSERT_TRUE(saved);
-  if (!is_planned_for_three()) GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
+  if (!is_planned_for_three())
+    GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
   ASSERT_NE(described().find("; saved;"), std::string::npos);
   const auto header = [](std::string& file) { return reinterpret_cast<ProgramHeader*>(file.data()); };
-  const auto steps = [&](std::string& file) { return reinterpret_cast<Step*>(file.data() + header(file)->steps_offset); };
+  const auto steps = [&](std::string& file) {
+    return reinterpret_cast<Step*>(file.data() + header(file)->steps_offset);
+  };
   const std::uint32_t count = header(const_cast<std::string&>(*saved))->steps;
   for (std::uint32_t i = 0; i <= count; ++i) {
     std::string bad = *saved;
@@ -246,7 +254,8 @@ TEST_F(Ranked, RunsNoPlanThatItCannotProve) {
     for (std::uint32_t k = 0; k < count; ++k) {
       Step& step = steps(bad)[k];
       if (i == count) step = Step{};
-      else if (k == i && step.code != Code::kEnd && step.code != Code::kJump) step.code = Code::kFlip, step.offset = 0, step.rings = 0;
+      else if (k == i && step.code != Code::kEnd && step.code != Code::kJump)
+        step.code = Code::kFlip, step.offset = 0, step.rings = 0;
     }
     header(bad)->hash = program_hash(*header(bad));
     if (bad == *saved) continue;
@@ -261,7 +270,8 @@ TEST_F(Ranked, ReadsOnlyFilesOfItsOwnUser) {
   namespace fs = std::filesystem;
   const fs::path path = runtime_barrier_path(3);
   ASSERT_TRUE(save_plan(sense_reversing(3)));
-  if (!is_planned_for_three()) GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
+  if (!is_planned_for_three())
+    GTEST_SKIP() << "plans aren't used where members outnumber the CPUs of the process alone";
   const auto is_used = [] { return described().find("; saved;") != std::string::npos; };
   EXPECT_TRUE(is_used());
   for (const fs::path& what : {path, path.parent_path()})
@@ -294,7 +304,8 @@ TEST_F(Ranked, SavingAPlanKeepsTheFolderToItsOwner) {
   fs::create_directories(path.parent_path());
   fs::permissions(path.parent_path(), fs::perms::group_write, fs::perm_options::add);
   ASSERT_TRUE(save_plan(sense_reversing(3)));
-  EXPECT_EQ(fs::status(path.parent_path()).permissions() & (fs::perms::group_write | fs::perms::others_write), fs::perms::none);
+  EXPECT_EQ(fs::status(path.parent_path()).permissions() & (fs::perms::group_write | fs::perms::others_write),
+            fs::perms::none);
 }
 
 TEST_F(Ranked, OpensWithinAMillisecond) {
@@ -311,7 +322,8 @@ TEST_F(Ranked, OpensWithinAMillisecond) {
   RecordProperty("microseconds", static_cast<int>(best * 1e6));
 }
 
-// Later, with threads beside it, the kernel takes 11 ms for it: the first region of each OpenMP program would wait for that.
+// Later, with threads beside it, the kernel takes 11 ms for it: the first region of each OpenMP program would
+// wait for that.
 TEST(RankedFence, IsRegisteredWhenTheLibraryIsLoaded) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "its run time has a thread before";

@@ -35,7 +35,9 @@ TEST(Barrier, NamesWhoIsMissing) {
   const auto verdict = verify(s, {});
   ASSERT_FALSE(verdict.ok());
   EXPECT_EQ(verdict.error().status, Status::kVerify);
-  EXPECT_NE(verdict.error().message.find("member 2 does not know that member 0 has arrived"), std::string::npos) << verdict.error().message;
+  EXPECT_NE(verdict.error().message.find("member 2 does not know that member 0 has arrived"),
+            std::string::npos)
+      << verdict.error().message;
 }
 
 TEST(Barrier, ASignalCarriesWhatItsSenderHeldAtTheStagesBeginning) {

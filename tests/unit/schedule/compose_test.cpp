@@ -50,7 +50,8 @@ TEST(Compose, BesideKeepsWordsApart) {
 }
 
 TEST(Compose, ReduceThenBroadcastIsAnAllreduce) {
-  const Schedule s = then(built("binomial", Kind::kReduce, 9), built("kary", Kind::kBroadcast, 9, Half::kWhole, 3));
+  const Schedule s =
+      then(built("binomial", Kind::kReduce, 9), built("kary", Kind::kBroadcast, 9, Half::kWhole, 3));
   EXPECT_EQ(s.kind, Kind::kAllreduce);
   EXPECT_TRUE(verify(s, kFloatSum).ok());
 }
@@ -90,16 +91,20 @@ TEST(Compose, HalvesMakeWholes) {
 TEST(Compose, HybridsAreComposition) {
   for (const Kind kind : {Kind::kBarrier, Kind::kAllreduce}) {
     const auto local = [&](Half half, Align align) {
-      return beside(lift(built("linear", kind, 3, half), {0, 1, 2}, 6), lift(built("binomial", kind, 3, half), {3, 4, 5}, 6), align);
+      return beside(lift(built("linear", kind, 3, half), {0, 1, 2}, 6),
+                    lift(built("binomial", kind, 3, half), {3, 4, 5}, 6), align);
     };
     const Schedule top = lift(built("butterfly", kind, 2), {0, 3}, 6);
-    const Schedule s = then(then(local(Half::kArrive, Align::kEarly), top), local(Half::kRelease, Align::kLate));
+    const Schedule s =
+        then(then(local(Half::kArrive, Align::kEarly), top), local(Half::kRelease, Align::kLate));
     EXPECT_TRUE(verify(s, kFloatSum).ok());
     EXPECT_FALSE(verify(then(local(Half::kArrive, Align::kEarly), top), kFloatSum).ok());
   }
   // The same with a counter inside each host.
   const auto word = [](Half half, Align align) {
-    const auto one = [half](std::vector<std::int32_t> ranks) { return lift(built("counter", Kind::kBarrier, 3, half), ranks, 6); };
+    const auto one = [half](std::vector<std::int32_t> ranks) {
+      return lift(built("counter", Kind::kBarrier, 3, half), ranks, 6);
+    };
     return beside(one({0, 1, 2}), one({3, 4, 5}), align);
   };
   const Schedule top = lift(built("dissemination", Kind::kBarrier, 2), {0, 3}, 6);
@@ -132,11 +137,13 @@ TEST(Compose, EveryKindIsProvedInSegments) {
         if (algorithm.redundant || !algorithm.applicable(request)) continue;
         const Schedule whole = algorithm.build(request), s = pipeline(whole, 3);
         const auto verdict = verify(s, kFloatSum);
-        EXPECT_TRUE(verdict.ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p << ": " << verdict.error().message;
+        EXPECT_TRUE(verdict.ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p << ": "
+                                  << verdict.error().message;
         EXPECT_EQ(s.stages.size(), whole.stages.empty() ? 0 : whole.stages.size() + 2);
         // Rank order, too, is what it was.
         constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-        EXPECT_EQ(verify(s, kProduct).ok(), verify(whole, kProduct).ok()) << s.algorithm << " " << name_of(s.kind) << " P=" << p;
+        EXPECT_EQ(verify(s, kProduct).ok(), verify(whole, kProduct).ok())
+            << s.algorithm << " " << name_of(s.kind) << " P=" << p;
         ++proved;
       }
     }
@@ -145,7 +152,8 @@ TEST(Compose, EveryKindIsProvedInSegments) {
 }
 
 TEST(Compose, AStagesSegmentsAreOneMessage) {
-  const Schedule s = pipeline(built("ring", Kind::kAllreduce, 2), 3);  // two stages of one chunk there and one back
+  // two stages of one chunk there and one back
+  const Schedule s = pipeline(built("ring", Kind::kAllreduce, 2), 3);
   ASSERT_EQ(s.stages.size(), 4u);
   const std::vector<Transfer>& middle = s.stages[1].transfers;
   ASSERT_EQ(middle.size(), 4u);  // the second segment reduced, the first one copied
@@ -165,7 +173,8 @@ TEST(Compose, MessagesAreNotOrderedAgainstAFold) {
   order_messages(stage);
   EXPECT_EQ(stage, before);
   stage.transfers[2].to = stage.transfers[3].to = 3;
-  std::swap(stage.transfers[0], stage.transfers[3]);  // 1 -> 3, 2 -> 0, 2 -> 3, 1 -> 0: now in another order of senders
+  // 1 -> 3, 2 -> 0, 2 -> 3, 1 -> 0: now in another order of senders
+  std::swap(stage.transfers[0], stage.transfers[3]);
   stage.transfers.push_back({1, 3, 0, 0, 0, Action::kCombine, Side::kRight});
   order_messages(stage);
   EXPECT_EQ(stage.transfers[0].chunk, 0);
@@ -179,13 +188,15 @@ TEST(Compose, PartsOfCollectivesMakeWholes) {
     const struct {
       Schedule a, b;
       Kind whole;
-    } sums[] = {{part("recursive_halving", Kind::kReduceScatter), part("bruck", Kind::kAllgather), Kind::kAllreduce},
-                {part("recursive_halving", Kind::kReduceScatter), part("binomial", Kind::kGather), Kind::kReduce},
-                {part("binomial", Kind::kScatter), part("complete", Kind::kAllgather), Kind::kBroadcast}};
+    } sums[] = {
+        {part("recursive_halving", Kind::kReduceScatter), part("bruck", Kind::kAllgather), Kind::kAllreduce},
+        {part("recursive_halving", Kind::kReduceScatter), part("binomial", Kind::kGather), Kind::kReduce},
+        {part("binomial", Kind::kScatter), part("complete", Kind::kAllgather), Kind::kBroadcast}};
     for (const auto& sum : sums) {
       Schedule s = then(sum.a, sum.b);
       EXPECT_EQ(s.kind, sum.whole);
-      EXPECT_TRUE(verify(s, kFloatSum).ok()) << s.algorithm << " P=" << p << ": " << verify(s, kFloatSum).error().message;
+      EXPECT_TRUE(verify(s, kFloatSum).ok())
+          << s.algorithm << " P=" << p << ": " << verify(s, kFloatSum).error().message;
     }
     EXPECT_EQ(transpose(part("binomial", Kind::kGather)).kind, Kind::kScatter);
     EXPECT_TRUE(verify(transpose(part("binomial", Kind::kGather)), {}).ok());

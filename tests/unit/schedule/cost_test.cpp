@@ -44,7 +44,8 @@ TEST(Cost, StagesOnAUniformMachine) {
   EXPECT_DOUBLE_EQ(cost(barrier("linear", 1), m, {}).critical_path_ns, 0);
 }
 
-// In the stage between two hosts of two members each the second message leaves behind the first; between four hosts none waits.
+// In the stage between two hosts of two members each the second message leaves behind the first; between four
+// hosts none waits.
 TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   CostModel m = uniform(4, 20, 5);
   m.hosts = {0, 1, 2, 3};
@@ -53,8 +54,9 @@ TEST(Cost, MessagesOfAHostLeaveOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * 25 + 5);
 }
 
-// The root goes on when it has begun a message, O(i,i) + L: those that it sends in the two stages of a binomial tree are under way
-// together, and the one that another member passes on in the second takes as long again.
+// The root goes on when it has begun a message, O(i,i) + L: those that it sends in the two stages of a
+// binomial tree are under way together, and the one that another member passes on in the second takes as long
+// again.
 TEST(Cost, WhoSendsAMessageDoesNotWaitForItToCome) {
   CostModel m = uniform(4, 20, 5);
   const Schedule s = find_algorithm("binomial")->build({.kind = Kind::kBroadcast, .members = 4});
@@ -170,7 +172,8 @@ TEST(Cost, SharedCpusPayTurnsPerWait) {
   const double alone = cost(barrier("counter", 4), m, {}).critical_path_ns;
   const double polled_apart = cost(barrier("sense_reversing", 4), m, {}).critical_path_ns;
   m.members_per_cpu = 2;
-  // A turn, and half a reading more for each of four adds on the word that all wait on, or for the flip of the one that all do.
+  // A turn, and half a reading more for each of four adds on the word that all wait on, or for the flip of
+  // the one that all do.
   EXPECT_DOUBLE_EQ(cost(barrier("counter", 4), m, {}).critical_path_ns, alone + 2000 + 4 * 15);
   EXPECT_DOUBLE_EQ(cost(barrier("sense_reversing", 4), m, {}).critical_path_ns, polled_apart + 2000 + 15);
   EXPECT_DOUBLE_EQ(cost(barrier("butterfly", 4), m, {}).critical_path_ns, 2 * (25 + 2000));
@@ -200,8 +203,8 @@ TEST(Cost, PeriodIsTheGrowthPerEpisode) {
 
 // Building, proving and costing one schedule of 1,024 ranks: under half a second of one core, for every
 // algorithm.
-// Half a second each on an idle core; what is held is the order of magnitude, which a quadratic step more would break.
-// How long that takes is `fermata bench planning`.
+// Half a second each on an idle core; what is held is the order of magnitude, which a quadratic step more
+// would break. How long that takes is `fermata bench planning`.
 TEST(Cost, AThousandRanks) {
   constexpr int kRanks = FERMATA_TEST_SCALE > 1 ? 256 : 1024;
   CostModel m = uniform(kRanks, 20, 5);
@@ -223,11 +226,14 @@ CostModel with_bytes(int members, double g) {
   return m;
 }
 
-Schedule collective(const char* name, Kind kind, int members) { return find_algorithm(name)->build({.kind = kind, .members = members}); }
+Schedule collective(const char* name, Kind kind, int members) {
+  return find_algorithm(name)->build({.kind = kind, .members = members});
+}
 
 TEST(Bytes, AMessageOfSeveralChunksPaysOnceForItsSignal) {
   const CostModel m = with_bytes(4, 0.5);
-  const Schedule gather = collective("binomial", Kind::kGather, 4);  // 1 -> 0 and 3 -> 2, then two chunks from 2 to 0
+  // 1 -> 0 and 3 -> 2, then two chunks from 2 to 0
+  const Schedule gather = collective("binomial", Kind::kGather, 4);
   EXPECT_DOUBLE_EQ(cost(gather, m, {}).critical_path_ns, 2 * 25);
   EXPECT_DOUBLE_EQ(cost(gather, m, {}, 100).critical_path_ns, 25 + 50 + 25 + 100);
   EXPECT_DOUBLE_EQ(cost(gather, uniform(4, 20, 5), {}, 100).critical_path_ns, 2 * 25);
@@ -262,7 +268,8 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   m.bytes.direct = Direct::from(9);
   m.bytes.direct_once = 10;
   m.bytes.direct_fold = 0.1;
-  const Schedule two = collective("linear", Kind::kBroadcast, 2), five = collective("linear", Kind::kBroadcast, 5);
+  const Schedule two = collective("linear", Kind::kBroadcast, 2),
+                 five = collective("linear", Kind::kBroadcast, 5);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[1], 25 + 10 + 400);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 1000).departure_ns[0], 25 + 10 + 400 + 5);
   EXPECT_DOUBLE_EQ(cost(two, m, {}, 400).departure_ns[1], 25 + 200);  // too short for it
@@ -270,7 +277,8 @@ TEST(Bytes, ADirectReadingKeepsTheSenderWaitingButNotBusy) {
   EXPECT_DOUBLE_EQ(cost(five, m, {}, 1000).departure_ns[4], 20 + 4 * 5 + 10 + 400);
   EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kReduce, 2), m, {}, 1000).departure_ns[0], 25 + 10 + 500);
   // Both directions of an exchange at once.
-  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns, 25 + 10 + 500 + 5);
+  EXPECT_DOUBLE_EQ(cost(collective("butterfly", Kind::kAllreduce, 2), m, {}, 1000).critical_path_ns,
+                   25 + 10 + 500 + 5);
 }
 
 TEST(Bytes, LongChunksCostMore) {
@@ -287,7 +295,8 @@ TEST(Bytes, MemoryBoundsWhatAllMoveTogether) {
   m.direct.assign(25, 0.4);
   m.bytes.direct = Direct::from(0);
   m.bytes.together = 0.25;
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns, 4 * 1000 * 0.25);
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 5), m, {}, 1000).critical_path_ns,
+                   4 * 1000 * 0.25);
   EXPECT_GT(cost(collective("linear", Kind::kBroadcast, 2), m, {}, 1000).critical_path_ns, 400);
 }
 
@@ -296,7 +305,8 @@ TEST(Bytes, TheNetworkBoundsWhatAllHostsSend) {
   CostModel m = with_bytes(4, 0.001);
   m.hosts = {0, 0, 1, 1};
   m.bytes.between = 2;
-  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns, 2 * 1000 * 2);
+  EXPECT_DOUBLE_EQ(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns,
+                   2 * 1000 * 2);
   m.hosts = {};
   EXPECT_LT(cost(collective("linear", Kind::kBroadcast, 4), m, {}, 1000).critical_path_ns, 1000);
 }
@@ -305,7 +315,8 @@ TEST(Bytes, WhatTheBusiestMemberFoldsMayComeOnTop) {
   CostModel m = with_bytes(5, 0.5);
   const Schedule root_folds = collective("linear", Kind::kReduce, 5);
   const Schedule chain = find_algorithm("kary")->build({.kind = Kind::kReduce, .members = 5, .degree = 1});
-  const double star_ns = cost(root_folds, m, {}, 1000).critical_path_ns, chain_ns = cost(chain, m, {}, 1000).critical_path_ns;
+  const double star_ns = cost(root_folds, m, {}, 1000).critical_path_ns,
+               chain_ns = cost(chain, m, {}, 1000).critical_path_ns;
   m.bytes.fold_apart = 0.1;
   EXPECT_DOUBLE_EQ(cost(root_folds, m, {}, 1000).critical_path_ns, star_ns + 4 * 100);
   EXPECT_DOUBLE_EQ(cost(chain, m, {}, 1000).critical_path_ns, chain_ns + 100);
@@ -330,9 +341,11 @@ TEST(Bytes, LongVectorsWantPieces) {
   EXPECT_GT(time("binomial", Kind::kBroadcast, kLong), time("scatter_allgather", Kind::kBroadcast, kLong));
   EXPECT_GT(time("scatter_allgather", Kind::kBroadcast, kLong), 0.1 * kLong);
   EXPECT_LT(time("butterfly", Kind::kAllreduce, kShort), time("recursive_halving", Kind::kAllreduce, kShort));
-  EXPECT_GT(time("butterfly", Kind::kAllreduce, kLong), 2 * time("recursive_halving", Kind::kAllreduce, kLong));
+  EXPECT_GT(time("butterfly", Kind::kAllreduce, kLong),
+            2 * time("recursive_halving", Kind::kAllreduce, kLong));
   EXPECT_LT(time("recursive_halving", Kind::kAllreduce, 1024), time("ring", Kind::kAllreduce, 1024));
-  EXPECT_NEAR(time("recursive_halving", Kind::kAllreduce, kLong), time("ring", Kind::kAllreduce, kLong), 1e-3);
+  EXPECT_NEAR(time("recursive_halving", Kind::kAllreduce, kLong), time("ring", Kind::kAllreduce, kLong),
+              1e-3);
   EXPECT_LT(time("bruck", Kind::kAlltoall, kShort), time("pairwise", Kind::kAlltoall, kShort));
   EXPECT_GT(time("bruck", Kind::kAlltoall, kLong), time("pairwise", Kind::kAlltoall, kLong));
 }

@@ -104,7 +104,8 @@ Schedule reduce_of_three() {
   s.kind = Kind::kReduce;
   s.chunks = 1;
   s.members = 3;
-  s.stages = {{{{1, 0, 0, 0, 0, Action::kCombine, Side::kRight}, {2, 0, 0, 0, 0, Action::kCombine, Side::kRight}}}};
+  s.stages = {
+      {{{1, 0, 0, 0, 0, Action::kCombine, Side::kRight}, {2, 0, 0, 0, 0, Action::kCombine, Side::kRight}}}};
   return s;
 }
 
@@ -130,7 +131,8 @@ TEST(Data, NamesWhatIsMissingAndWhatIsRepeated) {
   s.stages.push_back({{{1, 0, 0, 0, 0, Action::kCombine, Side::kRight}}});
   verdict = verify(s, kSum);
   ASSERT_FALSE(verdict.ok());
-  EXPECT_EQ(verdict.error().message, "member 0 has the contribution of member 1 more than once, since stage 1 at member 0");
+  EXPECT_EQ(verdict.error().message,
+            "member 0 has the contribution of member 1 more than once, since stage 1 at member 0");
   EXPECT_TRUE(verify(s, kMax).ok());
 }
 
@@ -140,9 +142,12 @@ TEST(Data, RefusesRegistersThatHoldNothing) {
   s.chunks = 1;
   s.members = 3;
   s.stages = {{{{1, 2, 0, 0, 0, Action::kCopy, Side::kRight}, {0, 1, 0, 0, 0, Action::kCopy, Side::kRight}}}};
-  EXPECT_EQ(verify(s, kSum).error().message, "stage 0: member 1 sends register 0 of chunk 0, which holds nothing");
-  s.stages = {{{{0, 1, 0, 0, 0, Action::kCopy, Side::kRight}, {0, 2, 0, 0, 0, Action::kCombine, Side::kRight}}}};
-  EXPECT_EQ(verify(s, kSum).error().message, "stage 0: member 2 combines into register 0 of chunk 0, which holds nothing");
+  EXPECT_EQ(verify(s, kSum).error().message,
+            "stage 0: member 1 sends register 0 of chunk 0, which holds nothing");
+  s.stages = {
+      {{{0, 1, 0, 0, 0, Action::kCopy, Side::kRight}, {0, 2, 0, 0, 0, Action::kCombine, Side::kRight}}}};
+  EXPECT_EQ(verify(s, kSum).error().message,
+            "stage 0: member 2 combines into register 0 of chunk 0, which holds nothing");
   s.stages[0].transfers[1].action = Action::kCopy;
   EXPECT_TRUE(verify(s, kSum).ok());
 }
@@ -150,8 +155,9 @@ TEST(Data, RefusesRegistersThatHoldNothing) {
 TEST(Data, RegistersServeScans) {
   Schedule s = reduce_of_three();  // member 0 folds 1 and 2 in register 1 first, and sends itself what it has
   s.registers = 2;
-  s.stages = {{{{1, 0, 0, 0, 1, Action::kCopy, Side::kRight}, {2, 0, 0, 0, 1, Action::kCombine, Side::kRight}}},
-              {{{0, 0, 0, 1, 0, Action::kCombine, Side::kRight}}}};
+  s.stages = {
+      {{{1, 0, 0, 0, 1, Action::kCopy, Side::kRight}, {2, 0, 0, 0, 1, Action::kCombine, Side::kRight}}},
+      {{{0, 0, 0, 1, 0, Action::kCombine, Side::kRight}}}};
   EXPECT_EQ(result_expression(s, 0), "(0+(1+2))");
   EXPECT_TRUE(verify(s, kProduct).ok());
   s.stages[1].transfers[0].src_reg = 2;
@@ -178,7 +184,8 @@ TEST(Data, ExplosiveRepetitionIsCountedNotListed) {
   s.chunks = 1;
   s.members = 2;
   for (int i = 0; i < 200; ++i) {
-    s.stages.push_back({{{0, 1, 0, 0, 0, Action::kCombine, Side::kRight}, {1, 0, 0, 0, 0, Action::kCombine, Side::kRight}}});
+    s.stages.push_back(
+        {{{0, 1, 0, 0, 0, Action::kCombine, Side::kRight}, {1, 0, 0, 0, 0, Action::kCombine, Side::kRight}}});
   }
   EXPECT_NE(result_expression(s, 0).find("contributions"), std::string::npos);
   EXPECT_FALSE(verify(s, kSum).ok());

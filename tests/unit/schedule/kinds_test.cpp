@@ -1,4 +1,5 @@
-// What each kind begins with and ends with: against brute force on schedules with something wrong, and the messages.
+// What each kind begins with and ends with: against brute force on schedules with something wrong, and the
+// messages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,10 +19,13 @@ constexpr OpTraits kSum{.associative = true, .commutative = true, .idempotent = 
 constexpr OpTraits kFloatSum{.associative = false, .commutative = true, .idempotent = false};
 constexpr OpTraits kMax{.associative = true, .commutative = true, .idempotent = true};
 constexpr OpTraits kProduct{.associative = true, .commutative = false, .idempotent = false};
-constexpr Kind kMoving[] = {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather, Kind::kAlltoall};
+constexpr Kind kMoving[] = {Kind::kBroadcast, Kind::kGather, Kind::kScatter, Kind::kAllgather,
+                            Kind::kAlltoall};
 constexpr Kind kFolding[] = {Kind::kReduce, Kind::kReduceScatter, Kind::kScan, Kind::kExscan};
 
-void copy(Stage& stage, int from, int to, int chunk) { stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCopy, Side::kRight}); }
+void copy(Stage& stage, int from, int to, int chunk) {
+  stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCopy, Side::kRight});
+}
 void fold(Stage& stage, int from, int to, int chunk, Side side) {
   stage.transfers.push_back({from, to, chunk, 0, 0, Action::kCombine, side});
 }
@@ -37,9 +41,11 @@ Schedule direct(Kind kind, int members, int root, int segments = 1) {
   s.kind = kind;
   s.members = members;
   s.root = root;
-  const int blocks = kind == Kind::kAlltoall                                                                             ? members * members
-                     : kind == Kind::kBroadcast || kind == Kind::kReduce || kind == Kind::kScan || kind == Kind::kExscan ? 1
-                                                                                                                         : members;
+  const int blocks =
+      kind == Kind::kAlltoall ? members * members
+      : kind == Kind::kBroadcast || kind == Kind::kReduce || kind == Kind::kScan || kind == Kind::kExscan
+          ? 1
+          : members;
   s.chunks = blocks * segments;
   s.stages.resize(1);
   Stage& stage = s.stages[0];
@@ -74,7 +80,8 @@ struct Brute {
   OpTraits op;
   int segments = s.chunks / (s.kind == Kind::kAlltoall ? s.members * s.members : blocks());
   int blocks() const {
-    const bool one = s.kind == Kind::kBroadcast || s.kind == Kind::kReduce || s.kind == Kind::kScan || s.kind == Kind::kExscan;
+    const bool one = s.kind == Kind::kBroadcast || s.kind == Kind::kReduce || s.kind == Kind::kScan ||
+                     s.kind == Kind::kExscan;
     return one ? 1 : s.members;
   }
 
@@ -97,7 +104,8 @@ struct Brute {
       case Kind::kScatter: return m == block ? std::vector{s.root} : std::vector<int>{};
       case Kind::kGather: return m == s.root ? std::vector{block} : std::vector<int>{};
       case Kind::kAllgather: return {block};
-      case Kind::kAlltoall: return m == block % s.members ? std::vector{block / s.members} : std::vector<int>{};
+      case Kind::kAlltoall:
+        return m == block % s.members ? std::vector{block / s.members} : std::vector<int>{};
       case Kind::kReduce: return m == s.root ? all : std::vector<int>{};
       case Kind::kReduceScatter: return m == block ? all : std::vector<int>{};
       case Kind::kScan: return {all.begin(), all.begin() + m + 1};
@@ -113,7 +121,8 @@ struct Brute {
 
   using Held = std::map<std::pair<int, int>, Value>;
 
-  static bool bring(Held& now, std::map<std::pair<int, int>, int>& touched, const Transfer& t, const Value& in) {
+  static bool bring(Held& now, std::map<std::pair<int, int>, int>& touched, const Transfer& t,
+                    const Value& in) {
     const std::pair to{t.to, t.dst_reg};
     if (t.action == Action::kCopy && touched[to] > 0) return false;
     ++touched[to];
@@ -215,7 +224,8 @@ TEST(Kinds, MessagesNameMemberChunkAndWhatIsWrong) {
   EXPECT_EQ(why_not(s), "chunk 1 (0 to 1): member 1 has no result");
   s = direct(Kind::kAllgather, 3, 0);
   s.stages[0].transfers.push_back(s.stages[0].transfers.front());
-  EXPECT_EQ(why_not(s), "stage 0: member 1 copies over register 0 of chunk 0, which this stage has written already");
+  EXPECT_EQ(why_not(s),
+            "stage 0: member 1 copies over register 0 of chunk 0, which this stage has written already");
   s.stages[0].transfers.pop_back();
   s.stages.emplace_back();
   fold(s.stages[1], 0, 2, 2, Side::kLeft);
@@ -233,7 +243,8 @@ TEST(Kinds, MessagesNameMemberChunkAndWhatIsWrong) {
   EXPECT_EQ(why_not(s), "member 1 has the contribution of member 2, which is no part of its result");
   s = direct(Kind::kScan, 3, 0);
   fold(s.stages[1], 0, 1, 0, Side::kLeft);
-  EXPECT_EQ(why_not(s), "member 1 has the contribution of member 0 more than once, since stage 1 at member 1");
+  EXPECT_EQ(why_not(s),
+            "member 1 has the contribution of member 0 more than once, since stage 1 at member 1");
 }
 
 TEST(Kinds, ChunksAreAMultipleOfTheBlocks) {

@@ -34,16 +34,18 @@ TEST(Print, EveryAlgorithmRoundTrips) {
   EXPECT_EQ(hash_of(renamed), hash);
   renamed.stages[0].transfers[0].to = 2;
   EXPECT_NE(hash_of(renamed), hash);
-  Schedule pipelined = pipeline(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 5}), 3);
+  Schedule pipelined =
+      pipeline(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 5}), 3);
   pipelined.registers = 3;
   for (Transfer& t : pipelined.stages[1].transfers) t.src_reg = 2;
   ASSERT_EQ(*parse_schedule(to_text(pipelined)), pipelined);
 }
 
 TEST(Print, TextIsAsDocumented) {
-  EXPECT_EQ(to_text(find_algorithm("binomial")->build({.kind = Kind::kAllreduce, .members = 2})),
-            "fermata-schedule 1\nalgorithm binomial\nkind allreduce\nmembers 2\nroot 0\nchunks 1\nregisters 1\n"
-            "stage 0\n  1 -> 0 combine right\nstage 1\n  0 -> 1 copy\nend\n");
+  EXPECT_EQ(
+      to_text(find_algorithm("binomial")->build({.kind = Kind::kAllreduce, .members = 2})),
+      "fermata-schedule 1\nalgorithm binomial\nkind allreduce\nmembers 2\nroot 0\nchunks 1\nregisters 1\n"
+      "stage 0\n  1 -> 0 combine right\nstage 1\n  0 -> 1 copy\nend\n");
   EXPECT_EQ(to_matrices(find_algorithm("linear")->build({.members = 3})),
             "S0\n   0 | . . . |\n   1 | 1 . . |\n   2 | 1 . . |\nS1\n   0 | . 1 1 |\n   1 | . . . |\n   2 | "
             ". . . |\n");
@@ -97,8 +99,9 @@ TEST(Parse, RefusesWholeWithLineAndReason) {
 
 TEST(Parse, NoTextMakesItOrTheProofFallOver) {
   test::Random random(99);
-  const std::string seeds[] = {kGood, to_text(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 4})),
-                               to_text(find_algorithm("combining_tree")->build({.members = 5}))};
+  const std::string seeds[] = {
+      kGood, to_text(find_algorithm("complete")->build({.kind = Kind::kAllreduce, .members = 4})),
+      to_text(find_algorithm("combining_tree")->build({.members = 5}))};
   const std::string alphabet = "0123456789-> w\nstagecombinleftrightcopyregsword";
   int parsed = 0;
   for (int trial = 0; trial < 20000 / FERMATA_TEST_SCALE; ++trial) {
@@ -140,16 +143,18 @@ TEST(Layout, RoundTrips) {
       }
     }
   }
-  for (const char* text : {"private", "packed+2slots:published", "private+stride5+line128:packed+4slots:private"}) {
+  for (const char* text :
+       {"private", "packed+2slots:published", "private+stride5+line128:packed+4slots:private"}) {
     const auto back = parse_layouts(text);
     ASSERT_TRUE(back.ok()) << text;
     EXPECT_EQ(to_string(*back), text);
   }
   EXPECT_EQ(to_string(*parse_layouts("packed:private+2slots:private+2slots")), "packed:private+2slots");
   EXPECT_EQ(parse_layouts("packed:private+2slots")->at(7).slots, 2);
-  for (const char* bad : {"", ":", "packed:", ":packed", "packed:heap", "packed::packed"}) EXPECT_FALSE(parse_layouts(bad).ok()) << bad;
-  for (const char* bad : {"", "shared", "private+", "private+3slots", "private+stride9", "packed+line32", "packed+2", "+", "packed+0pauses",
-                          "packed+65pauses"}) {
+  for (const char* bad : {"", ":", "packed:", ":packed", "packed:heap", "packed::packed"})
+    EXPECT_FALSE(parse_layouts(bad).ok()) << bad;
+  for (const char* bad : {"", "shared", "private+", "private+3slots", "private+stride9", "packed+line32",
+                          "packed+2", "+", "packed+0pauses", "packed+65pauses"}) {
     EXPECT_FALSE(parse_layout(bad).ok()) << bad;
   }
 }

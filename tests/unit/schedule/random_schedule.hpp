@@ -48,7 +48,9 @@ inline Schedule random_barrier(Random& random, int members) {
   // A counter, perhaps a second one behind it, perhaps a phase that the first one's completer flips.
   const int words = random.below(4);
   for (int w = 0; w < words; ++w) s.words.push_back({.threshold = 0, .agent = w == 2 ? 0 : -1});
-  const auto edge = [&s](int stage, int from, int to) { s.stages[stage].transfers.push_back({.from = from, .to = to}); };
+  const auto edge = [&s](int stage, int from, int to) {
+    s.stages[stage].transfers.push_back({.from = from, .to = to});
+  };
   for (int w = 0; w < std::min(words, 2); ++w) {
     for (int i = 0; i < members; ++i) {
       if (random.chance(80) || i == 0) edge(0, i, members + w);

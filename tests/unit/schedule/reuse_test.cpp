@@ -11,8 +11,9 @@ namespace {
 using test::Graph;
 using test::Random;
 
-// Nodes: (episode, stage, member) beginnings, then (episode, word) completions. A slot of stage a is read before its receiver begins stage
-// a + 1; a word's episode is complete after its in-edges and after the episode before.
+// Nodes: (episode, stage, member) beginnings, then (episode, word) completions. A slot of stage a is read
+// before its receiver begins stage a + 1; a word's episode is complete after its in-edges and after the
+// episode before.
 class EventGraph {
  public:
   EventGraph(const Schedule& s, int episodes)
@@ -29,7 +30,8 @@ class EventGraph {
           if (s.is_word(t.from) && s.is_word(t.to)) graph_.edge(word(e, actor(t)), to);
         }
       }
-      for (int w = 0; e > 0 && w < static_cast<int>(s.words.size()); ++w) graph_.edge(word(e - 1, w), word(e, w));
+      for (int w = 0; e > 0 && w < static_cast<int>(s.words.size()); ++w)
+        graph_.edge(word(e - 1, w), word(e, w));
     }
   }
   int word(int episode, int w) const {
@@ -37,7 +39,8 @@ class EventGraph {
   }
   // What a vertex's signal of the stage comes after.
   int before(int episode, int stage, int vertex) const {
-    return s_.is_word(vertex) ? word(episode, s_.word_of(vertex)) : (episode * stages_ + stage) * s_.members + vertex;
+    return s_.is_word(vertex) ? word(episode, s_.word_of(vertex))
+                              : (episode * stages_ + stage) * s_.members + vertex;
   }
   // In these schedules only targets have agents.
   int actor(const Transfer& t) const {
@@ -61,7 +64,8 @@ std::vector<Hazard> brute_force(const Schedule& s, int slots, bool carries) {
       bool safe = true;
       if (s.is_word(t.to)) {
         const int complete = g.word(0, s.word_of(t.to));
-        safe = (!s.is_word(t.from) && s.words[s.word_of(t.to)].threshold == 1) || g.comes_after(g.before(1, a, t.from), complete) ||
+        safe = (!s.is_word(t.from) && s.words[s.word_of(t.to)].threshold == 1) ||
+               g.comes_after(g.before(1, a, t.from), complete) ||
                (s.is_word(t.from) && g.comes_after(g.word(1, g.actor(t)), complete));
       } else if (carries && !s.is_word(t.from)) {
         safe = g.comes_after(g.before(slots, a, t.from), g.before(0, a + 1, t.to));
@@ -141,7 +145,8 @@ TEST(Reuse, WordsMustNotTakeTheNextEpisodesAdds) {
   Schedule s;
   s.members = 2;
   s.words = {{.threshold = 2}, {.threshold = 1}};
-  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}}, {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
+  s.stages = {{{{.from = 0, .to = 2}, {.from = 1, .to = 2}, {.from = 0, .to = 3}}},
+              {{{.from = 2, .to = 0}, {.from = 3, .to = 1}}}};
   const std::vector<Hazard> hazards = reuse_hazards(s, 1, false);
   ASSERT_EQ(hazards.size(), 1u);
   EXPECT_EQ(hazards[0].transfer, 1);

@@ -83,7 +83,8 @@ TEST_F(AutoWaitTest, WithEnoughCpusDearYieldsStopTheYieldsAndNotTheSpins) {
 }
 
 TEST_F(AutoWaitTest, CheapYieldsGoOn) {
-  for (std::uint64_t call = 1; call < 1000; ++call) EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
+  for (std::uint64_t call = 1; call < 1000; ++call)
+    EXPECT_EQ(crowded.next(after_yield(call, 700)), WaitAction::kYield);
 }
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -137,7 +138,8 @@ TEST_F(AutoWaitTest, ParksThatCostMoreThanDearYieldsEndForATime) {
   const std::uint64_t until = through_parks(crowded, pace, 7 * kMs, &now);
   const std::int64_t over = now;
   for (std::uint64_t call = until; now < over + 200 * kMs; now += 2 * kSlice, ++call)
-    ASSERT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield) << (now - over) / kMs;
+    ASSERT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield)
+        << (now - over) / kMs;
   now = over + 1000 * kMs;
   until_it_parks(crowded, until + 1000, &now);
 }
@@ -154,7 +156,8 @@ TEST_F(AutoWaitTest, ADearYieldBehindParksIsNotEnoughWhereTheOthersWereFaster) {
   std::int64_t now = 100 * kMs;
   const std::uint64_t until = through_parks(crowded, pace, 200'000, &now);
   std::uint64_t call = until;
-  for (; call < until + 40; ++call) ASSERT_EQ(crowded.next(after_yield(call, 700, now += 20'000)), WaitAction::kYield);
+  for (; call < until + 40; ++call)
+    ASSERT_EQ(crowded.next(after_yield(call, 700, now += 20'000)), WaitAction::kYield);
   EXPECT_EQ(crowded.next(after_yield(call, kSlice, now + kSlice)), WaitAction::kYield);
 }
 
@@ -173,12 +176,14 @@ TEST_F(AutoWaitTest, WhoBeganParksSaysWhetherTheyGained) {
 
 TEST_F(AutoWaitTest, OneDearYieldNowAndThenParksNobody) {
   for (std::uint64_t call = 1; call < 100; ++call)
-    EXPECT_EQ(crowded.next(after_yield(call, kSlice, static_cast<std::int64_t>(call) * 50 * kMs)), WaitAction::kYield);
+    EXPECT_EQ(crowded.next(after_yield(call, kSlice, static_cast<std::int64_t>(call) * 50 * kMs)),
+              WaitAction::kYield);
 }
 
 TEST_F(AutoWaitTest, DearYieldsThatTakeATenthOfTheTimeParkNobody) {
   for (std::uint64_t call = 1; call < 100; ++call)
-    EXPECT_EQ(crowded.next(after_yield(call, kSlice / 3, static_cast<std::int64_t>(call) * 10 * kMs)), WaitAction::kYield);
+    EXPECT_EQ(crowded.next(after_yield(call, kSlice / 3, static_cast<std::int64_t>(call) * 10 * kMs)),
+              WaitAction::kYield);
 }
 
 // There members choose schedules and touch memory for the first time.
@@ -194,13 +199,15 @@ TEST_F(AutoWaitTest, TwoYieldsOfAMillisecondOneBehindTheOtherParkNobody) {
 TEST_F(AutoWaitTest, ThirtyTwoMembersToACpuMayTakeAMillisecond) {
   AutoWait thronged(true, 32, &pace);
   for (std::uint64_t call = 5; call < 500; ++call)
-    EXPECT_EQ(thronged.next(after_yield(call, kMs, static_cast<std::int64_t>(call) * kMs)), WaitAction::kYield);
+    EXPECT_EQ(thronged.next(after_yield(call, kMs, static_cast<std::int64_t>(call) * kMs)),
+              WaitAction::kYield);
 }
 
 TEST_F(AutoWaitTest, TheFirstCallsSayNothingOfStrangers) {
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 1; call <= 4; ++call)
-    for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(crowded.next(after_yield(call, kSlice, now)), WaitAction::kYield);
+    for (int i = 0; i < 3; ++i, now += 2 * kSlice)
+      EXPECT_EQ(crowded.next(after_yield(call, kSlice, now)), WaitAction::kYield);
   until_it_parks(crowded, 5, &now);
 }
 
@@ -209,7 +216,8 @@ TEST_F(AutoWaitTest, NorDoThoseInWhichAllMembersDoSomethingForTheFirstTime) {
   excuse(pace, 100);
   std::int64_t now = 100 * kMs;
   for (std::uint64_t call = 100; call <= 104; ++call)
-    for (int i = 0; i < 3; ++i, now += 2 * kSlice) EXPECT_EQ(other.next(after_yield(call, kSlice, now)), WaitAction::kYield);
+    for (int i = 0; i < 3; ++i, now += 2 * kSlice)
+      EXPECT_EQ(other.next(after_yield(call, kSlice, now)), WaitAction::kYield);
   until_it_parks(other, 105, &now);
 }
 
@@ -223,7 +231,8 @@ TEST_F(AutoWaitTest, CallsThatYieldsMakeFasterThanParksWinTrustBack) {
   std::int64_t now = 100 * kMs;
   const std::uint64_t until = through_parks(crowded, pace, 200'000, &now);
   ASSERT_GT(pace.length.load(), 0U);
-  for (std::uint64_t call = until; call < until + 100; ++call) crowded.next(after_yield(call, 700, now += 20'000));
+  for (std::uint64_t call = until; call < until + 100; ++call)
+    crowded.next(after_yield(call, 700, now += 20'000));
   EXPECT_EQ(pace.length.load(), 0U);
 }
 

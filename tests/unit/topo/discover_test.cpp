@@ -37,7 +37,8 @@ TEST(Synthetic, FourChipsOfSixWithEightThreads) {
   EXPECT_EQ(distinct(t, &Cpu::core), 24u);
   EXPECT_EQ(distinct(t, &Cpu::numa), 4u);
   EXPECT_EQ(common_level(t.cpus[0], t.cpus[7]), Level::kCore);
-  EXPECT_EQ(common_level(t.cpus[0], t.cpus[8]), Level::kNuma) << "no shared cache: the next domain is the memory";
+  EXPECT_EQ(common_level(t.cpus[0], t.cpus[8]), Level::kNuma)
+      << "no shared cache: the next domain is the memory";
   EXPECT_EQ(t.cpus[13].smt, 5);
 }
 
@@ -58,8 +59,9 @@ TEST(Synthetic, OneNodeOverTwoPackagesDoesNotMakeThemNear) {
 }
 
 TEST(Synthetic, RefusesWhatIsAbsurd) {
-  for (const char* bad : {"", "pack:0", "pack:99999999", "pack:300 core:300 pu:300", "pack:0x7fffffff pu:1", "pack: 9999999", "pack:-1",
-                          "core:4097 pu:1", "pack:2 core:(", "pack:2 l3:1 sofa:4", "300 300 300", "pack:+70000"}) {
+  for (const char* bad :
+       {"", "pack:0", "pack:99999999", "pack:300 core:300 pu:300", "pack:0x7fffffff pu:1", "pack: 9999999",
+        "pack:-1", "core:4097 pu:1", "pack:2 core:(", "pack:2 l3:1 sofa:4", "300 300 300", "pack:+70000"}) {
     const auto t = topology_from_synthetic(bad);
     ASSERT_FALSE(t.ok()) << bad;
     EXPECT_EQ(t.error().status, Status::kParse);

@@ -48,7 +48,8 @@ TEST_F(QuotaTest, Version2MaxIsNone) {
 }
 
 TEST_F(QuotaTest, Version1InAContainerWithoutANamespace) {
-  write("/proc/self/mountinfo", "40 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro,nosuid - cgroup cgroup rw,cpu,cpuacct\n");
+  write("/proc/self/mountinfo",
+        "40 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro,nosuid - cgroup cgroup rw,cpu,cpuacct\n");
   write("/proc/self/cgroup", "5:cpuset:/docker/abc\n4:cpu,cpuacct:/docker/abc\n0::/\n");
   write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n");
   write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -66,7 +67,8 @@ TEST_F(QuotaTest, Version1MinusOneIsNone) {
 }
 
 TEST_F(QuotaTest, HybridTakesTheTighterOfBoth) {
-  write("/proc/self/mountinfo", std::string("40 31 0:29 / /cg/my\\040cpu rw - cgroup cgroup rw,cpu\n") + kV2Mount);
+  write("/proc/self/mountinfo",
+        std::string("40 31 0:29 / /cg/my\\040cpu rw - cgroup cgroup rw,cpu\n") + kV2Mount);
   write("/proc/self/cgroup", "4:cpu:/x\n0::/y\n");
   write("/cg/my cpu/x/cpu.cfs_quota_us", "300000\n");
   write("/cg/my cpu/x/cpu.cfs_period_us", "100000\n");

@@ -43,7 +43,8 @@ TEST(TopologyText, RoundTrips) {
 }
 
 TEST(TopologyText, RoundTripsEverySyntheticMachine) {
-  for (const char* spec : {"pack:1 core:1 pu:1", "pack:2 l3:1 core:18 pu:1", "pack:4 core:6 pu:8", "pack:2 l3:8 core:8 pu:1"}) {
+  for (const char* spec :
+       {"pack:1 core:1 pu:1", "pack:2 l3:1 core:18 pu:1", "pack:4 core:6 pu:8", "pack:2 l3:8 core:8 pu:1"}) {
     const auto t = topology_from_synthetic(spec);
     ASSERT_TRUE(t.ok()) << t.error().message;
     const auto back = topology_from_text(to_text(*t));
@@ -59,7 +60,8 @@ TEST(TopologyText, RefusesWithLineAndReason) {
   EXPECT_EQ(complaint(replaced(good, "line 64", "line 7")), "line 6: a line has 16 to 4096 bytes");
   EXPECT_EQ(complaint(replaced(good, "virtual yes", "virtual maybe")), "line 5: yes or no is expected");
   EXPECT_EQ(complaint(replaced(good, "kernel 6.1", "colour red")), "line 4: unknown key 'colour'");
-  EXPECT_EQ(complaint(replaced(good, "core 1", "core x")), "line 11: 'core' must be a whole number from 0 to 65536");
+  EXPECT_EQ(complaint(replaced(good, "core 1", "core x")),
+            "line 11: 'core' must be a whole number from 0 to 65536");
   EXPECT_EQ(complaint(replaced(good, "core 1", "core 99999999999999999999")).substr(0, 8), "line 11:");
   EXPECT_NE(complaint(replaced(good, "core 1 l2 1", "core 0 l2 1")).find("two domains"), std::string::npos);
   EXPECT_NE(complaint(replaced(good, "end\n", "")).find("stops before 'end'"), std::string::npos);
@@ -70,7 +72,8 @@ TEST(TopologyText, RefusesWithLineAndReason) {
 
 TEST(TopologyText, EveryTruncationIsRefused) {
   const std::string good = to_text(two_cpus());
-  for (std::size_t n = 0; n + 1 < good.size(); ++n) EXPECT_NE(complaint(std::string_view(good).substr(0, n)), "accepted") << n;
+  for (std::size_t n = 0; n + 1 < good.size(); ++n)
+    EXPECT_NE(complaint(std::string_view(good).substr(0, n)), "accepted") << n;
 }
 
 TEST(TopologyJson, RoundTrips) {

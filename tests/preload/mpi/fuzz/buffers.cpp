@@ -12,18 +12,22 @@ constexpr MPI_Aint kGuard = 128;
 
 // The gap at the end of a pair belongs to it.
 MPI_Aint span_of(const Type& t, int count) {
-  return count == 0 ? 0 : (count - 1) * t.extent + t.true_extent + (t.base->has_gaps ? t.base->extent - t.base->packed_size : 0);
+  return count == 0 ? 0
+                    : (count - 1) * t.extent + t.true_extent +
+                          (t.base->has_gaps ? t.base->extent - t.base->packed_size : 0);
 }
 
 // In any order, with gaps, in multiples of `unit`.
 void place_apart(Side& side, bool overlapping, bool in_bytes, Random& own) {
   std::vector<std::size_t> order;
-  for (std::size_t b = 0; b < side.blocks.size(); ++b) order.insert(order.begin() + own.below(static_cast<int>(b) + 1), b);
+  for (std::size_t b = 0; b < side.blocks.size(); ++b)
+    order.insert(order.begin() + own.below(static_cast<int>(b) + 1), b);
   MPI_Aint next = 0;
   for (const std::size_t b : order) {
     Block& block = side.blocks[b];
     const MPI_Aint unit = in_bytes ? 16 : block.type->extent;
-    const MPI_Aint behind = block.type->true_low + span_of(*block.type, block.count);  // types differ from block to block
+    // types differ from block to block
+    const MPI_Aint behind = block.type->true_low + span_of(*block.type, block.count);
     const MPI_Aint units = overlapping ? 0 : (behind + unit - 1) / unit + own.below(3);
     block.offset = next * unit;
     block.displacement = static_cast<int>(in_bytes ? block.offset : next);
@@ -33,7 +37,8 @@ void place_apart(Side& side, bool overlapping, bool in_bytes, Random& own) {
 
 }  // namespace
 
-TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units, Random& random) {
+TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units,
+                      Random& random) {
   if (units <= 1 && (!may_be_derived || random.chance(55))) return predefined(base);
   if (units == 0) units = random.one_of({1, 2, 3, 4, 6, 12});
   for (const int n : elements)
@@ -43,10 +48,13 @@ TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool m
 
 void lay_out(Side& side, const Shape& shape, Random& own) {
   side.given = true;
-  TypePointer type = shape.type != nullptr ? shape.type : draw_type(*shape.base, shape.elements, shape.derived, shape.units, own);
+  TypePointer type = shape.type != nullptr
+                         ? shape.type
+                         : draw_type(*shape.base, shape.elements, shape.derived, shape.units, own);
   MPI_Aint offset = 0;
   for (const int n : shape.elements) {
-    if (shape.each_its_type && shape.type == nullptr) type = draw_type(*shape.base, {n}, shape.derived, shape.units, own);
+    if (shape.each_its_type && shape.type == nullptr)
+      type = draw_type(*shape.base, {n}, shape.derived, shape.units, own);
     Block b;
     b.type = type;
     b.count = n / type->elements;
@@ -84,7 +92,8 @@ void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own) {
     packed.clear();
     for (int i = 0; i < b.count * b.type->elements; ++i) add_value(*b.type->base, values, &packed);
     int position = 0;
-    MPI_Unpack(packed.data(), static_cast<int>(packed.size()), &position, side.at + b.offset, b.count, b.type->handle, MPI_COMM_SELF);
+    MPI_Unpack(packed.data(), static_cast<int>(packed.size()), &position, side.at + b.offset, b.count,
+               b.type->handle, MPI_COMM_SELF);
   }
 }
 

@@ -73,7 +73,8 @@ struct Side {
   bool given = false;  // else nothing of it is significant at this rank
   bool in_place = false;
   std::vector<Block> blocks;
-  std::vector<TypePointer> absolute;  // as the call has them, with MPI_BOTTOM; empty: the blocks' types, with `at`
+  // as the call has them, with MPI_BOTTOM; empty: the blocks' types, with `at`
+  std::vector<TypePointer> absolute;
   std::vector<char> memory;
   char* first = nullptr;  // of the memory that is looked at: on a line
   std::size_t bytes = 0;
@@ -120,12 +121,17 @@ struct Call {
   void* out_address() { return address_of(out); }
 
  private:
-  // What has no elements may have no address either, as an empty std::vector has none. Not in wrong calls: who alone is right there waits.
+  // What has no elements may have no address either, as an empty std::vector has none. Not in wrong calls:
+  // who alone is right there waits.
   void* address_of(const Side& side) const {
     const auto is_empty = [](const Block& block) { return block.count == 0; };
-    if (number % 2 == 0 && wrong == kNothing && !side.in_place && std::all_of(side.blocks.begin(), side.blocks.end(), is_empty))
+    if (number % 2 == 0 && wrong == kNothing && !side.in_place &&
+        std::all_of(side.blocks.begin(), side.blocks.end(), is_empty))
       return nullptr;
-    return side.in_place ? MPI_IN_PLACE : !side.absolute.empty() ? MPI_BOTTOM : side.given ? side.at : nullptr;
+    return side.in_place            ? MPI_IN_PLACE
+           : !side.absolute.empty() ? MPI_BOTTOM
+           : side.given             ? side.at
+                                    : nullptr;
   }
 };
 
@@ -170,7 +176,8 @@ void lay_out(Side& side, const Shape& shape, Random& own);
 void fill(Side& side, bool with_values, std::uint64_t value_seed, Random& own);
 std::uint64_t digest_of(const Side& side, bool data, bool all_bytes);
 // One that fits into counts of so many elements.
-TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units, Random& random);
+TypePointer draw_type(const Base& base, const std::vector<int>& elements, bool may_be_derived, int units,
+                      Random& random);
 
 }  // namespace fuzz
 #endif

@@ -18,7 +18,8 @@ void complete_alone(Call& c, Random& own) {
       while (done == 0 && error == MPI_SUCCESS) error = MPI_Test(&c.request, &done, MPI_STATUS_IGNORE);
       break;
     case 1:
-      while (done == 0 && error == MPI_SUCCESS) error = MPI_Request_get_status(c.request, &done, MPI_STATUS_IGNORE);
+      while (done == 0 && error == MPI_SUCCESS)
+        error = MPI_Request_get_status(c.request, &done, MPI_STATUS_IGNORE);
       if (error == MPI_SUCCESS) error = MPI_Wait(&c.request, MPI_STATUS_IGNORE);
       break;
     default: error = MPI_Wait(&c.request, MPI_STATUS_IGNORE);
@@ -50,8 +51,9 @@ void by_some(Array& a, bool test) {
   a.indices.resize(a.requests.size());
   while (a.left > 0) {
     int count = 0;
-    const int error = test ? MPI_Testsome(n, a.requests.data(), &count, a.indices.data(), MPI_STATUSES_IGNORE)
-                           : MPI_Waitsome(n, a.requests.data(), &count, a.indices.data(), MPI_STATUSES_IGNORE);
+    const int error = test
+                          ? MPI_Testsome(n, a.requests.data(), &count, a.indices.data(), MPI_STATUSES_IGNORE)
+                          : MPI_Waitsome(n, a.requests.data(), &count, a.indices.data(), MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS || count == MPI_UNDEFINED) return;
     a.left -= static_cast<std::size_t>(count);
   }
@@ -90,7 +92,8 @@ void complete_together(const std::vector<Call*>& calls, Random& own) {
 }  // namespace
 
 void complete(std::vector<Call*> calls, const Off& off, Random& own) {
-  for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[static_cast<std::size_t>(own.below(static_cast<int>(i)))]);
+  for (std::size_t i = calls.size(); i > 1; --i)
+    std::swap(calls[i - 1], calls[static_cast<std::size_t>(own.below(static_cast<int>(i)))]);
   std::vector<Call*> together;
   const std::size_t most = off("many-requests-at-a-time") ? 60 : 100000;
   const bool alone = own.chance(40);

@@ -6,15 +6,18 @@
 namespace fuzz {
 namespace {
 
-constexpr const char* kKindNames[] = {"barrier",  "bcast",     "reduce",    "allreduce",      "gather",
-                                      "gatherv",  "scatter",   "scatterv",  "allgather",      "allgatherv",
-                                      "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block",
-                                      "scan",     "exscan"};
-constexpr const char* kWrongNames[] = {"nothing",      "negative-count", "bad-root",    "null-type",          "null-operator",
-                                       "bad-operator", "null-comm",      "uncommitted", "misplaced-in-place", "same-buffer",
-                                       "shorter",      "longer",         "overlap"};
+constexpr const char* kKindNames[] = {
+    "barrier",  "bcast",     "reduce",    "allreduce",      "gather",
+    "gatherv",  "scatter",   "scatterv",  "allgather",      "allgatherv",
+    "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block",
+    "scan",     "exscan"};
+constexpr const char* kWrongNames[] = {
+    "nothing",      "negative-count", "bad-root",    "null-type",          "null-operator",
+    "bad-operator", "null-comm",      "uncommitted", "misplaced-in-place", "same-buffer",
+    "shorter",      "longer",         "overlap"};
 constexpr const char* kFormNames[] = {"blocking", "begun", "persistent"};
-static_assert(sizeof kKindNames / sizeof *kKindNames == kKinds && sizeof kWrongNames / sizeof *kWrongNames == kWrongs);
+static_assert(sizeof kKindNames / sizeof *kKindNames == kKinds &&
+              sizeof kWrongNames / sizeof *kWrongNames == kWrongs);
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 constexpr bool kHasPersistent = true;
@@ -46,10 +49,12 @@ bool suits(const Call& c, Wrong wrong) {
     case kBadOperator: return c.reduces();
     case kSameBuffer:  // the root alone would refuse it
       return c.kind != kBarrier && !c.rooted() && c.kind != kAlltoallw;
-    case kMisplacedInPlace: return c.kind != kBarrier && (!c.rooted() || c.kind == kBcast) && c.kind != kAlltoallw;
+    case kMisplacedInPlace:
+      return c.kind != kBarrier && (!c.rooted() || c.kind == kBcast) && c.kind != kAlltoallw;
     case kShorter:
     case kLonger: return moves && c.kind != kAlltoallw;
-    case kOverlap: return c.kind == kGatherv || c.kind == kAllgatherv || c.kind == kAlltoallv;  // of alltoallw the order would show
+    // of alltoallw the order would show
+    case kOverlap: return c.kind == kGatherv || c.kind == kAllgatherv || c.kind == kAlltoallv;
     case kNullComm: return true;
     default: return c.kind != kBarrier;
   }
@@ -70,7 +75,8 @@ struct Plan {
 };
 
 bool is_irregular(Kind kind) {
-  return kind == kGatherv || kind == kScatterv || kind == kAllgatherv || kind == kAlltoallv || kind == kAlltoallw || kind == kReduceScatter;
+  return kind == kGatherv || kind == kScatterv || kind == kAllgatherv || kind == kAlltoallv ||
+         kind == kAlltoallw || kind == kReduceScatter;
 }
 
 void draw_sizes(const Call& c, Plan* plan, Random& shared) {
@@ -89,7 +95,8 @@ void draw_sizes(const Call& c, Plan* plan, Random& shared) {
       here = drawn;
       if (by_sender && to > 0) here = plan->elements[from][0];
       if (by_receiver && from > 0) here = plan->elements[0][to];
-      if (plan->in_place && c.kind >= kAlltoallv && from > to && !by_receiver) here = plan->elements[to][from];
+      if (plan->in_place && c.kind >= kAlltoallv && from > to && !by_receiver)
+        here = plan->elements[to][from];
     }
 }
 
@@ -111,7 +118,8 @@ void draw_operator(Call& c, Plan* plan, const Off& off, Random& shared) {
   const bool own = !bad && (c.wrong == kUncommitted || shared.chance(35));
   while (!own && c.op.handle == MPI_OP_NULL) {
     c.op = predefined_operator(*plan->base, !bad, shared);
-    if (c.op.handle == MPI_OP_NULL) plan->base = &bases()[static_cast<std::size_t>(shared.below(static_cast<int>(bases().size())))];
+    if (c.op.handle == MPI_OP_NULL)
+      plan->base = &bases()[static_cast<std::size_t>(shared.below(static_cast<int>(bases().size())))];
   }
   if (own) {
     plan->base = &bases()[5];  // what own operators know
@@ -121,9 +129,11 @@ void draw_operator(Call& c, Plan* plan, const Off& off, Random& shared) {
   if (c.wrong == kUncommitted) return;
   std::vector<int> sizes;
   for (const auto& row : plan->elements) sizes.insert(sizes.end(), row.begin(), row.end());
-  plan->type = draw_type(*plan->base, sizes, own && !off(std::string("derived-with-operator:") + kKindNames[c.kind]), 0, shared);
+  plan->type = draw_type(*plan->base, sizes,
+                         own && !off(std::string("derived-with-operator:") + kKindNames[c.kind]), 0, shared);
   const std::string low = std::string("lower-bound-with-operator:") + kKindNames[c.kind];
-  if (plan->type->low != 0 && (off(low) || (c.form != kBlocking && off(low + ":begun")))) plan->type = predefined(*plan->base);
+  if (plan->type->low != 0 && (off(low) || (c.form != kBlocking && off(low + ":begun"))))
+    plan->type = predefined(*plan->base);
 }
 
 // Elements of the base in each block of this rank's input and output. Empty: not significant.
@@ -162,19 +172,21 @@ void change_lengths(const Call& c, Parts* parts, Random& shared) {
   if (c.kind == kBcast && c.rank == c.root) return;
   if (one_rank && c.rank != who && c.kind != kGather && c.kind != kGatherv) return;
   for (std::size_t b = 0; b < parts->out.size(); ++b)
-    if (!one_block || !is_irregular(c.kind) || b == static_cast<std::size_t>(which) % parts->out.size()) parts->out[b] = to;
+    if (!one_block || !is_irregular(c.kind) || b == static_cast<std::size_t>(which) % parts->out.size())
+      parts->out[b] = to;
 }
 
 // The same types for the same blocks, as a call that has one type for all must.
 void make_absolute(Side& side) {
   for (std::size_t b = 0; b < side.blocks.size(); ++b)
-    side.absolute.push_back(b > 0 && side.blocks[b].type == side.blocks[b - 1].type ? side.absolute.back()
-                                                                                    : absolute(*side.blocks[b].type, side.at));
+    side.absolute.push_back(b > 0 && side.blocks[b].type == side.blocks[b - 1].type
+                                ? side.absolute.back()
+                                : absolute(*side.blocks[b].type, side.at));
 }
 
 void set_counts(Call& c) {
-  const auto set = [](const Side& side, int* count, MPI_Datatype* type, std::vector<int>* counts, std::vector<int>* places,
-                      std::vector<MPI_Datatype>* types) {
+  const auto set = [](const Side& side, int* count, MPI_Datatype* type, std::vector<int>* counts,
+                      std::vector<int>* places, std::vector<MPI_Datatype>* types) {
     if (side.blocks.empty()) return;
     for (std::size_t b = 0; b < side.blocks.size(); ++b) {
       counts->push_back(side.blocks[b].count);
@@ -207,7 +219,8 @@ void draw_wrong(Call& c, const Off& off, const Focus& focus, Random& shared) {
   const Wrong wrong = focus.wrong < 0 ? drawn : static_cast<Wrong>(focus.wrong);
   const std::string name = kWrongNames[wrong];
   if (!suits(c, wrong) || off(name) || off(name + ":" + kKindNames[c.kind])) return;
-  if (c.form != kBlocking && (off(name + ":begun") || off(name + ":" + kKindNames[c.kind] + ":begun"))) return;
+  if (c.form != kBlocking && (off(name + ":begun") || off(name + ":" + kKindNames[c.kind] + ":begun")))
+    return;
   c.wrong = wrong;
 }
 
@@ -243,14 +256,15 @@ void widen(Call& c) {
 
 void say(Call& c, const Plan& plan) {
   c.words = std::string(kKindNames[c.kind]) + ", " + kFormNames[c.form] + (c.wide ? " with MPI_Count" : "") +
-            (c.in.in_place || c.out.in_place ? ", in place" : "") + ", on " + c.room->words + " (rank " + std::to_string(c.rank) + " of " +
-            std::to_string(c.size) + ")";
+            (c.in.in_place || c.out.in_place ? ", in place" : "") + ", on " + c.room->words + " (rank " +
+            std::to_string(c.rank) + " of " + std::to_string(c.size) + ")";
   if (c.rooted()) c.words += ", root " + std::to_string(c.root);
   if (c.reduces()) c.words += ", " + c.op.words;
   const auto add = [&c](const char* name, const Side& side) {
     if (side.blocks.empty()) return;
     c.words += std::string("; ") + name + ":";
-    for (const Block& b : side.blocks) c.words += " " + std::to_string(b.count) + " at " + std::to_string(b.displacement) + ",";
+    for (const Block& b : side.blocks)
+      c.words += " " + std::to_string(b.count) + " at " + std::to_string(b.displacement) + ",";
     c.words += " of " + side.blocks[0].type->words + (side.absolute.empty() ? "" : " at absolute addresses");
   };
   add("sends", c.in);
@@ -312,10 +326,14 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
   c.size = c.room->size;
   draw_form(c, off, focus, shared);
   c.root = shared.below(c.size);
-  Plan plan{&bases()[static_cast<std::size_t>(shared.below(static_cast<int>(bases().size())))], nullptr, false, 0, {}};
+  Plan plan{&bases()[static_cast<std::size_t>(shared.below(static_cast<int>(bases().size())))],
+            nullptr,
+            false,
+            0,
+            {}};
   const std::string in_place = std::string("in-place:") + kKindNames[c.kind];
-  plan.in_place = c.kind != kBcast && c.kind != kBarrier && c.wrong == kNothing && shared.chance(20) && !off(in_place) &&
-                  !(c.form != kBlocking && off(in_place + ":begun"));
+  plan.in_place = c.kind != kBcast && c.kind != kBarrier && c.wrong == kNothing && shared.chance(20) &&
+                  !off(in_place) && !(c.form != kBlocking && off(in_place + ":begun"));
   draw_sizes(c, &plan, shared);
   const bool is_pair = plan.base->family == Family::kPair;
   if (is_pair && off("large-pairs"))
@@ -324,7 +342,8 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
   if (c.reduces()) draw_operator(c, &plan, off, shared);
   if (off("types-of-different-size")) plan.units = draw_units(plan, shared);
   if (c.wrong == kUncommitted) plan.type = derived(*plan.base, 1, false, shared);
-  if (c.wrong == kSameBuffer || (plan.in_place && c.kind >= kAlltoall && plan.type == nullptr)) plan.type = predefined(*plan.base);
+  if (c.wrong == kSameBuffer || (plan.in_place && c.kind >= kAlltoall && plan.type == nullptr))
+    plan.type = predefined(*plan.base);
   const std::uint64_t values = c.wrong == kOverlap ? 0 : own.next() | 1;
   Parts parts = c.kind == kBarrier ? Parts{} : parts_of(c, plan);
   if (c.wrong == kShorter || c.wrong == kLonger) change_lengths(c, &parts, shared);
@@ -335,21 +354,24 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
     if (c.in.given) fill(c.in, true, values, own);
     if (c.out.given) fill(c.out, values_out, values, own);
   }
-  const bool may_be_absolute =
-      c.wrong == kNothing && !c.reduces() && !off("absolute") && !off(std::string("absolute:") + kKindNames[c.kind]);
+  const bool may_be_absolute = c.wrong == kNothing && !c.reduces() && !off("absolute") &&
+                               !off(std::string("absolute:") + kKindNames[c.kind]);
   for (Side* const side : {&c.in, &c.out})
     if (may_be_absolute && side->given && own.chance(5)) make_absolute(*side);
   set_counts(c);
   // What is read from the counts of the other side.
-  if (c.reduces() && c.out.blocks.empty() && !c.in.blocks.empty()) c.out_count = c.in_count, c.out_type = c.in_type;
+  if (c.reduces() && c.out.blocks.empty() && !c.in.blocks.empty())
+    c.out_count = c.in_count, c.out_type = c.in_type;
   if (c.kind == kReduceScatter) {
     c.out_counts.clear();
     const TypePointer& type = !c.in.blocks.empty() ? c.in.blocks[0].type : c.out.blocks[0].type;
     for (const int n : plan.elements[0]) c.out_counts.push_back(n / type->elements);
   }
-  const bool derived_types = !c.in.absolute.empty() || !c.out.absolute.empty() || (!c.in.blocks.empty() && c.in.blocks[0].type->derived) ||
+  const bool derived_types = !c.in.absolute.empty() || !c.out.absolute.empty() ||
+                             (!c.in.blocks.empty() && c.in.blocks[0].type->derived) ||
                              (!c.out.blocks.empty() && c.out.blocks[0].type->derived);
-  c.frees_types = derived_types && own.chance(30) && !off("early-type") && !(c.reduces() && off("early-type-of-reduction"));
+  c.frees_types = derived_types && own.chance(30) && !off("early-type") &&
+                  !(c.reduces() && off("early-type-of-reduction"));
   spoil(c);
   widen(c);
   say(c, plan);
@@ -358,19 +380,22 @@ void generate(Call& c, const Off& off, const Focus& focus, Random& shared, Rando
 
 std::string result_of(Call& c) {
   const bool right = c.called == MPI_SUCCESS && c.completed == MPI_SUCCESS;
-  const bool defined = right && (c.wrong == kNothing || c.wrong == kOverlap) && !(c.kind == kExscan && c.rank == 0);
+  const bool defined =
+      right && (c.wrong == kNothing || c.wrong == kOverlap) && !(c.kind == kExscan && c.rank == 0);
   bool padded = false;
   for (const Block& b : c.out.blocks) padded = padded || b.type->base->has_gaps;
   if (c.in.in_place && (c.kind == kReduceScatter || c.kind == kReduceScatterBlock) && !c.out.blocks.empty()) {
-    c.out.blocks[0].count = c.kind == kReduceScatter ? c.out_counts[static_cast<std::size_t>(c.rank)] : c.out_count;
+    c.out.blocks[0].count =
+        c.kind == kReduceScatter ? c.out_counts[static_cast<std::size_t>(c.rank)] : c.out_count;
     c.out.blocks.resize(1);
     padded = true;  // what lies behind the result is not defined
   }
   char line[256];
   const auto got = c.out.given ? digest_of(c.out, defined, !c.reduces() && !padded) : 0;
   const bool kept = !c.in.given || digest_of(c.in, true, true) == c.sent_before;
-  std::snprintf(line, sizeof line, "%d called %d, completed %d, handled %ld, data %016llx, input %s", c.number, c.called, c.completed,
-                c.handled, static_cast<unsigned long long>(got), kept ? "kept" : "CHANGED");
+  std::snprintf(line, sizeof line, "%d called %d, completed %d, handled %ld, data %016llx, input %s",
+                c.number, c.called, c.completed, c.handled, static_cast<unsigned long long>(got),
+                kept ? "kept" : "CHANGED");
   return line;
 }
 

@@ -5,7 +5,8 @@ namespace fuzz {
 namespace {
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define PERSISTENT(name, suffix, ...) return MPI_##name##_init##suffix(__VA_ARGS__, c.comm, MPI_INFO_NULL, &c.request)
+#define PERSISTENT(name, suffix, ...) \
+  return MPI_##name##_init##suffix(__VA_ARGS__, c.comm, MPI_INFO_NULL, &c.request)
 #else
 #define PERSISTENT(name, suffix, ...) return MPI_##name(__VA_ARGS__, c.comm)
 #endif
@@ -46,7 +47,8 @@ int reduction(Call& c) {
   switch (c.kind) {
     case kReduce: WIDTHS(Reduce, reduce, in, out, c.out_count, c.out_type, c.op.handle, c.root);
     case kAllreduce: WIDTHS(Allreduce, allreduce, in, out, c.out_count, c.out_type, c.op.handle);
-    case kReduceScatterBlock: WIDTHS(Reduce_scatter_block, reduce_scatter_block, in, out, c.out_count, c.out_type, c.op.handle);
+    case kReduceScatterBlock:
+      WIDTHS(Reduce_scatter_block, reduce_scatter_block, in, out, c.out_count, c.out_type, c.op.handle);
     case kReduceScatter:
       V_WIDTHS(Reduce_scatter, reduce_scatter, (in, out, c.out_counts.data(), c.out_type, c.op.handle),
                (in, out, c.wide_out_counts.data(), c.out_type, c.op.handle));
@@ -60,25 +62,32 @@ int irregular(Call& c) {
   void* const out = c.out_address();
   switch (c.kind) {
     case kGatherv:
-      V_WIDTHS(Gatherv, gatherv, (in, c.in_count, c.in_type, out, c.out_counts.data(), c.out_places.data(), c.out_type, c.root),
-               (in, c.in_count, c.in_type, out, c.wide_out_counts.data(), c.wide_out_places.data(), c.out_type, c.root));
+      V_WIDTHS(Gatherv, gatherv,
+               (in, c.in_count, c.in_type, out, c.out_counts.data(), c.out_places.data(), c.out_type, c.root),
+               (in, c.in_count, c.in_type, out, c.wide_out_counts.data(), c.wide_out_places.data(),
+                c.out_type, c.root));
     case kScatterv:
-      V_WIDTHS(Scatterv, scatterv, (in, c.in_counts.data(), c.in_places.data(), c.in_type, out, c.out_count, c.out_type, c.root),
-               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_type, out, c.out_count, c.out_type, c.root));
+      V_WIDTHS(Scatterv, scatterv,
+               (in, c.in_counts.data(), c.in_places.data(), c.in_type, out, c.out_count, c.out_type, c.root),
+               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_type, out, c.out_count, c.out_type,
+                c.root));
     case kAllgatherv:
-      V_WIDTHS(Allgatherv, allgatherv, (in, c.in_count, c.in_type, out, c.out_counts.data(), c.out_places.data(), c.out_type),
-               (in, c.in_count, c.in_type, out, c.wide_out_counts.data(), c.wide_out_places.data(), c.out_type));
+      V_WIDTHS(
+          Allgatherv, allgatherv,
+          (in, c.in_count, c.in_type, out, c.out_counts.data(), c.out_places.data(), c.out_type),
+          (in, c.in_count, c.in_type, out, c.wide_out_counts.data(), c.wide_out_places.data(), c.out_type));
     case kAlltoallv:
       V_WIDTHS(Alltoallv, alltoallv,
-               (in, c.in_counts.data(), c.in_places.data(), c.in_type, out, c.out_counts.data(), c.out_places.data(), c.out_type),
-               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_type, out, c.wide_out_counts.data(), c.wide_out_places.data(),
-                c.out_type));
+               (in, c.in_counts.data(), c.in_places.data(), c.in_type, out, c.out_counts.data(),
+                c.out_places.data(), c.out_type),
+               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_type, out,
+                c.wide_out_counts.data(), c.wide_out_places.data(), c.out_type));
     default:
       V_WIDTHS(Alltoallw, alltoallw,
-               (in, c.in_counts.data(), c.in_places.data(), c.in_types.data(), out, c.out_counts.data(), c.out_places.data(),
-                c.out_types.data()),
-               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_types.data(), out, c.wide_out_counts.data(),
-                c.wide_out_places.data(), c.out_types.data()));
+               (in, c.in_counts.data(), c.in_places.data(), c.in_types.data(), out, c.out_counts.data(),
+                c.out_places.data(), c.out_types.data()),
+               (in, c.wide_in_counts.data(), c.wide_in_places.data(), c.in_types.data(), out,
+                c.wide_out_counts.data(), c.wide_out_places.data(), c.out_types.data()));
   }
 }
 
@@ -100,10 +109,12 @@ int issue(Call& c) {
   int error;
   if (c.kind == kBarrier) error = barrier(c);
   else if (c.reduces()) error = reduction(c);
-  else if (c.kind == kGatherv || c.kind == kScatterv || c.kind == kAllgatherv || c.kind == kAlltoallv || c.kind == kAlltoallw)
+  else if (c.kind == kGatherv || c.kind == kScatterv || c.kind == kAllgatherv || c.kind == kAlltoallv ||
+           c.kind == kAlltoallw)
     error = irregular(c);
   else error = regular(c);
-  if (error == MPI_SUCCESS && c.form == kPersistent && c.request != MPI_REQUEST_NULL) error = MPI_Start(&c.request);
+  if (error == MPI_SUCCESS && c.form == kPersistent && c.request != MPI_REQUEST_NULL)
+    error = MPI_Start(&c.request);
   int error_class = MPI_SUCCESS;
   MPI_Error_class(error, &error_class);
   return error_class;

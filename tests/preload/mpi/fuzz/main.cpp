@@ -117,12 +117,14 @@ void Run::complete_due(int number, bool all, const Room* room) {
     if (all || c->due <= number || (room != nullptr && c->room == room)) due.push_back(c.get());
   if (due.empty()) return;
   mark(due[0]->number, 2);
-  Random own{options_.seed, kOfRank, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(rank_), 77};
+  Random own{options_.seed, kOfRank, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(rank_),
+             77};
   complete(due, off_, own);
   for (Call* const c : due) end(*c);
-  outstanding_.erase(std::remove_if(outstanding_.begin(), outstanding_.end(),
-                                    [&](const auto& c) { return std::find(due.begin(), due.end(), c.get()) != due.end(); }),
-                     outstanding_.end());
+  outstanding_.erase(
+      std::remove_if(outstanding_.begin(), outstanding_.end(),
+                     [&](const auto& c) { return std::find(due.begin(), due.end(), c.get()) != due.end(); }),
+      outstanding_.end());
 }
 
 void Run::begin(Call& c, Random& own) {
@@ -189,7 +191,8 @@ void Run::check_rooms(int first) {
     const int mine = room.rank + 1;
     int sum = 0;
     const int error = MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, room.comm);
-    lines_.emplace_back(first + kBatch + number++, "end of batch " + std::to_string(first) + ", " + room.words + ": " +
+    lines_.emplace_back(first + kBatch + number++, "end of batch " + std::to_string(first) + ", " +
+                                                       room.words + ": " +
                                                        std::to_string(error == MPI_SUCCESS ? sum : -1));
   }
 }
@@ -209,7 +212,8 @@ void Run::batch(int first, int end) {
   check_rooms(first);
   for (Room& room : rooms_) free_room(room);
   MPI_Comm_free(&ground_);
-  std::stable_sort(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   if (out_ != nullptr) {
     for (const auto& line : lines_) std::fprintf(out_, "%s\n", line.second.c_str());
     const Noticed n = noticed();
@@ -258,7 +262,8 @@ int main(int argc, char** argv) {
   {
     fuzz::Run run(options);
     const int end = options.first + options.calls;
-    for (int first = options.first; first < end; first += fuzz::kBatch) run.batch(first, std::min(first + fuzz::kBatch, end));
+    for (int first = options.first; first < end; first += fuzz::kBatch)
+      run.batch(first, std::min(first + fuzz::kBatch, end));
   }
   MPI_Finalize();
   return 0;

@@ -26,7 +26,8 @@ std::uint32_t combine(std::uint32_t low, std::uint32_t high, bool commutes) {
 
 template <int kModulus, bool kCommutes>
 void apply(void* in, void* inout, int* count, MPI_Datatype* type) {
-  if (pthread_equal(pthread_self(), thread_of_init) == 0) other_threads.fetch_add(1, std::memory_order_relaxed);
+  if (pthread_equal(pthread_self(), thread_of_init) == 0)
+    other_threads.fetch_add(1, std::memory_order_relaxed);
   static const Base* const plain = &bases()[5];
   const TypePointer t = *type == plain->handle ? nullptr : known(*type);
   if (*type != plain->handle && t == nullptr) {
@@ -90,7 +91,8 @@ bool differs_by_design(const Named& op, const Base& base) {
 #ifdef MPICH
   if (base.name[0] == 'u' && (op.handle == MPI_MIN || op.handle == MPI_MAX)) return true;
 #endif
-  return base.family == Family::kInteger && base.number_size <= 2 && (op.handle == MPI_SUM || op.handle == MPI_PROD);
+  return base.family == Family::kInteger && base.number_size <= 2 &&
+         (op.handle == MPI_SUM || op.handle == MPI_PROD);
 }
 
 }  // namespace
@@ -103,7 +105,8 @@ Operator own_operator(Random& random) {
   const int commutes = random.below(2), which = random.below(4);
   Operator op;
   op.own = true;
-  op.words = std::string(commutes != 0 ? "own commutative operator " : "own operator ") + std::to_string(which);
+  op.words =
+      std::string(commutes != 0 ? "own commutative operator " : "own operator ") + std::to_string(which);
   MPI_Op_create(functions[commutes][which], commutes, &op.handle);
   return op;
 }
@@ -122,7 +125,9 @@ Operator predefined_operator(const Base& base, bool legal, Random& random) {
   return op;
 }
 
-Noticed noticed() { return {unknown_types.load(std::memory_order_relaxed), other_threads.load(std::memory_order_relaxed)}; }
+Noticed noticed() {
+  return {unknown_types.load(std::memory_order_relaxed), other_threads.load(std::memory_order_relaxed)};
+}
 void watch_operators() { thread_of_init = pthread_self(); }
 
 }  // namespace fuzz

@@ -43,7 +43,8 @@ Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off,
   constexpr int kWays = 11, kOfAll[] = {0, 2, 6, 7, 9};
   const int way = shared.below(kWays + static_cast<int>(std::size(kOfAll))), draw = shared.below(size);
   const int how = way < kWays ? way : kOfAll[way - kWays];
-  const std::size_t other = others.empty() ? 0 : static_cast<std::size_t>(shared.below(static_cast<int>(others.size())));
+  const std::size_t other =
+      others.empty() ? 0 : static_cast<std::size_t>(shared.below(static_cast<int>(others.size())));
   const bool own_handler = shared.chance(50);
   static const char* const kWords[] = {"duplicate of all",
                                        "parity",
@@ -60,7 +61,9 @@ Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off,
   switch (how) {
     case 1: MPI_Comm_split(ground, rank % 2, rank, &r.comm); break;
     case 2: MPI_Comm_split(ground, 0, -rank, &r.comm); break;
-    case 3: MPI_Comm_split(ground, rank == draw ? MPI_UNDEFINED : 3, (rank * 7 + draw) % size, &r.comm); break;
+    case 3:
+      MPI_Comm_split(ground, rank == draw ? MPI_UNDEFINED : 3, (rank * 7 + draw) % size, &r.comm);
+      break;
     case 4: create(ground, false, draw, size, &r.comm); break;
     case 5: create(ground, true, draw, size, &r.comm); break;
     case 6: make_cart(ground, size, &r.comm); break;

@@ -8,8 +8,9 @@
 
 namespace fuzz {
 
-// Collective, by all of `ground`, which has all ranks and is the batch's own: a program's later communicators of one parent get their teams
-// when they have been used for a while, if at all. Errors return, by MPI's handler or by one of ours.
+// Collective, by all of `ground`, which has all ranks and is the batch's own: a program's later communicators
+// of one parent get their teams when they have been used for a while, if at all. Errors return, by MPI's
+// handler or by one of ours.
 Room make_room(MPI_Comm ground, const std::vector<Room>& others, const Off& off, Random& shared);
 void free_room(Room& room);
 // How often our error handler ran.

@@ -18,7 +18,8 @@ int copied(MPI_Datatype, int, void*, void*, void*, int* flag) {
 
 template <class T>
 void append(T value, std::vector<char>* packed, int bytes = sizeof(T)) {
-  const auto* b = reinterpret_cast<const char*>(&value);  // of an integer the low bytes, which come first on all machines that run this
+  // of an integer the low bytes, which come first on all machines that run this
+  const auto* b = reinterpret_cast<const char*>(&value);
   packed->insert(packed->end(), b, b + bytes);
 }
 
@@ -40,7 +41,8 @@ Base base_of(const char* name, MPI_Datatype handle, Family family, int number_si
 void make_indexed(Type* t, Random& random) {
   const int blocks = random.below(t->elements) + 1;
   std::vector<int> lengths(static_cast<std::size_t>(blocks), 1), starts, mixed_lengths, mixed_starts;
-  for (int left = t->elements - blocks; left > 0; --left) ++lengths[static_cast<std::size_t>(random.below(blocks))];
+  for (int left = t->elements - blocks; left > 0; --left)
+    ++lengths[static_cast<std::size_t>(random.below(blocks))];
   int at = 0;
   for (const int length : lengths) {
     const auto where = random.below(static_cast<int>(starts.size()) + 1);
@@ -155,11 +157,14 @@ const std::vector<Base>& bases() {
 }
 
 void add_value(const Base& base, Random& random, std::vector<char>* packed) {
-  const std::int64_t any = random.chance(20) ? static_cast<std::int64_t>(random.next()) : random.below(17) - 8;
+  const std::int64_t any =
+      random.chance(20) ? static_cast<std::int64_t>(random.next()) : random.below(17) - 8;
   switch (base.family) {
     case Family::kInteger: return append(any, packed, base.number_size);
     case Family::kFloating: return append_floating(random, base.number_size, packed);
-    case Family::kComplex: append_floating(random, base.number_size, packed); return append_floating(random, base.number_size, packed);
+    case Family::kComplex:
+      append_floating(random, base.number_size, packed);
+      return append_floating(random, base.number_size, packed);
     case Family::kPair:
       if (base.number_size < 0) append_floating(random, -base.number_size, packed);
       else append(std::int64_t{random.below(5)}, packed, base.number_size);
@@ -190,9 +195,11 @@ TypePointer derived(const Base& base, int elements, bool commit, Random& random)
   t->base = &base;
   t->elements = elements;
   t->derived = true;
-  void (*const makers[])(Type*, Random&) = {make_indexed, make_vector, make_resized, make_nested, make_contiguous, make_struct};
+  void (*const makers[])(Type*, Random&) = {make_indexed, make_vector,     make_resized,
+                                            make_nested,  make_contiguous, make_struct};
   makers[random.below(6)](t.get(), random);
-  t->words = std::string(base.name) + " x " + std::to_string(elements) + " (" + t->words + (commit ? ")" : ", uncommitted)");
+  t->words = std::string(base.name) + " x " + std::to_string(elements) + " (" + t->words +
+             (commit ? ")" : ", uncommitted)");
   if (commit) MPI_Type_commit(&t->handle);
   measure(t.get());
   if (keyval == MPI_KEYVAL_INVALID) MPI_Type_create_keyval(copied, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr);

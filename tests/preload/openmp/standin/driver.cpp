@@ -11,7 +11,8 @@
 #include "standin.hpp"
 
 extern "C" {
-int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes, void (*fold)(void*, const void*, void*), void* context);
+int fermata_openmp_allreduce(int libomp, void* data, std::size_t bytes,
+                             void (*fold)(void*, const void*, void*), void* context);
 #ifdef STANDIN_GOMP
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 void GOMP_barrier();
@@ -32,8 +33,12 @@ constexpr int kRounds = 200 / FERMATA_TEST_SCALE + 10;
 
 #ifdef STANDIN_GOMP
 constexpr int kLibomp = 0;
-void parallel(void (*body)(void*), void* data, int threads) { GOMP_parallel(body, data, static_cast<unsigned>(threads), 0); }
-void meet(int kind) { kind % 3 == 0 ? GOMP_barrier() : kind % 3 == 1 ? GOMP_loop_end() : GOMP_sections_end(); }
+void parallel(void (*body)(void*), void* data, int threads) {
+  GOMP_parallel(body, data, static_cast<unsigned>(threads), 0);
+}
+void meet(int kind) {
+  kind % 3 == 0 ? GOMP_barrier() : kind % 3 == 1 ? GOMP_loop_end() : GOMP_sections_end();
+}
 #else
 constexpr int kLibomp = 1;
 void fork(void (*body)(void*), void* data, int threads);
@@ -50,7 +55,9 @@ struct Job {
   enum { kRefused, kPlanned, kAny } asked;  // whether the preload does a reduction
 };
 
-void add(void* sum, const void* other, void*) { *static_cast<double*>(sum) += *static_cast<const double*>(other); }
+void add(void* sum, const void* other, void*) {
+  *static_cast<double*>(sum) += *static_cast<const double*>(other);
+}
 
 void work(void* argument) {
   Job& job = *static_cast<Job*>(argument);
@@ -90,7 +97,8 @@ template <std::size_t... I>
 void fork_with(void (*body)(void*), void* data, int threads, std::index_sequence<I...>) {
   static constexpr int kNumbers[] = {static_cast<int>(I) + 1 ..., 0};
   __kmpc_push_num_threads(nullptr, 0, threads);
-  __kmpc_fork_call(nullptr, 2 + sizeof...(I), reinterpret_cast<void (*)()>(outlined<I...>), body, data, &kNumbers[I]...);
+  __kmpc_fork_call(nullptr, 2 + sizeof...(I), reinterpret_cast<void (*)()>(outlined<I...>), body, data,
+                   &kNumbers[I]...);
 }
 void fork(void (*body)(void*), void* data, int threads) {
   static std::atomic<int> turn{0};

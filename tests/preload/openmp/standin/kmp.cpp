@@ -16,15 +16,19 @@ template <std::size_t>
 using Argument = void*;
 
 template <std::size_t... I>
-void call(Task* task, std::int32_t* thread, std::int32_t* rank, void* const* arguments, std::index_sequence<I...>) {
-  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, Argument<I>...)>(task)(thread, rank, arguments[I]...);
+void call(Task* task, std::int32_t* thread, std::int32_t* rank, void* const* arguments,
+          std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, Argument<I>...)>(task)(thread, rank,
+                                                                                 arguments[I]...);
 }
 
 // Exactly as many as there are, of the numbers that there may be.
 template <std::size_t... Counts>
-void call_with(std::size_t count, Task* task, std::int32_t* thread, std::int32_t* rank, void* const* arguments,
-               std::index_sequence<Counts...>) {
-  const bool known = ((count == Counts && (call(task, thread, rank, arguments, std::make_index_sequence<Counts>()), true)) || ...);
+void call_with(std::size_t count, Task* task, std::int32_t* thread, std::int32_t* rank,
+               void* const* arguments, std::index_sequence<Counts...>) {
+  const bool known =
+      ((count == Counts && (call(task, thread, rank, arguments, std::make_index_sequence<Counts>()), true)) ||
+       ...);
   if (!known) std::abort();
 }
 
@@ -41,9 +45,12 @@ STANDIN_EXPORT void __kmpc_fork_call(void*, std::int32_t count, Task* task, ...)
   standin::run(team, [&](standin::Team&) {
     std::int32_t thread = 0;
     std::int32_t rank = standin::where.rank;
-    call_with(static_cast<std::size_t>(count), task, &thread, &rank, arguments, std::index_sequence<5, 15, 67, 1027>());
+    call_with(static_cast<std::size_t>(count), task, &thread, &rank, arguments,
+              std::index_sequence<5, 15, 67, 1027>());
   });
 }
 
-STANDIN_EXPORT void __kmpc_push_num_threads(void*, std::int32_t, std::int32_t threads) { standin::next_threads = threads; }
+STANDIN_EXPORT void __kmpc_push_num_threads(void*, std::int32_t, std::int32_t threads) {
+  standin::next_threads = threads;
+}
 STANDIN_EXPORT void __kmpc_barrier(void*, std::int32_t) { standin::meet(); }

@@ -1,6 +1,7 @@
-// A small OpenMP run-time for tests of the preload's own code under sanitizers: the run-times that compilers bring are not
-// instrumented, so that ThreadSanitizer sees neither their locks nor what they order. Its threads are its own and new in each
-// region, its barriers are std::barrier. gomp.cpp gives it libgomp's entry points, kmp.cpp libomp's.
+// A small OpenMP run-time for tests of the preload's own code under sanitizers: the run-times that compilers
+// bring are not instrumented, so that ThreadSanitizer sees neither their locks nor what they order. Its
+// threads are its own and new in each region, its barriers are std::barrier. gomp.cpp gives it libgomp's
+// entry points, kmp.cpp libomp's.
 #ifndef FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 #define FERMATA_TESTS_PRELOAD_OPENMP_STANDIN_HPP
 
