@@ -1,28 +1,30 @@
 // The collectives of the C ABI: argument checks, then one call into exec/.
-#include "api/blocks.hpp"
-#include "api/handles.hpp"
+#include "api/calls.hpp"
+#include "team/review.hpp"
 
+using fermata::api::call_with_their_length;
 using fermata::Op;
 using fermata::Status;
 using fermata::Type;
-using fermata::api::null_handle;
-namespace api = fermata::api;
+using fermata::team::kNowhere;
+using fermata::team::null_handle;
+namespace team = fermata::team;
 
 namespace {
 
 // Not inlined, so that a successful call needs no stack frame for it.
 [[gnu::noinline, gnu::cold]] int failed(const fermata_member* member, Status status) {
-  return api::member_status(member, status);
+  return team::member_status(member, status);
 }
 // After a call that is outstanding its member reviews, too, once it is over.
 [[gnu::noinline, gnu::cold]] int failed_and_reviews(fermata_member* member, Status status) {
   member->reviews = member->reviews || status == Status::kTimeout || status == Status::kInterrupted;
   return failed(member, status);
 }
-[[gnu::noinline, gnu::cold]] int nowhere() { return api::fail(Status::kArgument, "%s", api::kNowhere); }
+[[gnu::noinline, gnu::cold]] int nowhere() { return team::fail(Status::kArgument, "%s", kNowhere); }
 
 [[gnu::noinline, gnu::cold]] int reviewed(fermata_member* member) {
-  return api::guarded([&] { return api::review(member); });
+  return team::guarded([&] { return team::review(member); });
 }
 
 inline int answer(const fermata_member* member, Status status) {
@@ -61,16 +63,15 @@ inline int answer_outstanding(fermata_member* member, Status status) {
 }
 
 // The data don't fit on a line, or the arguments are wrong. The code for blocks finds out which.
-[[gnu::noinline]] int as_blocks(fermata_member* member, const api::Plain& plain) {
-  const int status = api::call(member, plain);
+[[gnu::noinline]] int as_blocks(fermata_member* member, const team::Plain& plain) {
+  const int status = team::call(member, plain);
   return status == static_cast<int>(Status::kRetracted)
-             ? api::call_with_their_length(member, api::operation_of(plain), false)
+             ? call_with_their_length(member, team::operation_of(plain), false)
              : status;
 }
 // For a call on lines that failed or was retracted.
-[[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const api::Plain& plain) {
-  if (status == Status::kRetracted)
-    return api::call_with_their_length(member, api::operation_of(plain), false);
+[[gnu::noinline, gnu::cold]] int settled(fermata_member* member, Status status, const team::Plain& plain) {
+  if (status == Status::kRetracted) return call_with_their_length(member, team::operation_of(plain), false);
   return member->may_differ ? failed(member, status) : failed_and_reviews(member, status);
 }
 
@@ -95,7 +96,7 @@ inline bool data_ok(size_t count, int type, int op) {
 }
 
 [[gnu::noinline, gnu::cold]] int bad_root(const fermata_member* member, int root) {
-  return api::fail(Status::kArgument, "root %d is not in 0..%u", root, member->member->team().members() - 1);
+  return team::fail(Status::kArgument, "root %d is not in 0..%u", root, member->member->team().members() - 1);
 }
 
 [[gnu::noinline]] int other_allreduce(fermata_member* member, const void* in, void* out, size_t count,
@@ -144,7 +145,7 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
   if (member == nullptr || operation == nullptr) [[unlikely]]
     return null_handle();
   const fermata_operation& o = *operation;
-  if (o.size != sizeof o) return api::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
+  if (o.size != sizeof o) return team::fail(Status::kArgument, "operation.size: use FERMATA_OPERATION_INIT");
   const bool broadcasts = o.collective == FERMATA_DO_BROADCAST;
   const bool reduces = o.collective == FERMATA_DO_REDUCE;
   const bool knows_type = static_cast<unsigned>(o.type) < fermata::kTypeCount;
@@ -153,9 +154,9 @@ int fermata_arrive_with(fermata_member* member, const fermata_operation* operati
                  : data_ok(o.count, o.type, o.op);
   if ((!broadcasts && !reduces && o.collective != FERMATA_DO_ALLREDUCE) || !fits || o.element != 0 ||
       o.fold != nullptr || o.irregular != 0)
-    return api::fail(Status::kUnsupported,
-                     "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
-                     FERMATA_MAX_PAYLOAD);
+    return team::fail(Status::kUnsupported,
+                      "only a broadcast, reduce or allreduce of at most %d bytes by op rides on lines",
+                      FERMATA_MAX_PAYLOAD);
   if ((broadcasts || reduces) && !root_ok(member, o.root)) return bad_root(member, o.root);
   const bool root = static_cast<unsigned>(o.root) == member->member->rank();
   const void* in = broadcasts ? (root ? o.out : nullptr) : o.in == FERMATA_IN_PLACE ? o.out : o.in;
@@ -184,21 +185,21 @@ int fermata_depart(fermata_member* member) {
     const Status status = member->member->depart();
     if (status != Status::kRetracted) [[likely]]
       return answer_outstanding(member, status);
-    if (const int moved = api::move_split(member); moved != FERMATA_OK) return moved;
+    if (const int moved = team::move_split(member); moved != FERMATA_OK) return moved;
   }
-  return api::depart_moved(member);
+  return team::depart_moved(member);
 }
 
 int fermata_test(fermata_member* member) {
   if (member == nullptr) [[unlikely]]
     return null_handle();
   if (member->moved != nullptr) [[unlikely]]
-    return api::test_moved(member);
+    return team::test_moved(member);
   const bool outstanding = member->member->outstanding();
   const Status status = member->member->test();
   if (status == Status::kPending) return FERMATA_PENDING;
   if (status == Status::kRetracted) [[unlikely]] {
-    const int moved = api::move_split(member);
+    const int moved = team::move_split(member);
     return moved == FERMATA_OK ? FERMATA_PENDING : moved;
   }
   return outstanding ? answer_outstanding(member, status) : answer(member, status);

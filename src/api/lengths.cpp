@@ -1,19 +1,13 @@
 // Calls in which members give different lengths. A call is retracted if the members that its data come from
 // gave another length. It is then made again with that length.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
-#include "api/blocks.hpp"
+#include "api/calls.hpp"
 
 namespace fermata::api {
 
-ZeroedBytes zeroed_bytes(std::size_t bytes) {
-  ZeroedBytes made(static_cast<std::byte*>(std::calloc(bytes != 0 ? bytes : 1, 1)));
-  if (made == nullptr) throw std::bad_alloc();
-  return made;
-}
+using namespace team;
 
 namespace {
 
@@ -61,91 +55,6 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
     return theirs > own && status == FERMATA_OK ? member_status(member, Status::kTruncated) : status;
   });
-}
-
-// Also called while the member waits for others, so it must not wait.
-bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
-  auto& r = *static_cast<fermata_request*>(core->context);
-  const auto make = [&] {
-    if (r.checked.irregular || bytes % r.checked.element != 0) return static_cast<int>(FERMATA_ERR_MISMATCH);
-    Checked c = r.checked;
-    c.largest = bytes / c.element;
-    c.mean = bytes;
-    auto program = program_of(blocks_of(r.member), r.member, c, r.given.root);
-    if (!program) return fail(program.error());
-    auto theirs = std::make_unique<Theirs>();
-    theirs->bytes = bytes;
-    theirs->program = std::move(*program);
-    theirs->out = zeroed_bytes(bytes);
-    exec::BlockCall call = core->operation.call();
-    call.output = {theirs->out.get(), c.largest};
-    if (folds(c.kind)) {
-      theirs->in = zeroed_bytes(bytes);
-      if (const std::size_t both = std::min<std::size_t>(bytes, r.checked.mean); both != 0)
-        std::memcpy(theirs->in.get(), call.input.base, both);
-      call.input = {theirs->in.get(), c.largest};
-    } else {
-      call.input = call.output;
-    }
-    call.bytes = bytes;
-    const CompiledBlocks& compiled = *theirs->program;
-    decltype(r.work) work(std::max<std::size_t>(r.work.size(), compiled.transfers.size()));
-    // Nothing after this can fail.
-    std::byte* const space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * bytes);
-    r.work.swap(work);
-    core->operation.prepare(compiled.program, call, r.member->member->shared_channel(), r.work.data(), space,
-                            c.largest);
-    r.theirs = std::move(theirs);
-    r.filled = false;
-    return static_cast<int>(FERMATA_OK);
-  };
-  return guarded(make) == FERMATA_OK;
-}
-
-void end_with_theirs(fermata_request& r) {
-  const std::unique_ptr<Theirs> theirs = std::move(r.theirs);
-  const std::size_t own = r.checked.mean, both = std::min(own, theirs->bytes);
-  if (r.core.status != Status::kOk) return;
-  if (both != 0) std::memcpy(r.given.out, theirs->out.get(), both);
-  if (theirs->bytes > own) r.core.status = Status::kTruncated;
-}
-
-int move_split(fermata_member* member) {
-  const exec::Split& split = member->member->split();
-  return guarded([&] {
-    auto moved = std::make_shared<Moved>();
-    std::memcpy(moved->in, split.in, sizeof moved->in);
-    fermata_operation o = FERMATA_OPERATION_INIT;
-    o.collective = static_cast<int>(split.call.kind);
-    o.root = static_cast<int>(split.call.root);
-    o.in = moved->in;
-    o.out = split.out != nullptr ? split.out : &moved->in;  // no output: nothing is written there
-    const bool folds = fermata::folds(split.call.kind);
-    o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
-    o.op = split.call.op;
-    o.count = split.call.bytes / size_of(static_cast<Type>(o.type));
-    const int made = make(member, o, *moved->request);
-    if (made != FERMATA_OK) return made;
-    fill(*moved->request);
-    if (!adapt(&moved->request->core, member->member->their_bytes()))
-      return fail(Status::kMismatch, "the members' lengths differ");
-    const Status begun = member->member->begin(&moved->request->core);
-    if (begun != Status::kOk) return answer(member, begun);
-    member->moved = std::move(moved);
-    return static_cast<int>(FERMATA_OK);
-  });
-}
-
-int test_moved(fermata_member* member) {
-  const Status status = member->member->test_for(&member->moved->request->core);
-  return status == Status::kPending ? FERMATA_PENDING : static_cast<int>(FERMATA_OK);
-}
-
-int depart_moved(fermata_member* member) {
-  exec::BlockRequest* const core = &member->moved->request->core;
-  const Status status = member->member->wait_for(core);
-  if (!core->active) member->moved = nullptr, member->arrived = false;
-  return answer(member, status);
 }
 
 }  // namespace fermata::api

@@ -1,71 +1,19 @@
 // Topologies, profiles and plans behind the C ABI.
-#include <array>
-#include <cstdlib>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <utility>
 
-#include "api/handles.hpp"
+#include "api/calls.hpp"
+#include "api/values.hpp"
 #include "profile/store.hpp"
-#include "profile/subset.hpp"
+#include "team/machine.hpp"
 
 namespace fermata::api {
 
-namespace {
-
-// Makes a value once and stores it for the life of the process. If several threads ask at once, each makes
-// the value, and the first one is stored. No thread waits for another. So no child that is forked meanwhile
-// waits for a thread that it does not have.
-template <class T, class Make>
-const T& kept_or_made(const T*& kept, Make&& make) {
-  {
-    const os::ProcessLock lock;
-    if (kept != nullptr) return *kept;
-  }
-  auto mine = std::make_unique<const T>(make());
-  const os::ProcessLock lock;
-  if (kept == nullptr) kept = mine.release();
-  return *kept;
-}
-
-}  // namespace
-
-Result<const Topology*> this_machine() {
-  static constinit const Result<Topology>* kept = nullptr;
-  const Result<Topology>& found = kept_or_made(kept, [] { return discover_topology(); });
-  if (!found) return found.error();
-  return &*found;
-}
-
-Profile best_known_profile(const Topology& topology, Engine engine) {
-  const std::string key = fingerprint(topology);
-  auto stored = load_profile(key, engine == Engine::kThreads ? "threads" : "processes");
-  if (!stored) stored = load_profile(key, "threads");
-  return stored ? *stored : estimate_profile(topology);
-}
-
-const Profile& this_profile(Engine engine) {
-  static constinit std::array<const Profile*, 2> kept{};  // by Engine
-  return kept_or_made(kept[static_cast<std::size_t>(engine)], [engine] {
-    const auto machine = this_machine();
-    return best_known_profile(machine ? **machine : Topology{}, engine);
-  });
-}
-
-Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
-                      const std::string& algorithm, const std::string& layout) {
-  if (profile == nullptr && algorithm.empty() && layout.empty()) {
-    auto cached = load_plan(key);
-    if (cached) return cached;
-  }
-  PlanOptions options;
-  options.key = key;
-  options.algorithm = algorithm;
-  options.layout = layout;
-  return make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
-}
+using namespace team;
 
 int copy_text(const std::string& text, char* buffer, size_t* length) {
   const size_t capacity = *length;
@@ -122,6 +70,7 @@ int make(const fermata_plan_request& r, fermata_plan** out) {
 
 using namespace fermata;
 using namespace fermata::api;
+using namespace fermata::team;
 
 extern "C" {
 

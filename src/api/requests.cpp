@@ -1,11 +1,12 @@
 // The collectives on blocks, and requests, of the C ABI.
 #include <algorithm>
 
-#include "api/blocks.hpp"
+#include "api/calls.hpp"
 #include "exec/progress_thread.hpp"
 
 using namespace fermata;
 using namespace fermata::api;
+using namespace fermata::team;
 using exec::Member;
 
 namespace {
@@ -23,19 +24,6 @@ fermata_operation irregular(const Plain& plain) {
 }
 
 }  // namespace
-
-namespace fermata::api {
-
-int check_request(const fermata_request* request) {
-  if (request == nullptr) return null_handle();
-  if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
-  if (serial_of(request->member) != request->member_serial)
-    return fail(Status::kArgument, "the request's member has left");
-  if (request->member->member->forked()) return answer(request->member, Status::kForked);
-  return FERMATA_OK;
-}
-
-}  // namespace fermata::api
 
 extern "C" {
 
@@ -122,6 +110,23 @@ int fermata_prepare(fermata_member* member, const fermata_operation* operation, 
     const int taken = take_slots(member, *operation, request.get());
     if (taken == FERMATA_OK) *out = request.release();
     return taken;
+  });
+}
+
+int fermata_chain(fermata_request* const* links, size_t count, fermata_request** out) {
+  if (links == nullptr || out == nullptr) return null_handle();
+  if (count == 0) return fail(Status::kArgument, "a chain has at least one link");
+  for (size_t i = 0; i < count; ++i) {
+    if (const int bad = check_request(links[i]); bad != FERMATA_OK) return bad;
+    if (!links[i]->prepared || links[i]->links != nullptr)
+      return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
+    if (links[i]->chain != nullptr || std::find(links, links + i, links[i]) != links + i)
+      return fail(Status::kArgument, "link %zu is one already", i);
+    if (links[i]->core.active) return fail(Status::kBusy, "link %zu is still active", i);
+  }
+  return guarded([&] {
+    *out = make_chain(links, count).release();
+    return static_cast<int>(FERMATA_OK);
   });
 }
 

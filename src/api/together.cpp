@@ -4,11 +4,13 @@
 // - allgather, alltoall: an allreduce of all blocks, likewise
 // - reduce_scatter: an allreduce, of which each member takes its part
 // Between two members, only the block for the other one travels.
-#include "api/blocks.hpp"
+#include "api/calls.hpp"
 #include "base/word.hpp"
 
 namespace fermata::api {
 namespace {
+
+using namespace team;
 
 using exec::Call;
 using exec::Member;
@@ -257,6 +259,7 @@ int small_call(fermata_member* member, const Plain& plain,
 }  // namespace fermata::api
 
 using namespace fermata::api;
+using namespace fermata::team;
 
 extern "C" {
 

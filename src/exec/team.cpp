@@ -204,7 +204,7 @@ Status Team::create(const TeamOptions& options, Team** out, const char** detail)
   if (options.cpus != nullptr) {
     auto* statuses = reinterpret_cast<StatusLine*>(segment.base + statuses_offset());
     for (std::uint32_t r = 0; r < options.members; ++r)
-      statuses[r].planned_cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
+      statuses[r].cpu = static_cast<std::uint32_t>(options.cpus[r]) + 1;
   }
   if (options.model_bytes != 0) memcpy(segment.base + laid.model, options.model, options.model_bytes);
   if (options.refresh_bytes != 0) memcpy(segment.base + laid.refresh, options.refresh, options.refresh_bytes);

@@ -89,7 +89,7 @@ struct alignas(kMaxLine) StatusLine {
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> tag;
   std::atomic<std::uint32_t> reading;  // 1 while it reads another member's block (sync/lending.hpp)
-  std::uint32_t planned_cpu;           // 1 + the CPU that the plans are for; 0: any; set by the creator
+  std::uint32_t cpu;           // 1 + the CPU that the plans are for; 0: any; set by the creator
   // descriptors of the last calls, by number (sync/status_line.hpp)
   alignas(kMinLine) std::atomic<std::uint64_t> calls[16];
 };
@@ -132,7 +132,7 @@ struct TeamLayout {
   // offset of the cost model by which members choose schedules of blocks (plan/block_model.hpp); 0: none
   std::uint64_t model = 0;
   std::uint64_t model_bytes = 0;
-  // offset of the data that a refresh of the team's profile starts from (api/refresh.hpp)
+  // offset of the data that a refresh of the team's profile starts from (team/refresh.hpp)
   std::uint64_t refresh = 0;
   std::uint64_t refresh_bytes = 0;  // 0: the team does not observe its links
   // CPUs that the members can use at once: the machine's, or fewer by the cgroup's quota

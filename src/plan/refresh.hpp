@@ -1,6 +1,6 @@
 // Refreshes the profile of a team over hosts while the team runs (heterogeneous-mpi-barriers, section VIII).
 // It turns observations into costs and decides whether other plans are worth a change. It has no clock and no
-// threads: src/api/refresh.cpp passes observations and times.
+// threads: src/team/refresh.cpp passes observations and times.
 #ifndef FERMATA_PLAN_REFRESH_HPP
 #define FERMATA_PLAN_REFRESH_HPP
 

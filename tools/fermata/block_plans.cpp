@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "api/measure.hpp"
+#include "team/measure.hpp"
 #include "commands.hpp"
 #include "plan/agreement.hpp"
 #include "plan/block_plan.hpp"

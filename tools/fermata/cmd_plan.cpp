@@ -10,8 +10,8 @@
 #include "plan/cluster.hpp"
 #include "plan/codegen.hpp"
 #include "plan_request.hpp"
-#if __has_include("api/measure.hpp")
-#include "api/measure.hpp"
+#if __has_include("team/measure.hpp")
+#include "team/measure.hpp"
 #define FERMATA_CAN_MEASURE 1
 #endif
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algo/algorithm.hpp"
-#include "api/measure.hpp"
+#include "team/measure.hpp"
 #include "block_plans.hpp"
 #include "commands.hpp"
 #include "plan/agreement.hpp"

@@ -19,7 +19,7 @@
 
 #include "../../operation.hpp"
 #include "../failures/crew.hpp"
-#include "api/handles.hpp"
+#include "team/handles.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"

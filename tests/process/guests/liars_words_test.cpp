@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "../failures/crew.hpp"
-#include "api/handles.hpp"
+#include "team/handles.hpp"
+#include "team/plans.hpp"
 #include "child.hpp"
 #include "exec/team.hpp"
 #include "fermata/fermata.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../../soon.hpp"
-#include "api/handles.hpp"
+#include "team/handles.hpp"
 #include "fermata/fermata.h"
 #include "fermata/hosts.h"
 #include "house.hpp"

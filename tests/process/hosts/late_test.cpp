@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "api/handles.hpp"
+#include "team/handles.hpp"
+#include "api/values.hpp"
+#include "plan/plan.hpp"
 #include "fermata/hosts.h"
 #include "net/loop.hpp"
 #include "plan/hosts.hpp"

@@ -8,7 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "api/handles.hpp"
+#include "team/handles.hpp"
+#include "team/review.hpp"
 #include "house.hpp"
 #include "os/os.hpp"
 
@@ -83,7 +84,7 @@ TEST(Attach, WhoIsPinnedFromTheStartStays) {
     }
     return live_in_house(team, {rank}, [](fermata_member* m, int r) {
       const exec::Team* before = &m->member->team();
-      for (std::uint64_t i = 0; i < api::kFirstReview + 100; ++i) {
+      for (std::uint64_t i = 0; i < team::kFirstReview + 100; ++i) {
         std::int64_t number = r == 0 ? static_cast<std::int64_t>(i) : 0;
         if (fermata_broadcast(m, &number, sizeof number, 0) != FERMATA_OK ||
             number != static_cast<std::int64_t>(i))

@@ -11,7 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "api/handles.hpp"
+#include "api/values.hpp"
+#include "team/handles.hpp"
 #include "fermata/hosts.h"
 #include "plan/hosts.hpp"
 

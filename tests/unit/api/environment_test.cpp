@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "api/handles.hpp"
+#include "team/handles.hpp"
 
 namespace fermata {
 namespace {

@@ -1,0 +1,25 @@
+// What the functions of the C ABI have in common.
+#ifndef FERMATA_API_CALLS_HPP
+#define FERMATA_API_CALLS_HPP
+
+#include <cstddef>
+#include <string>
+
+#include "fermata/fermata.h"
+#include "team/blocks.hpp"
+#include "team/errors.hpp"
+#include "team/handles.hpp"
+#include "team/team.hpp"
+
+namespace fermata::api {
+
+// Checks a configuration and fills `out` from it. Returns an error if it is bad.
+int request_of(const fermata_team_config& config, team::TeamRequest& out);
+// Copies as much text as fits, and a terminating zero. *length: in, the capacity; out, the bytes needed.
+int copy_text(const std::string& text, char* buffer, std::size_t* length);
+// Makes a call again that has returned kRetracted. `executes`: by fermata_execute, which the other members
+// call, too.
+int call_with_their_length(fermata_member* member, const fermata_operation& operation, bool executes);
+
+}  // namespace fermata::api
+#endif

@@ -1,0 +1,336 @@
+#include "team/blocks.hpp"
+
+#include "team/refresh.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
+
+#include "kernels/fold.hpp"
+#include "os/os.hpp"
+#include "plan/block_model.hpp"
+
+namespace fermata::team {
+namespace {
+
+using exec::BlockBuffer;
+using exec::BlockCall;
+using exec::Channel;
+using exec::Member;
+
+void fold_builtin(void* context, void* out, const void* left, const void* right, std::size_t count) {
+  const auto& given = *static_cast<const fermata_operation*>(context);
+  kernels::fold_block(static_cast<Op>(given.op), static_cast<Type>(given.type), out, left, right, count);
+}
+void fold_own(void* context, void* out, const void* left, const void* right, std::size_t count) {
+  const auto& given = *static_cast<const fermata_operation*>(context);
+  given.fold(out, left, right, count, given.user);
+}
+
+// Copies the caller's counts and displacements into the request. Without displacements, blocks lie one after
+// the other.
+void copy_sizes(fermata_request& r) {
+  const std::uint32_t members = r.member->member->team().members();
+  fermata_operation& o = r.given;
+  if (!r.checked.counts_in) o.in_counts = o.in_displacements = nullptr;
+  if (!r.checked.counts_out) o.out_counts = o.out_displacements = nullptr;
+  r.sizes.clear();
+  r.sizes.reserve(4 * std::size_t{members});
+  for (const auto& [counts, displacements] :
+       {std::pair{&o.in_counts, &o.in_displacements}, std::pair{&o.out_counts, &o.out_displacements}}) {
+    if (*counts == nullptr) continue;
+    const std::size_t at = r.sizes.size();
+    r.sizes.insert(r.sizes.end(), *counts, *counts + members);
+    if (*displacements != nullptr) r.sizes.insert(r.sizes.end(), *displacements, *displacements + members);
+    for (std::uint32_t m = 0; *displacements == nullptr && m < members; ++m)
+      r.sizes.push_back(m == 0 ? 0 : r.sizes.back() + r.sizes[at + m - 1]);
+    *counts = r.sizes.data() + at;
+    *displacements = *counts + members;
+  }
+}
+
+bool same_sizes(const size_t* counts, const size_t* displacements, const size_t* own, std::uint32_t members) {
+  if (own == nullptr) return true;
+  if (counts == nullptr || displacements == nullptr) return false;
+  return std::equal(counts, counts + members, own) &&
+         std::equal(displacements, displacements + members, own + members);
+}
+
+// Is `o` the operation that the request was made for, in every field?
+bool is_same(const fermata_request& r, const fermata_operation& o) {
+  const fermata_operation& g = r.given;
+  const std::uint32_t members = r.member->member->team().members();
+  return o.size == g.size && o.collective == g.collective && o.in == g.in && o.out == g.out &&
+         o.count == g.count && o.type == g.type && o.op == g.op && o.root == g.root &&
+         o.irregular == g.irregular && o.element == g.element && o.fold == g.fold && o.user == g.user &&
+         o.ordered == g.ordered && same_sizes(o.in_counts, o.in_displacements, g.in_counts, members) &&
+         same_sizes(o.out_counts, o.out_displacements, g.out_counts, members);
+}
+
+// Translates the operation's buffers to the program's. A buffer that is in place lies within the other one.
+void place_buffers(fermata_request& r, const Checked& c, BlockCall& call) {
+  const fermata_operation& o = r.given;
+  const std::size_t rank = r.member->member->rank();
+  const std::size_t mine = own_count(o, c, rank);
+  static constinit std::byte nothing{};  // stands for a buffer whose blocks are all empty
+  const auto place = [](const void* given) {
+    return given != nullptr ? static_cast<std::byte*>(const_cast<void*>(given)) : &nothing;
+  };
+  call.input = {place(o.in), mine, o.in_counts, o.in_displacements};
+  call.output = {place(o.out), mine, o.out_counts, o.out_displacements};
+  const auto own = [&](const BlockBuffer& b) {
+    return b.base + (b.displacements != nullptr ? b.displacements[rank] : rank * b.count) * c.element;
+  };
+  if (c.kind == Kind::kBroadcast) call.input = call.output;
+  if (o.out == FERMATA_IN_PLACE && c.kind == Kind::kScatter) call.output.base = own(call.input);
+  if (o.in != FERMATA_IN_PLACE) return;
+  call.input.base = call.output.base;
+  if (c.kind == Kind::kGather || c.kind == Kind::kAllgather) call.input.base = own(call.output);
+  if (c.kind == Kind::kAlltoall) call.input = call.output;
+}
+
+void copy_input(fermata_request& r, const Checked& c, BlockCall& call, bool copies) {
+  const std::uint32_t members = r.member->member->team().members();
+  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
+  std::size_t elements = (several ? members : 1) * call.input.count;
+  if (call.input.counts != nullptr) {
+    elements = 0;
+    for (std::uint32_t m = 0; m < members; ++m)  // an empty block's displacement says nothing
+      if (call.input.counts[m] != 0)
+        elements = std::max(elements, call.input.displacements[m] + call.input.counts[m]);
+  }
+  std::byte* copy = reserve(r.input, r.input_bytes, elements * c.element);
+  if (copies && elements != 0) std::memcpy(copy, call.input.base, elements * c.element);
+  call.input.base = copy;
+}
+
+// Unpacks the costs again for each choice. For a thousand members they take 32 MB, too much for each member
+// to store.
+bool unpack_knowledge(const exec::Team& team, BlockKnowledge* out) {
+  const exec::TeamLayout& layout = team.layout();
+  if (layout.model_bytes == 0) return false;
+  const std::byte* const model = team.base() + layout.model;
+  // A copy: other processes may write to the segment.
+  const std::vector<std::byte> packed(model, model + layout.model_bytes);
+  if (!unpack(packed, static_cast<std::int32_t>(team.members()), out)) return false;
+  for (std::uint32_t r = 0; team.is_over_hosts() && r < team.members(); ++r)
+    out->model.hosts.push_back(static_cast<std::int32_t>(team.host_of(r)));
+  return true;
+}
+
+}  // namespace
+
+std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes) {
+  if (have < bytes) {
+    memory.reset(new std::byte[bytes]);
+    have = bytes;
+  }
+  return memory.get();
+}
+
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member,
+                                                         const Checked& c, int root) {
+  const exec::Team& team = member->member->team();
+  const Blocks::Key key = key_of(c, root);
+  if (const auto found = blocks.programs.find(key); found != blocks.programs.end()) return found->second;
+  member->member->excuse_call();
+  if (c.kind == Kind::kAlltoall && team.members() > static_cast<std::uint32_t>(kMaxAlltoallMembers))
+    return Error{Status::kUnsupported, "alltoall is for teams of at most 256 members"};
+  const BlockCase wanted{.kind = c.kind,
+                         .members = static_cast<std::int32_t>(team.members()),
+                         .root = root,
+                         .bytes = agreed_bytes(c),
+                         .irregular = c.irregular,
+                         .op = c.traits};
+  BlockKnowledge known;
+  const bool knows = unpack_knowledge(team, &known);
+  const KnownChoice* measured = knows ? known.find(c.kind, wanted.bytes) : nullptr;
+  const Schedule schedule =
+      choose_blocks(wanted, knows ? &known.model : nullptr, measured != nullptr ? measured->name : 0);
+  // Proved for this operator: an idempotent one may get a contribution twice.
+  const auto proof = verify(schedule, c.traits);
+  if (!proof) return proof.error();
+  auto compiled = compile_blocks(schedule, static_cast<std::int32_t>(member->member->rank()), *proof);
+  if (!compiled) return compiled.error();
+  return blocks.programs[key] = std::make_shared<const CompiledBlocks>(std::move(*compiled));
+}
+
+namespace {
+
+void over(exec::BlockRequest* core, void* context) {
+  auto* r = static_cast<fermata_request*>(context);
+  if (r->theirs != nullptr) [[unlikely]]
+    end_with_theirs(*r);
+  const Status status = core->status;
+  Chain* const chain = r->chain;  // the callback may free a request that is no link
+  if (r->callback != nullptr) r->callback(r, static_cast<int>(status), r->callback_user);
+  if (chain != nullptr) go_on(*chain, status);
+}
+
+// Prepares single copy between processes: the sizes for which this member sends addresses, and the buffer to
+// receive by them.
+void lend_blocks(Blocks& blocks, const exec::Team& team) {
+  blocks.bounce.reset(new std::byte[exec::kBounce]);
+  BlockKnowledge known;
+  if (os::must_lend()) blocks.lent = Direct::from(kLog2LentFrom);
+  else if (unpack_knowledge(team, &known)) blocks.lent = known.model.bytes.direct;
+}
+
+}  // namespace
+
+exec::Call call_of(const Checked& c, const fermata_operation& o) {
+  exec::Call call;
+  call.kind = c.kind;
+  call.type = o.element != 0 ? exec::Call::kOwnType : static_cast<std::uint8_t>(o.type);
+  if (folds(c.kind)) {
+    call.op = o.fold != nullptr ? exec::Call::kOwnOp : static_cast<std::uint8_t>(o.op);
+    // An order that the team alone asks for is no part of the call: line calls publish none.
+    const bool asked = o.fold != nullptr || o.ordered == FERMATA_LEFT_TO_RIGHT;
+    const exec::Call::Order given =
+        c.traits.left_to_right ? exec::Call::kLeftToRight : exec::Call::kRankOrder;
+    call.order = asked && !c.traits.commutative ? given : exec::Call::kAnyOrder;
+  }
+  if (has_root(c.kind)) call.root = static_cast<std::uint32_t>(o.root);
+  call.irregular = c.irregular;
+  call.bytes = c.irregular ? c.sizes : c.mean;
+  return call;
+}
+
+void fill(fermata_request& r, bool copies) {
+  const Checked& c = r.checked;
+  Channel* channel = r.prepared ? &r.own : r.member->member->shared_channel();
+  const CompiledBlocks& compiled = *r.program;
+  BlockCall call;
+  place_buffers(r, c, call);
+  call.element = c.element;
+  call.fold = r.given.fold != nullptr ? fold_own : fold_builtin;
+  call.context = &r.given;
+  call.direct_from = kDirectFrom;
+  const exec::Team& team = r.member->member->team();
+  call.team = &team;
+  call.bounded = c.hidden && r.member->member->is_bounded();
+  call.bytes = c.irregular ? 0 : c.mean;
+  if (team.shared()) {
+    call.home = r.member->member->home();
+    call.bounce = r.member->blocks->bounce.get();
+    const auto& lent = r.member->blocks->lent.of(folds(c.kind));
+    std::copy(std::begin(lent), std::end(lent), call.lent);
+  }
+  r.work.resize(std::max<std::size_t>(1, compiled.transfers.size()));
+  std::byte* space = reserve(r.space, r.space_bytes, compiled.program.space_blocks * c.largest * c.element);
+  // In place, output blocks would be written before the input blocks at the same place are sent.
+  const bool in_place = r.given.in == FERMATA_IN_PLACE || r.given.in == r.given.out;
+  const bool several = c.kind == Kind::kAlltoall || c.kind == Kind::kReduceScatter;
+  r.filled = !(in_place && several);
+  if (!r.filled) copy_input(r, c, call, copies);
+  r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
+  if (in_place && !several && folds(c.kind) && r.core.operation.needs_copy()) {
+    r.filled = false;
+    copy_input(r, c, call, copies);
+    r.core.operation.prepare(compiled.program, call, channel, r.work.data(), space, c.largest);
+  }
+  r.core.completed = over;
+  r.core.adapt = adapt;
+  r.core.context = &r;
+  r.core.ordered = !r.prepared;
+}
+
+std::size_t agreed_bytes(const Checked& c) {
+  constexpr std::size_t kOfHidden = 4096;
+  return c.hidden ? kOfHidden : std::bit_ceil(std::max<std::size_t>(1, c.mean));
+}
+
+Blocks::Key key_of(const Checked& c, std::int32_t root) {
+  const OpTraits op = c.traits;
+  return {c.kind,
+          root,
+          std::countr_zero(agreed_bytes(c)),
+          c.irregular,
+          op.associative,
+          op.commutative,
+          op.idempotent,
+          op.left_to_right};
+}
+
+Blocks& blocks_of(fermata_member* member) {
+  if (member->blocks == nullptr) {
+    member->blocks = std::make_shared<Blocks>(member->member->team());
+    if (member->member->team().shared() && os::may_lend())
+      lend_blocks(*member->blocks, member->member->team());
+    // Requests refer to this team's memory, so its members must not move to another team. A refresh checks by
+    // itself whether there are requests. So does a review where lengths may differ: there only some members
+    // may have blocks.
+    if (!refreshes(member) && !member->may_differ) member->member->set_review(exec::kNoReview);
+  }
+  return *member->blocks;
+}
+
+int check_request(const fermata_request* request) {
+  if (request == nullptr) return null_handle();
+  if (serial_of(request) == 0) return fail(Status::kArgument, "the request was freed");
+  if (serial_of(request->member) != request->member_serial)
+    return fail(Status::kArgument, "the request's member has left");
+  if (request->member->member->forked()) return answer(request->member, Status::kForked);
+  return FERMATA_OK;
+}
+
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& r) {
+  Checked* const c = &r.checked;
+  *c = {};
+  const int bad = check(member, operation, c);
+  if (bad != FERMATA_OK) return bad;
+  Member& m = *member->member;
+  if (m.shared_channel() == nullptr)
+    return fail(Status::kUnsupported, "operations on blocks are for teams of at most 1024 members");
+  if (c->element > m.shared_channel()->most())
+    return fail(Status::kUnsupported, "in a team this large an element has at most %zu bytes",
+                m.shared_channel()->most());
+  r.member = member;
+  r.member_serial = serial_of(member);
+  r.given = operation;
+  r.filled = false;
+  if (c->irregular) copy_sizes(r);
+  auto program = program_of(blocks_of(member), member, *c, has_root(c->kind) ? operation.root : 0);
+  if (!program) return fail(program.error());
+  r.program = std::move(*program);
+  r.core.call = call_of(*c, operation);
+  return FERMATA_OK;
+}
+
+int execute(fermata_member* member, const fermata_operation& operation) {
+  Blocks& blocks = blocks_of(member);
+  if (blocks.call == nullptr) blocks.call = std::make_unique<fermata_request>();
+  fermata_request& request = *blocks.call;
+  if (request.core.active)
+    return fail(Status::kBusy, "a call of this member is still outstanding: fermata_resume");
+  if (!request.filled || !is_same(request, operation)) {
+    blocks.last = {};
+    const int made = make(member, operation, request);
+    if (made != FERMATA_OK) return made;
+    fill(request);
+  }
+  return answer(member, member->member->execute(&request.core));
+}
+
+fermata_operation operation_of(const Plain& plain) {
+  fermata_operation o = FERMATA_OPERATION_INIT;
+  o.collective = plain.collective;
+  o.in = plain.in;
+  o.out = plain.out;
+  o.count = plain.count;
+  o.type = plain.type;
+  o.op = plain.op;
+  o.root = plain.root;
+  return o;
+}
+
+int execute(fermata_member* member, const Plain& plain) {
+  const int status = execute(member, operation_of(plain));
+  // An input that is copied must be copied again: the same address may have other contents now.
+  if (status == FERMATA_OK && plain.in != FERMATA_IN_PLACE && plain.in != plain.out)
+    member->blocks->last = plain;
+  return status;
+}
+
+}  // namespace fermata::team

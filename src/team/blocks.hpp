@@ -1,0 +1,176 @@
+// Collectives on blocks behind the C ABI: from arguments to a request.
+#ifndef FERMATA_TEAM_BLOCKS_HPP
+#define FERMATA_TEAM_BLOCKS_HPP
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "plan/blocks.hpp"
+#include "team/handles.hpp"
+#include "team/slots.hpp"
+
+namespace fermata::team {
+
+struct Chain;
+struct Theirs;
+
+// What check() finds out from the arguments of a collective.
+struct Checked {
+  Kind kind = Kind::kBroadcast;
+  std::size_t element = 1;
+  std::size_t largest = 0;  // elements of the largest block that this member knows of
+  std::size_t mean = 0;     // bytes of a block, where all members know the sizes
+  std::uint64_t sizes = 0;  // a hash of the blocks' sizes, where they differ and all members know them
+  bool irregular = false;
+  // Blocks differ in size, and not all members know how large each is.
+  bool hidden = false;
+  bool counts_in = false, counts_out = false;  // this member gives counts for its input, its output
+  OpTraits traits;
+};
+
+}  // namespace fermata::team
+
+struct fermata_request : fermata::checked::CheckedHandle<fermata_request> {
+  fermata::exec::BlockRequest core;
+  fermata_member* member = nullptr;
+  std::uint64_t member_serial = 0;  // no longer equals the member's serial once that has left
+  fermata_operation given{};
+  fermata::team::Checked checked;
+  bool prepared = false;  // the request is persistent
+  bool filled = false;    // it may start again without fill(): no input is copied
+  std::shared_ptr<const fermata::CompiledBlocks> program;
+  fermata::exec::Channel own;                     // ring buffers of a persistent request
+  std::vector<fermata::exec::Channel::End> ends;  // ends of `own`
+  fermata::team::HeldSlots slots;                 // the memory of `own`
+  std::vector<fermata::exec::BlockOperation::Work> work;
+  std::vector<std::size_t> sizes;  // the request's copy of given's counts and displacements
+  std::unique_ptr<std::byte[]> space;
+  std::size_t space_bytes = 0;
+  // A copy of the input, where the collective would overwrite it too early in place.
+  std::unique_ptr<std::byte[]> input;
+  std::size_t input_bytes = 0;
+  std::unique_ptr<fermata::team::Theirs> theirs;  // set while the length is the one that other members gave
+  fermata_callback callback = nullptr;
+  void* callback_user = nullptr;
+  fermata::team::Chain* chain = nullptr;        // the chain of which it is a link
+  std::unique_ptr<fermata::team::Chain> links;  // the links of a chain, which has no collective of its own
+};
+
+namespace fermata::team {
+
+// The arguments of a regular call with a built-in type and operator.
+struct Plain {
+  int collective = -1;
+  int type = 0, op = 0, root = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;
+  bool operator==(const Plain&) const = default;
+};
+
+struct Chain {
+  fermata_request* whole = nullptr;
+  std::vector<std::unique_ptr<fermata_request>> links;
+  std::size_t next = 0;   // index of the link to start
+  bool stepping = false;  // go_on() is active further up the stack: a link ended while it was started
+  bool over = false;      // the started link is over, with `status`
+  Status status = Status::kOk;
+};
+
+// A split-phase call that began on lines and goes on as a collective on blocks.
+struct Moved {
+  alignas(16) std::byte in[FERMATA_MAX_PAYLOAD] = {};
+  std::unique_ptr<fermata_request> request = std::make_unique<fermata_request>();
+};
+
+// Zeroed memory for a length that only another member has given. A page takes memory only once it is written.
+// zeroed_bytes() throws std::bad_alloc.
+struct FreeBytes {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+using ZeroedBytes = std::unique_ptr<std::byte[], FreeBytes>;
+ZeroedBytes zeroed_bytes(std::size_t bytes);
+
+// Stands in for the request's own program and buffers while its length is the one that other members gave.
+struct Theirs {
+  std::size_t bytes = 0;  // of a block
+  std::shared_ptr<const CompiledBlocks> program;
+  ZeroedBytes in, out;
+};
+
+// What a member stores for its collectives on blocks.
+struct Blocks {
+  explicit Blocks(const exec::Team& team) : heap(team.base(), team.layout().heap, team.layout().heap_bytes) {}
+  // Kind, root, log2 of the block's bytes, irregular, then the operator: associative, commutative,
+  // idempotent, left to right.
+  using Key = std::tuple<Kind, std::int32_t, int, bool, bool, bool, bool, bool>;
+  std::map<Key, std::shared_ptr<const CompiledBlocks>> programs;
+  // The request of blocking calls. Its memory is used again. A call that was interrupted stays in it.
+  std::unique_ptr<fermata_request> call;
+  Plain last;                           // the arguments that `call` is prepared for
+  std::unique_ptr<std::byte[]> bounce;  // between processes: folds read another process's memory through it
+  Direct lent;                          // the sizes of blocks that use single copy
+  SlotHeap heap;                        // rank 0's account of the team's heap, for all members
+  PartsOverHosts parts;                 // the same over several hosts
+};
+
+// The size of a block by which a schedule is chosen. All members know it, so all choose the same schedule.
+std::size_t agreed_bytes(const Checked& checked);
+Blocks::Key key_of(const Checked& checked, std::int32_t root);
+// The member's Blocks. They are made at its first collective on blocks.
+Blocks& blocks_of(fermata_member* member);
+
+// A link of a chain is over. Starts the next link, or ends the chain.
+void go_on(Chain& chain, Status status);
+// Starts the chain's first link.
+int start_chain(fermata_request& request);
+// The links, prepared requests, as one request, which owns them from now on.
+std::unique_ptr<fermata_request> make_chain(fermata_request* const* links, std::size_t count);
+int reset_chain(fermata_request& request, const void* in, void* out);
+int check(const fermata_member* member, const fermata_operation& operation, Checked* out);
+// Elements of this member's own block. Where all members know all counts, these give it; else `count` does.
+std::size_t own_count(const fermata_operation& operation, const Checked& checked, std::size_t rank);
+// Checks the operation and finds its program.
+int make(fermata_member* member, const fermata_operation& operation, fermata_request& request);
+// What the members compare of a call. Precondition: check() has passed.
+exec::Call call_of(const Checked& checked, const fermata_operation& operation);
+// Prepares a request from make() to start. A start may need it again, since it may copy the input. `copies`
+// false: it reserves the copy's memory, and copies nothing yet.
+void fill(fermata_request& request, bool copies = true);
+inline void fill_again(fermata_request& request) {
+  if (!request.filled) fill(request);
+}
+// An error if the request is null or was freed, if its member has left, or in a forked child process.
+int check_request(const fermata_request* request);
+// Makes a blocking call.
+int execute(fermata_member* member, const fermata_operation& operation);
+int execute(fermata_member* member, const Plain& plain);
+fermata_operation operation_of(const Plain& plain);
+Result<std::shared_ptr<const CompiledBlocks>> program_of(Blocks& blocks, const fermata_member* member,
+                                                         const Checked& checked, int root);
+// Returns at least `bytes` bytes of memory.
+std::byte* reserve(std::unique_ptr<std::byte[]>& memory, std::size_t& have, std::size_t bytes);
+// BlockRequest::adapt: makes the request anew with the length that other members gave. When the request is
+// over, end_with_theirs() copies the result to the caller's buffer.
+bool adapt(exec::BlockRequest* core, std::uint64_t bytes);
+void end_with_theirs(fermata_request& request);
+// For a split-phase call on lines that was retracted. move_split() makes it again on blocks. Then
+// test_moved() and depart_moved() do the work of fermata_test() and fermata_depart().
+int move_split(fermata_member* member);
+int test_moved(fermata_member* member);
+int depart_moved(fermata_member* member);
+// A call with the arguments of the last one needs no preparation. `plain` is compared before any part of it
+// is stored: a wide load would wait for narrow stores to the same bytes.
+inline int call(fermata_member* member, const Plain& plain) {
+  return guarded([&] {
+    if (member->blocks != nullptr && member->blocks->last == plain)
+      return answer(member, member->member->execute(&member->blocks->call->core));
+    return execute(member, plain);
+  });
+}
+
+}  // namespace fermata::team
+#endif

@@ -1,0 +1,59 @@
+// What the handles of the C ABI are: a team, and a member of it.
+#ifndef FERMATA_TEAM_HANDLES_HPP
+#define FERMATA_TEAM_HANDLES_HPP
+
+#include <atomic>
+#include <memory>
+
+#include "exec/member.hpp"
+#include "exec/team.hpp"
+#include "fermata/fermata.h"
+#include "sync/handover.hpp"
+#include "team/checked_handle.hpp"
+#include "team/errors.hpp"
+
+namespace fermata::team {
+struct Blocks;      // team/blocks.hpp
+struct Moved;       // team/blocks.hpp
+struct RefreshLog;  // team/refresh.hpp
+class Refresher;    // team/refresher.hpp
+}  // namespace fermata::team
+
+struct fermata_team : fermata::checked::CheckedHandle<fermata_team> {
+  fermata::exec::Team* team = nullptr;
+  // The team that the members have moved to after a review of their placement, or by a refresh. Reports
+  // follow them. Aborts follow them after a review, but not after a refresh.
+  std::atomic<fermata::exec::Team*> moved{nullptr};
+  // Null before the first refresh. os::ProcessLock guards it, and then `moved`, too.
+  std::shared_ptr<fermata::team::RefreshLog> refreshed;
+
+  fermata::exec::Team& current() const {
+    fermata::exec::Team* now = fermata::moved_to<fermata::RealAtomics>(moved);
+    return now != nullptr ? *now : *team;
+  }
+};
+// A type of its own, so that the idle hook gets the public handle.
+struct fermata_member : fermata::checked::CheckedHandle<fermata_member> {
+  fermata::exec::Member* member;
+  fermata::exec::Openings openings;  // the first signals of the member's next calls (exec/openings.hpp)
+  fermata_team* team;                // of a sub-team: the handle to free with the member; else null
+  fermata_team* origin;              // the handle that the member was joined from
+  fermata_idle_hook hook;
+  void* hook_user;
+  bool arrived = false;        // a split-phase call is outstanding
+  bool reviews = false;        // after the blocking call that is outstanding
+  bool may_differ = false;     // lengths may, or might: the team was bounded
+  std::uint64_t told[4] = {};  // what rank 0 tells about a part of the heap (team/slots.cpp)
+  std::shared_ptr<fermata::team::Blocks> blocks;  // null before its first collective on blocks
+  // Set while a split-phase call goes on as a collective on blocks, since others gave another length.
+  std::shared_ptr<fermata::team::Moved> moved;
+  std::uint64_t refreshes = 0;                          // of its team's profile, in which it took part
+  std::shared_ptr<fermata::team::Refresher> refresher;  // rank 0's; null before the first refresh
+
+  void hold(fermata::exec::Member* held) {
+    member = held;
+    held->keep_openings_in(&openings);
+  }
+};
+
+#endif

@@ -1,0 +1,64 @@
+#include "team/machine.hpp"
+
+#include <array>
+#include <utility>
+
+#include "os/os.hpp"
+#include "profile/store.hpp"
+
+namespace fermata::team {
+namespace {
+
+// Makes a value once and stores it for the life of the process. If several threads ask at once, each makes
+// the value, and the first one is stored. No thread waits for another. So no child that is forked meanwhile
+// waits for a thread that it does not have.
+template <class T, class Make>
+const T& stored_or_made(const T*& stored, Make&& make) {
+  {
+    const os::ProcessLock lock;
+    if (stored != nullptr) return *stored;
+  }
+  auto mine = std::make_unique<const T>(make());
+  const os::ProcessLock lock;
+  if (stored == nullptr) stored = mine.release();
+  return *stored;
+}
+
+}  // namespace
+
+Result<const Topology*> this_machine() {
+  static constinit const Result<Topology>* stored = nullptr;
+  const Result<Topology>& found = stored_or_made(stored, [] { return discover_topology(); });
+  if (!found) return found.error();
+  return &*found;
+}
+
+Profile best_known_profile(const Topology& topology, Engine engine) {
+  const std::string key = fingerprint(topology);
+  auto stored = load_profile(key, engine == Engine::kThreads ? "threads" : "processes");
+  if (!stored) stored = load_profile(key, "threads");
+  return stored ? *stored : estimate_profile(topology);
+}
+
+const Profile& this_profile(Engine engine) {
+  static constinit std::array<const Profile*, 2> stored{};  // by Engine
+  return stored_or_made(stored[static_cast<std::size_t>(engine)], [engine] {
+    const auto machine = this_machine();
+    return best_known_profile(machine ? **machine : Topology{}, engine);
+  });
+}
+
+Result<Plan> plan_for(const PlanKey& key, const Topology& topology, const Profile* profile,
+                      const std::string& algorithm, const std::string& layout) {
+  if (profile == nullptr && algorithm.empty() && layout.empty()) {
+    auto cached = load_plan(key);
+    if (cached) return cached;
+  }
+  PlanOptions options;
+  options.key = key;
+  options.algorithm = algorithm;
+  options.layout = layout;
+  return make_plan(topology, profile != nullptr ? *profile : this_profile(key.engine), options, nullptr);
+}
+
+}  // namespace fermata::team

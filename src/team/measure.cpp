@@ -1,0 +1,188 @@
+#include "team/measure.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "exec/member.hpp"
+#include "team/handles.hpp"
+#include "team/workers.hpp"
+
+namespace fermata {
+namespace {
+
+using exec::Member;
+using exec::PlanSlot;
+using exec::Team;
+
+PlanSlot slot_of(const ProgramHeader& program) {
+  const bool wide = program.payload > 8;
+  switch (static_cast<Kind>(program.kind)) {
+    case Kind::kBroadcast: return wide ? PlanSlot::kBroadcast56 : PlanSlot::kBroadcast8;
+    case Kind::kReduce: return wide ? PlanSlot::kReduce56 : PlanSlot::kReduce8;
+    case Kind::kAllreduce: return wide ? PlanSlot::kAllreduce56 : PlanSlot::kAllreduce8;
+    default: break;
+  }
+  return PlanSlot::kBarrier;
+}
+
+// Programs synchronize because they exchange data. A loop that only calls finds a lasting rhythm, often the
+// best one for its lines, and so measures too little. So once in kInStep episodes each member writes a line
+// before an episode, and reads its neighbour's line after it. Example: an allreduce between two cores, with
+// both slots in one line. It takes 66 ns in the rhythm, and 100 ns if data disturb it. With a pause between
+// two checks of the slot, it takes 69 ns in spite of the data.
+constexpr std::int64_t kInStep = 256;
+struct alignas(kMaxLine) Cell {
+  std::atomic<std::int64_t> value[2];  // by parity: a member may be one exchange ahead
+};
+
+// The members of one repeat share it. Between processes it is in an anonymous shared page.
+struct Timing {
+  std::atomic<std::int32_t> failed{0};  // -Status of a member
+  std::atomic<std::uint32_t> ready{0};  // members
+  std::atomic<std::int64_t> episodes{0};
+  std::atomic<std::int64_t> ns{0};
+  std::atomic<std::int64_t> seen{0};  // sum of what the cells held, so that they are read
+
+  Cell* cells() {
+    return reinterpret_cast<Cell*>(reinterpret_cast<std::byte*>(this) + round_up(sizeof(Timing), kMaxLine));
+  }
+  static std::size_t bytes(std::uint32_t members) {
+    return round_up(sizeof(Timing), kMaxLine) + members * sizeof(Cell);
+  }
+};
+
+// Calls as programs do: the cost of a schedule depends on what its callers do between two signals.
+Status one_episode(fermata_member& handle, const ProgramHeader& program) {
+  Member& m = *handle.member;
+  double values[7] = {1, 2, 3, 4, 5, 6, 7};
+  const std::uint32_t count = program.payload > 8 ? 7 : 1;
+  switch (static_cast<Kind>(program.kind)) {
+    case Kind::kBarrier: return m.barrier(handle.openings);
+    case Kind::kBroadcast: return m.broadcast(values, count * 8, 0);
+    case Kind::kReduce: return m.reduce(values, values, count, Type::kDouble, Op::kMax, 0);
+    case Kind::kAllreduce:
+      if (m.repeats(handle.openings, count, static_cast<unsigned>(Type::kDouble),
+                    static_cast<unsigned>(Op::kMax)))
+        return m.allreduce_again(handle.openings, values, values);
+      return m.allreduce(values, values, count, Type::kDouble, Op::kMax);
+    default: return Status::kArgument;
+  }
+}
+
+constexpr std::int64_t kMeetNs = 5'000'000'000;
+
+// Waits until all members have started. Where calls stream, a batch that counts would otherwise include the
+// wait for a late one.
+void meet(Timing& timing, std::uint32_t members) {
+  timing.ready.fetch_add(1, std::memory_order_relaxed);  // order: relaxed throughout: only the time matters
+  const std::int64_t end = os::now_ns() + kMeetNs;
+  while (timing.ready.load(std::memory_order_relaxed) < members &&  // order: see above
+         timing.failed.load(std::memory_order_relaxed) == 0 &&      // order: see above
+         os::now_ns() < end)
+    os::yield();
+}
+
+// Each member runs batches, each four times as long as the one before, until rank 0's batch was long enough.
+// After each batch rank 0 stores its length, negative if it was the last one, and the others wait for that.
+void work(Team* team, const ProgramHeader& program, std::uint32_t rank, std::int32_t cpu, Timing& timing) {
+  const char* detail = "";
+  Member* member = nullptr;
+  if (cpu >= 0) os::pin_thread(cpu);
+  Status status = Member::join(team, rank, &member, &detail);
+  if (status == Status::kOk) {
+    member->set_timeout(5'000'000'000);
+    fermata_member handle{};
+    handle.hold(member);
+    std::int64_t seen = 0;
+    meet(timing, program.members);
+    constexpr std::int64_t kFirst = 64;  // never counts: threads are still starting
+    constexpr std::int64_t kMost = 1 << 20;
+    for (std::int64_t batch = kFirst; batch <= kMost && status == Status::kOk; batch *= 4) {
+      const std::int64_t start = os::now_ns();
+      for (std::int64_t e = 0; e < batch && status == Status::kOk; ++e) {
+        const bool exchange = e % kInStep == 0;
+        const std::int64_t parity = e / kInStep % 2;
+        // order: relaxed at both: it only matters that the line moves
+        if (exchange) timing.cells()[rank].value[parity].store(e, std::memory_order_relaxed);
+        status = one_episode(handle, program);
+        // order: relaxed: see above
+        if (exchange)
+          seen += timing.cells()[(rank + 1) % program.members].value[parity].load(std::memory_order_relaxed);
+      }
+      if (status != Status::kOk) break;
+      if (rank == 0) {
+        const std::int64_t took = os::now_ns() - start;
+        timing.ns.store(took, std::memory_order_relaxed);  // order: relaxed: read after all have ended
+        const bool enough = took >= 2'000'000 && batch > kFirst;
+        // order: relaxed: only the number matters; negative: this batch was the last
+        timing.episodes.store(enough ? -batch : batch, std::memory_order_relaxed);
+      } else {
+        std::int64_t said;
+        // order: relaxed: see rank 0's store
+        while ((said = timing.episodes.load(std::memory_order_relaxed)) != batch && said != -batch) {
+          // order: relaxed: it only says whether to give up
+          if (timing.failed.load(std::memory_order_relaxed) != 0) break;
+          os::yield();
+        }
+      }
+      // Rank 0 must not store another length before all have read this one. One more episode would ensure
+      // that for a barrier, but not for a broadcast. Here no two batches have the same length, and rank 0 is
+      // never two batches ahead. So no member misses a length.
+      if (timing.episodes.load(std::memory_order_relaxed) < 0) break;  // order: relaxed: see rank 0's store
+    }
+    timing.seen.fetch_add(seen, std::memory_order_relaxed);  // order: relaxed: nobody reads it
+  }
+  if (status != Status::kOk) {
+    std::int32_t none = 0;
+    // order: relaxed: read after the end; the first failure is the reason
+    timing.failed.compare_exchange_strong(none, -static_cast<std::int32_t>(status),
+                                          std::memory_order_relaxed);
+    if (member != nullptr) team->break_with(Status::kBroken, rank);
+  }
+  if (member != nullptr) member->leave();
+}
+
+Result<double> measure(const std::vector<std::byte>& blob, const PlanKey& key, int) {
+  const auto& program = *reinterpret_cast<const ProgramHeader*>(blob.data());
+  if (!key.cpus.empty() && key.cpus.size() != program.members)
+    return Error{Status::kArgument, "one CPU per member is needed to measure"};
+  exec::TeamOptions options;
+  options.members = program.members;
+  options.shared = key.engine == Engine::kProcesses;
+  options.programs[static_cast<int>(slot_of(program))] = blob.data();
+  Team* team = nullptr;
+  const char* detail = "";
+  const Status made = Team::create(options, &team, &detail);
+  if (made != Status::kOk) return Error{made, std::string("measuring: ") + detail};
+  void* page = mmap(nullptr, Timing::bytes(program.members), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    team->release();
+    return Error{Status::kMemory, "measuring: mmap failed"};
+  }
+  auto& timing = *new (page) Timing;
+  const bool ran = run_members(
+      key.engine, program.members,
+      [&](std::uint32_t rank) { work(team, program, rank, key.cpus.empty() ? -1 : key.cpus[rank], timing); },
+      [&] { team->break_with(Status::kBroken, 0); });
+  // All members have ended and were waited for.
+  const std::int32_t failed = timing.failed.load(std::memory_order_relaxed);         // order: see above
+  const std::int64_t episodes = -timing.episodes.load(std::memory_order_relaxed);    // order: see above
+  const double ns = static_cast<double>(timing.ns.load(std::memory_order_relaxed));  // order: see above
+  munmap(page, Timing::bytes(program.members));
+  team->release();
+  if (!ran) return Error{Status::kSystem, "measuring: fork failed"};
+  if (failed != 0)
+    return Error{static_cast<Status>(-failed),
+                 std::string("measuring ") + program.algorithm + ": a member failed"};
+  return ns / static_cast<double>(episodes < 0 ? -episodes : episodes);
+}
+
+}  // namespace
+
+Measure measure_on_this_machine() { return measure; }
+
+}  // namespace fermata

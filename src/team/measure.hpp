@@ -1,0 +1,20 @@
+// Times a compiled program on this machine, for the planner.
+#ifndef FERMATA_TEAM_MEASURE_HPP
+#define FERMATA_TEAM_MEASURE_HPP
+
+#include "plan/block_plan.hpp"
+#include "plan/plan.hpp"
+
+namespace fermata {
+
+// Runs the program back to back with one thread or process per rank. Each is pinned to key.cpus[rank], or
+// unpinned if that is empty. Returns ns per episode of one repeat, of at least 2 ms or 1,048,576 episodes.
+// Errors: kSystem (a member could not be started), and those of the run itself.
+Measure measure_on_this_machine();
+
+// Likewise for a collective on blocks by this schedule. Returns ns from the last arrival to the last
+// departure: the time of a call after a barrier, less the barrier's own.
+BlockMeasure measure_blocks_on_this_machine();
+
+}  // namespace fermata
+#endif

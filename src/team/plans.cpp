@@ -1,0 +1,93 @@
+#include "team/plans.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "plan/block_model.hpp"
+#include "plan/block_plan.hpp"
+#include "team/machine.hpp"
+#include "team/refresh.hpp"
+
+namespace fermata::team {
+namespace {
+
+Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const HostPlans* over_hosts,
+                                               exec::PlanSlot slot) {
+  PlanKey key = wanted_plan(slot, request);
+  for (const Plan* plan : request.plans) {
+    if (plan->key.kind == key.kind && plan->key.payload == key.payload) {
+      if (plan->key.hosts != request.hosts)
+        return Error{Status::kArgument, "a plan for other hosts was given to a team"};
+      if (plan->key.members == request.members) return compile(*plan);
+      return Error{Status::kArgument, "a plan for " + std::to_string(plan->key.members) +
+                                          " members was given to a team of " +
+                                          std::to_string(request.members)};
+    }
+  }
+  if (over_hosts != nullptr) return over_hosts->program(key);
+  const auto machine = this_machine();
+  if (!machine) return machine.error();
+  key.fingerprint = fingerprint(**machine);
+  key.cpus = request.cpus;
+  return program_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "");
+}
+
+// Packs the costs by this machine's profile for these CPUs, and what was measured for such a team.
+std::vector<std::byte> block_knowledge(const TeamRequest& request) {
+  const auto machine = this_machine();
+  if (!machine) return {};
+  PlanKey key;
+  key.fingerprint = fingerprint(**machine);
+  key.members = request.members;
+  key.engine = request.engine;
+  key.cpus = request.cpus;
+  return pack(block_costs(this_profile(request.engine), **machine, key), known_choices(key));
+}
+
+}  // namespace
+
+TeamRequest request_like(const exec::Team& parent, std::size_t members) {
+  TeamRequest request;
+  request.members = static_cast<std::int32_t>(members);
+  request.engine = parent.shared() ? Engine::kProcesses : Engine::kThreads;
+  request.tagged = parent.layout().tagged != 0;
+  request.reproducible = parent.layout().reproducible != 0;
+  request.wait = parent.wait();
+  request.stall_ns = parent.stall_ns();
+  return request;
+}
+
+PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request) {
+  const exec::SlotUse& wanted = exec::kSlotUses[static_cast<int>(slot)];
+  PlanKey key;
+  key.kind = wanted.kind;
+  key.members = request.members;
+  key.payload = wanted.kind == Kind::kBarrier && request.tagged ? 8 : wanted.payload;
+  key.engine = request.engine;
+  return key;
+}
+
+std::string fixed_algorithm(const PlanKey& key) {
+  if (key.members == 1 || !folds(key.kind)) return "";
+  return key.kind == Kind::kReduce ? "binomial" : "extended_butterfly";
+}
+
+Result<TeamPlans> plans_for(const TeamRequest& request) {
+  if (request.programs != nullptr) return plans_from(request);
+  std::optional<HostPlans> over_hosts;
+  if (!request.hosts.empty()) over_hosts.emplace(request);
+  TeamPlans plans;
+  plans.reproducible = request.reproducible;
+  for (std::uint32_t i = 0; i < exec::kPlanSlots; ++i) {
+    auto program =
+        program_of_slot(request, over_hosts ? &*over_hosts : nullptr, static_cast<exec::PlanSlot>(i));
+    if (!program) return program.error();
+    plans.programs.push_back(std::move(*program));
+  }
+  plans.blocks = over_hosts ? over_hosts->block_knowledge(request) : block_knowledge(request);
+  if (over_hosts && request.refresh_seconds > 0)
+    plans.refresh = refresh_start(request, over_hosts->profile());
+  return plans;
+}
+
+}  // namespace fermata::team

@@ -1,0 +1,85 @@
+// What a team is made from: the request, and the plans for it.
+#ifndef FERMATA_TEAM_PLANS_HPP
+#define FERMATA_TEAM_PLANS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/kind.hpp"
+#include "base/result.hpp"
+#include "exec/team.hpp"
+#include "plan/plan.hpp"
+#include "profile/profile.hpp"
+#include "topo/topology.hpp"
+
+namespace fermata::team {
+
+struct TeamRequest {
+  std::int32_t members = 1;
+  Engine engine = Engine::kThreads;
+  bool tagged = false;
+  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says; a sub-team is as its parent
+  WaitKind wait = WaitKind::kAuto;
+  std::int64_t stall_ns = 0;
+  // The CPU of each rank on its host; over hosts -1 where a rank has none. Empty: no rank is pinned.
+  std::vector<std::int32_t> cpus;
+  std::vector<const Plan*> plans;
+  std::vector<std::int32_t> hosts;  // of each rank; empty: all on one host
+  std::vector<std::string> names;   // of the hosts; empty: not known
+  const void* programs = nullptr;   // what fermata_hosts_plan gave on one of the hosts; null: plan here
+  std::size_t programs_bytes = 0;
+  std::int32_t host = 0;         // this host
+  exec::Team* within = nullptr;  // the team in whose file the new one is to lie; null: a file of its own
+  double refresh_seconds = 0;    // over several hosts: least time between two refreshes; 0: none
+  bool refresh_keeps = false;    // refreshes update the cache, too
+};
+// A request for a team like `parent`, with other members.
+TeamRequest request_like(const exec::Team& parent, std::size_t members);
+
+// The algorithm for reproducible results: one for each collective that folds. Its tree depends only on the
+// number of members, so every run gives the same bits. Empty: the fastest algorithm may be used.
+std::string fixed_algorithm(const PlanKey& key);
+// The key of a slot's plan: kind, members, payload and engine.
+PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
+
+// Plans for ranks on these hosts: the cached ones, else by what was measured there, else by estimates.
+class HostPlans {
+ public:
+  explicit HostPlans(const TeamRequest& request);
+  HostPlans(const TeamRequest& request, Profile profile);
+  // For the kind, members and payload of `wanted`: the cached plan, else a new one.
+  Result<Plan> plan(const PlanKey& wanted) const;
+  Result<std::vector<std::byte>> program(const PlanKey& wanted) const;
+  std::vector<std::byte> block_knowledge(const TeamRequest& request) const;
+  const Profile& profile() const { return *profile_; }
+
+ private:
+  std::vector<std::int32_t> hosts_;
+  bool reproducible_;
+  Topology topology_;
+  std::shared_ptr<const Profile> profile_;
+};
+
+// What the members of a team must have in common: programs, and the costs by which they choose schedules.
+struct TeamPlans {
+  std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
+  std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_model.hpp)
+  // A RefreshStart and the profile (team/refresh.hpp). Empty: no refreshes.
+  std::vector<std::byte> refresh;
+  bool reproducible = false;
+};
+Result<TeamPlans> plans_for(const TeamRequest& request);
+// Likewise, for a team in the file of another. The first process that needs them for these members, tags and
+// CPUs makes them. All later teams in that file use them.
+Result<TeamPlans> plans_within(const TeamRequest& request);
+
+// The plans as bytes, to be sent to the other hosts.
+std::vector<std::byte> packed(const TeamPlans& plans);
+// Plans from such bytes. kArgument if they are no plans for such a team.
+Result<TeamPlans> plans_from(const TeamRequest& request);
+
+}  // namespace fermata::team
+#endif

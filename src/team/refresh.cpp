@@ -1,0 +1,191 @@
+#include "team/refresh.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "os/environment.hpp"
+#include "os/os.hpp"
+#include "team/calls.hpp"
+#include "team/refresher.hpp"
+#include "team/share.hpp"
+#include "team/team.hpp"
+
+namespace fermata::team {
+namespace {
+
+constexpr std::uint64_t kProbes = 2;           // from each host to each other host
+constexpr std::int64_t kProbeNs = 20'000'000;  // longest wait for them
+constexpr std::size_t kMostText = 16384;
+constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes; far more than programs need
+constexpr int kOnLine = 7;                                       // int64 values on a line
+
+// The first members of the hosts send each other empty lines, and wait for them. All members are in the
+// refresh, so each takes in its lines at once. A line that comes after the wait counts in the next refresh.
+void probe(const fermata_member* member, std::uint32_t hosts) {
+  exec::Team& team = member->member->team();
+  std::vector<std::uint32_t> first(hosts, team.members());
+  for (std::uint32_t r = team.members(); r-- > 0;) first[team.host_of(r)] = r;
+  if (first[team.host()] != member->member->rank()) return;
+  for (std::uint64_t n = 0; n < kProbes; ++n)
+    for (const std::uint32_t rank : first)
+      if (rank < team.members() && team.is_away(rank)) team.probe(rank);
+  const std::int64_t until = os::now_ns() + kProbeNs;
+  const auto is_open = [&](std::uint32_t host) {
+    return host != team.host() && first[host] < team.members() &&
+           team.arrivals()->probes(host) < (member->refreshes + 1) * kProbes;
+  };
+  for (std::uint32_t host = 0; host < hosts && os::now_ns() < until;) {
+    if (!is_open(host)) {
+      ++host;
+      continue;
+    }
+    team.attend_port();
+    os::yield();
+  }
+}
+
+int gather(fermata_member* member, Words& words) {
+  exec::Member& m = *member->member;
+  const exec::Arrivals& arrivals = *m.team().arrivals();
+  words.branch() = -static_cast<std::int64_t>(m.team().trunk().next_branch());
+  words.requests() = m.has_requests() ? -1 : 0;
+  for (std::uint32_t host = 0; host < words.hosts(); ++host)
+    if (host != m.team().host())
+      words.late(host, m.team().host()) = arrivals.least_late_ns(host, os::now_ns());
+  std::vector<std::int64_t> mine = words.all;
+  for (std::size_t at = 0; at < mine.size(); at += kOnLine) {
+    const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(kOnLine, mine.size() - at));
+    const int rc = least_at_first(member, &mine[at], &words.all[at], count);
+    if (rc != FERMATA_OK) return rc;
+  }
+  return FERMATA_OK;
+}
+
+// Reports follow the members to the new team. Aborts don't (graft() in exec/team.hpp).
+void follow(const fermata_member* member) {
+  exec::Team* const now = &member->member->team();
+  exec::Team* before = nullptr;
+  {
+    const os::ProcessLock lock;
+    auto& moved = member->origin->moved;
+    before = moved.load(std::memory_order_relaxed);  // order: relaxed: under the lock
+    if (before == now) return;
+    now->retain();
+    moved.store(now, std::memory_order_relaxed);  // order: likewise
+  }
+  if (before != nullptr) before->release();
+}
+
+// All members change if all have their part of the new team, with the same plans. Else none does.
+int change(fermata_member* member, const Decision& decision, bool* done) {
+  const std::int64_t began = os::now_ns();
+  exec::Team& team = member->member->team();
+  if (decision.bytes > kMostPrograms)
+    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
+                static_cast<unsigned long long>(decision.bytes));
+  std::vector<std::byte> programs(decision.bytes);
+  if (member->refresher != nullptr) programs = member->refresher->programs();
+  if (const int rc = broadcast(member, programs.data(), programs.size(), 0); rc != FERMATA_OK) return rc;
+  // share() does not attend the port, so the whole broadcast must be out before it.
+  if (const int rc = barrier(member); rc != FERMATA_OK) return rc;
+  team.trunk().see_branch(static_cast<std::uint32_t>(decision.branch));
+  Gathering g = everybody(member);
+  g.branch = branch_of(team, static_cast<std::uint32_t>(decision.branch), 0);
+  g.replaces = true;
+  g.request.programs = programs.data();
+  g.request.programs_bytes = programs.size();
+  fermata_team* handle = nullptr;
+  fermata_member* made = nullptr;
+  std::uint64_t hash = 0;
+  int own = share(member, g, &handle);
+  if (own == FERMATA_OK) own = join(handle, static_cast<int>(g.mine), false, &made);
+  if (own == FERMATA_OK) hash = hash_of_team(*handle->team);
+  std::int64_t all[3] = {own, static_cast<std::int64_t>(hash), ~static_cast<std::int64_t>(hash)};
+  const int rc = least_at_all(member, all, 3);
+  team.hand_off(member->member->rank(), nullptr);  // all members have taken it
+  *done = rc == FERMATA_OK && own == FERMATA_OK && all[0] == FERMATA_OK && all[1] == ~all[2];
+  if (*done) {
+    if (member->refresher != nullptr) member->refresher->changed(member, began);
+    member->blocks.reset();
+    take_over(member, made);
+    follow(member);
+  } else {
+    leave(made);
+  }
+  destroy(handle);
+  return rc;
+}
+
+int run(fermata_member* member) {
+  announce(member, 0);
+  if (const int rc = barrier(member); rc != FERMATA_OK) return rc;
+  const std::int64_t began = os::now_ns();
+  Words words(member->member->team());
+  probe(member, words.hosts());
+  if (const int rc = gather(member, words); rc != FERMATA_OK) return rc;
+  Decision decision;
+  if (member->member->rank() == 0) {
+    if (member->refresher == nullptr) member->refresher = std::make_shared<Refresher>(member);
+    decision = member->refresher->decide(member, words, began);
+  }
+  if (const int rc = broadcast(member, &decision, sizeof decision, 0); rc != FERMATA_OK) return rc;
+  bool changed = false;
+  if (decision.bytes != 0)
+    if (const int rc = change(member, decision, &changed); rc != FERMATA_OK) return rc;
+  ++member->refreshes;
+  const std::int64_t took = os::now_ns() - began;
+  const os::ProcessLock lock;
+  auto& log = member->origin->refreshed;
+  if (log == nullptr) log = std::make_shared<RefreshLog>();
+  if (log->refreshes < member->refreshes) {
+    log->refreshes = member->refreshes;
+    log->changes += changed ? 1 : 0;
+    log->took_ns += took;
+  }
+  if (member->refresher != nullptr) log->text += member->refresher->take_text();
+  if (log->text.size() > kMostText)
+    log->text.erase(0, log->text.find('\n', log->text.size() - kMostText) + 1);
+  member->member->set_review(member->member->calls() + decision.calls);
+  return FERMATA_OK;
+}
+
+}  // namespace
+
+int refresh(fermata_member* member) {
+  const auto give_up = [&] { member->member->team().break_with(Status::kBroken, member->member->rank()); };
+  try {
+    const int rc = run(member);
+    if (rc != FERMATA_OK) give_up();
+    return rc;
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+std::vector<std::byte> refresh_start(const TeamRequest& request, const Profile& profile) {
+  const RefreshStart start{request.refresh_seconds, request.refresh_keeps ? 1u : 0u};
+  const std::string text = to_json(profile);
+  std::vector<std::byte> out(sizeof start + text.size());
+  std::memcpy(out.data(), &start, sizeof start);
+  std::memcpy(out.data() + sizeof start, text.data(), text.size());
+  return out;
+}
+
+void ask_for_refreshes(double configured, TeamRequest& request) {
+  request.refresh_seconds = configured;
+  request.refresh_keeps = false;
+  int word = -1;
+  const double seconds = os::seconds_of(os::Variable::kRefresh, &word);
+  if (!(seconds > 0)) return;
+  if (configured == 0) request.refresh_seconds = seconds;
+  request.refresh_keeps = word >= 0;  // the word "keep"
+}
+
+RefreshLog log_of(const fermata_team& team) {
+  const os::ProcessLock lock;
+  return team.refreshed != nullptr ? *team.refreshed : RefreshLog{};
+}
+
+}  // namespace fermata::team

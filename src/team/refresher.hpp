@@ -1,0 +1,82 @@
+// Rank 0's part of a refresh: it judges whether other plans pay, by what all members tell it.
+#ifndef FERMATA_TEAM_REFRESHER_HPP
+#define FERMATA_TEAM_REFRESHER_HPP
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "os/os.hpp"
+#include "plan/refresh.hpp"
+#include "team/refresh.hpp"
+
+namespace fermata::team {
+
+// What all members tell rank 0. Of each word rank 0 gets the least:
+// - branch(): minus a number for a new team on the port that this process has not seen
+// - requests(): -1 if a request is outstanding
+// - late(): how late lines come from one host to another
+class Words {
+ public:
+  explicit Words(const exec::Team& team) {
+    for (std::uint32_t r = 0; r < team.members(); ++r) hosts_ = std::max(hosts_, team.host_of(r) + 1);
+    all.assign(2 + std::size_t{hosts_} * (hosts_ - 1), exec::Arrivals::kUnknown);
+  }
+  std::uint32_t hosts() const { return hosts_; }
+  std::int64_t& branch() { return all[0]; }
+  std::int64_t& requests() { return all[1]; }
+  std::int64_t& late(std::uint32_t from, std::uint32_t to) {
+    return all[2 + from * (hosts_ - 1) + (to < from ? to : to - 1)];
+  }
+
+  std::vector<std::int64_t> all;
+
+ private:
+  std::uint32_t hosts_ = 0;
+};
+
+// What rank 0 tells all members.
+struct Decision {
+  std::uint64_t calls = 0;   // from here to the next refresh
+  std::uint64_t branch = 0;  // number of the new team on the port
+  std::uint64_t bytes = 0;   // of its programs; 0: no change
+};
+
+class Refresher {
+ public:
+  explicit Refresher(const fermata_member* member);
+
+  Status prepare(const fermata_member* member, std::uint32_t hosts);
+  Decision decide(const fermata_member* member, Words& words, std::int64_t began);
+  const std::vector<std::byte>& programs() const { return programs_; }
+  void changed(const fermata_member* member, std::int64_t began);
+  std::string take_text() { return std::exchange(text_, {}); }
+
+ private:
+  void say(const std::string& what) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.1f s: ", static_cast<double>(os::now_ns() - began_ns_) * 1e-9);
+    text_ += time + what + "\n";
+  }
+  void observe(Words& words);
+  std::vector<double> count_uses(const fermata_member* member) const;
+  Result<std::vector<std::byte>> compiled(const fermata_member* member,
+                                          const std::vector<std::optional<Plan>>& plans) const;
+
+  const RefreshStart start_;
+  const std::int64_t began_ns_;
+  std::optional<Refresh> refresh_;
+  std::vector<std::optional<Plan>> next_;
+  std::vector<std::byte> programs_;
+  std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
+  double planning_ns_ = 0, change_ns_;
+  std::uint64_t calls_ = 0;    // at the end of the last refresh
+  std::int64_t ended_ns_ = 0;  // when that was; 0: no refresh yet
+  std::string text_;
+};
+
+}  // namespace fermata::team
+#endif

@@ -1,0 +1,147 @@
+#include "team/share.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "os/os.hpp"
+#include "team/calls.hpp"
+#include "team/team.hpp"
+
+namespace fermata::team {
+
+void announce(const fermata_member* member, std::uint64_t scratch) {
+  const exec::Member& m = *member->member;
+  exec::StatusLine& line = m.team().status(m.rank());
+  line.scratch.store(scratch, std::memory_order_relaxed);  // order: relaxed: the barrier orders it
+  // order: relaxed: the barrier orders it
+  line.meeting.store(os::random_number(), std::memory_order_relaxed);
+}
+
+int overwritten() {
+  return fail(Status::kBroken, "what this member said of the split was overwritten by another one");
+}
+
+std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
+  const auto at = std::find_if(parts.begin(), parts.end(), [rank](const Part& p) { return p.rank == rank; });
+  return static_cast<std::uint32_t>(at - parts.begin());
+}
+
+constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the trunk, for kMaxMembers
+
+bool is_branch_number(std::uint32_t number) { return number >> (32 - kBranchRankBits) == 0; }
+
+std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uint32_t leader) {
+  return number << kBranchRankBits | parent.rank_in_trunk(leader);
+}
+
+namespace {
+
+// The address space of a member.
+std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
+  const exec::StatusLine& line = team.status(rank);
+  // order: relaxed: set at join
+  return {line.home.load(std::memory_order_relaxed), line.process.load(std::memory_order_relaxed)};
+}
+
+int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> homes;
+  for (const Part& p : parts) homes.push_back(home_of(team, p.rank));
+  std::sort(homes.begin(), homes.end());
+  return static_cast<int>(std::unique(homes.begin(), homes.end()) - homes.begin()) - 1;
+}
+
+// The leader makes the team. It passes the segment's descriptor through an abstract socket to the first
+// member of each other process. The socket's name is random, and only members can read it.
+int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_t mine, fermata_team** team) {
+  const exec::Team& parent = member->member->team();
+  // order: relaxed: the barrier orders it
+  const std::uint64_t meeting = parent.status(g.here[0].rank).meeting.load(std::memory_order_relaxed);
+  char name[80];
+  std::snprintf(name, sizeof name, "split.%016llx.%016llx",
+                static_cast<unsigned long long>(home_of(parent, g.here[0].rank).first),
+                static_cast<unsigned long long>(meeting));
+  constexpr std::int64_t kMostNs = 30'000'000'000;  // a process may end after the barrier
+  const std::int64_t told = member->member->timeout();
+  const std::int64_t patience = told > 0 ? std::min(told, kMostNs) : kMostNs;
+  if (mine != 0) return attach(name, patience, g.request.wait, g.request.stall_ns, team);
+  const int made = make_team(g.request, team);
+  const int others = parent.shared() ? other_processes(parent, g.here) : 0;
+  if (made != FERMATA_OK || others == 0) return made;
+  const int served = serve(**team, name, others, patience);
+  if (served != FERMATA_OK) destroy(*team);
+  return served;
+}
+
+// Gives the new team the parent's port, even if it is on one host: a member that waits in it must still move
+// what its process has signalled to other hosts.
+int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
+  if (parent.port() == nullptr) return FERMATA_OK;
+  std::vector<std::uint32_t> trunk_ranks;
+  for (const Part& p : g.parts) trunk_ranks.push_back(parent.rank_in_trunk(p.rank));
+  const char* detail = "";
+  const Status status = team->team->graft(parent.trunk(), trunk_ranks.data(), g.branch, g.replaces, &detail);
+  return status == Status::kOk ? FERMATA_OK : fail(status, "%s", detail);
+}
+
+}  // namespace
+
+// The first member of each process hands its team to the others of that process, and each takes a reference.
+// The lock in hand_off() and take_handoff() is for race detectors: they cannot see an order that the barrier
+// makes through other processes.
+int share(fermata_member* member, const Gathering& g, fermata_team** team) {
+  exec::Member& m = *member->member;
+  std::uint32_t first = 0;
+  const std::uint32_t mine = find(g.here, m.rank());
+  while (first < mine && !m.is_beside(g.here[first].rank)) ++first;
+  if (mine == g.here.size()) return overwritten();
+  const std::uint32_t maker = g.here[first].rank;
+  fermata_team* got = nullptr;
+  int rc = FERMATA_OK;
+  if (mine == first) {
+    rc = make_or_fetch(member, g, mine, &got);
+    if (rc == FERMATA_OK && got->team->members() != g.parts.size()) rc = overwritten();
+    if (rc == FERMATA_OK) rc = graft(m.team(), g, got);
+    const Status handed = m.team().hand_off(maker, rc == FERMATA_OK ? got->team : nullptr);
+    if (rc == FERMATA_OK && handed != Status::kOk) rc = fail(handed, "malloc failed");
+  }
+  const int met = barrier(member);
+  if (met != FERMATA_OK || (mine == first && rc != FERMATA_OK)) {
+    destroy(got);
+    return met != FERMATA_OK ? met : rc;
+  }
+  if (mine == first) {
+    *team = got;
+    return FERMATA_OK;
+  }
+  exec::Team* const made = m.team().take_handoff(maker);
+  if (made == nullptr) return fail(Status::kSystem, "rank %u could not make or fetch the sub-team", maker);
+  auto copy = std::make_unique<fermata_team>();
+  copy->team = made;
+  *team = copy.release();
+  return FERMATA_OK;
+}
+
+void take_over(fermata_member* member, fermata_member* made) {
+  made->member->inherit(*member->member);
+  exec::Member* const before = member->member;
+  member->hold(made->member);
+  made->hold(before);
+  leave(made);
+}
+
+Gathering everybody(const fermata_member* member) {
+  const exec::Team& team = member->member->team();
+  Gathering g;
+  for (std::uint32_t r = 0; r < team.members(); ++r) g.parts.push_back({0, 0, r});
+  for (const Part& p : g.parts)
+    if (!team.is_away(p.rank)) g.here.push_back(p);
+  g.mine = member->member->rank();
+  g.request = request_like(team, g.parts.size());
+  for (const Part& p : g.parts)
+    if (team.is_over_hosts()) g.request.hosts.push_back(static_cast<std::int32_t>(team.host_of(p.rank)));
+  g.request.host = static_cast<std::int32_t>(team.host());
+  return g;
+}
+
+}  // namespace fermata::team

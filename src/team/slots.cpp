@@ -1,0 +1,334 @@
+#include "team/slots.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/os.hpp"
+#include "plan/block_model.hpp"
+#include "sync/handover.hpp"
+#include "team/blocks.hpp"
+
+namespace fermata::team {
+namespace {
+
+using exec::Channel;
+
+constexpr std::size_t kFew = 16;
+constexpr std::int64_t kMostLateNs = 500'000'000;
+constexpr std::uint32_t kPiecesOfUse = 40;  // log2 of the piece numbers of one use: more than any request has
+// Pieces are kept so short that one collective takes at most 1/kShare of the heap, unless its elements are
+// longer.
+constexpr std::size_t kShare = 4;
+
+std::atomic<std::uint32_t>& holders_of(std::byte* base, std::uint64_t at) {
+  return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + at);
+}
+
+// Bytes of a quarter of each ring buffer. They are the same at all members, whatever each has to move. Where
+// all know the largest block, its pieces decide; otherwise it is the longest piece. Where many pairs exchange
+// blocks, it is less.
+std::size_t own_quarter(const Checked& c, const CompiledBlocks& compiled, std::size_t heap_bytes) {
+  const std::size_t quarters = exec::kRingQuarters * std::max<std::size_t>(1, compiled.edges.size());
+  const std::size_t share = heap_bytes / kShare / quarters / exec::kRingLine * exec::kRingLine;
+  std::size_t most = std::min(exec::kMostPiece, std::max(share, c.element));
+  if (!c.hidden) {
+    const std::size_t elements = (c.largest + compiled.pieces - 1) / compiled.pieces;
+    most = std::min(most, elements * c.element);
+  }
+  return most <= exec::kOnLine ? 0 : round_up(most, exec::kRingLine);
+}
+
+// The size of a persistent collective's ring buffers.
+struct Shape {
+  std::uint64_t lines = exec::kLeastRingLines;
+  std::size_t in_quarter = 0;
+  std::size_t bytes(std::size_t rings) const { return rings * Channel::ring_bytes(lines, in_quarter); }
+};
+
+// For a regular collective, the buffer grows with the lines: it has room for one piece per line.
+Shape with_lines(std::uint64_t lines, std::size_t in_quarter, bool irregular) {
+  if (irregular) return {lines, in_quarter};
+  return {lines, in_quarter * lines / exec::kRingQuarters};
+}
+
+// With more lines than the least, a member runs further ahead in calls that wait for no answer. There are at
+// most as many lines as in the ring buffers that all other collectives share.
+std::uint64_t most_lines(const exec::Team& team, std::size_t in_quarter, bool irregular, std::size_t rings,
+                         std::uint64_t spare) {
+  std::uint64_t lines = exec::kLeastRingLines;
+  const std::size_t least = with_lines(lines, in_quarter, irregular).bytes(rings);
+  while (2 * lines <= team.layout().ring_lines) {
+    const Shape longer = with_lines(2 * lines, in_quarter, irregular);
+    if (longer.in_quarter > exec::kMostInQuarter || longer.bytes(rings) > least + spare) break;
+    lines *= 2;
+  }
+  return lines;
+}
+
+}  // namespace
+
+SlotHeap::SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes)
+    : base_(base), room_{{begin, bytes}}, used_(begin), spare_(bytes / 8) {}
+
+SlotHeap::Part SlotHeap::take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare) {
+  const std::uint64_t whole = kMaxLine + round_up(bytes, kMaxLine);
+  if (taken_.size() >= collect_at_) collect();
+  // First, so that no room is lost if there is no memory.
+  if (taken_.size() == taken_.capacity()) taken_.reserve(2 * taken_.size() + kFew);
+  std::uint64_t at = find(whole);
+  if (at == 0) {
+    collect();
+    at = find(whole);
+  }
+  if (at == 0) return {};
+  taken_.push_back({at, whole, spare});
+  spare_ -= spare;
+  // order: relaxed: a broadcast tells the others of the part, and orders it
+  holders_of(base_, at).store(holders, std::memory_order_relaxed);
+  const bool used = at < used_;
+  used_ = std::max(used_, at + whole);
+  return {at, used};
+}
+
+// First fit: the used parts stay together at the beginning.
+std::uint64_t SlotHeap::find(std::uint64_t bytes) {
+  const auto it =
+      std::find_if(room_.begin(), room_.end(), [&](const auto& room) { return room.second >= bytes; });
+  if (it == room_.end()) return 0;
+  auto node = room_.extract(it);
+  const std::uint64_t at = node.key();
+  node.key() += bytes;
+  node.mapped() -= bytes;
+  if (node.mapped() != 0) room_.insert(std::move(node));
+  return at;
+}
+
+void SlotHeap::collect() {
+  std::erase_if(taken_, [&](const Taken& part) {
+    if (!references_are_gone<RealAtomics>(holders_of(base_, part.at)) || !put_back(part.at, part.bytes))
+      return false;
+    spare_ += part.spare;
+    return true;
+  });
+  collect_at_ = 2 * taken_.size() + kFew;
+}
+
+bool SlotHeap::put_back(std::uint64_t at, std::uint64_t bytes) try {
+  const auto next = room_.lower_bound(at);
+  const bool touches_next = next != room_.end() && next->first == at + bytes;
+  const auto before = next != room_.begin() ? std::prev(next) : room_.end();
+  if (before != room_.end() && before->first + before->second == at) {
+    before->second += bytes + (touches_next ? next->second : 0);
+    if (touches_next) room_.erase(next);
+  } else if (touches_next) {
+    auto node = room_.extract(next);
+    node.key() = at;
+    node.mapped() += bytes;
+    room_.insert(std::move(node));
+  } else {
+    room_.emplace(at, bytes);
+  }
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+namespace {
+
+std::uint64_t head_of(const exec::Team& team) {
+  return kMaxLine + (team.is_over_hosts() ? round_up(team.members() * sizeof(std::uint64_t), kMaxLine) : 0);
+}
+
+std::uint64_t word_of(std::uint64_t at, std::uint32_t host) {
+  return at + kMaxLine + host * sizeof(std::uint64_t);
+}
+
+// The number of drops once all members of this host have freed all uses up to `use`.
+std::uint32_t holders_until(const exec::Team& team, std::uint64_t use) {
+  std::uint32_t here = 0;
+  for (std::uint32_t r = 0; r < team.members(); ++r) here += team.is_away(r) ? 0 : 1;
+  return here * static_cast<std::uint32_t>(use);
+}
+
+// Called by rank 0: have all members on all hosts freed the part?
+bool is_back(const exec::Team& team, const PartsOverHosts::Part& part) {
+  if (!have_dropped<RealAtomics>(holders_of(team.base(), part.at), holders_until(team, part.use)))
+    return false;
+  for (std::uint32_t r = 0; r < team.members(); ++r) {
+    if (!team.is_away(r)) continue;
+    const auto& word =
+        *reinterpret_cast<const std::atomic<std::uint64_t>*>(team.base() + word_of(part.at, team.host_of(r)));
+    // order: acquire: all uses of the part by that host's members are over. Pairs with land()'s kSlotPublish.
+    if (RealAtomics::load_acquire<Site::kSlotAwait>(word) != part.use) return false;
+  }
+  return true;
+}
+
+void let_go_over_hosts(const exec::Team& team, std::uint64_t at, std::uint64_t use) {
+  if (drop_another<RealAtomics>(holders_of(team.base(), at)) != holders_until(team, use) || !team.is_away(0))
+    return;
+  net::Line line{.offset = word_of(at, team.host()), .header = use};
+  team.write(line);
+}
+
+}  // namespace
+
+PartsOverHosts::Part PartsOverHosts::take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings) {
+  for (Taken& taken : taken_) {
+    if (taken.rings != rings || !is_back(team, taken.part)) continue;
+    ++taken.part.use;
+    return taken.part;
+  }
+  const std::uint64_t whole = head_of(team) + round_up(bytes, kMaxLine);
+  if (whole > team.layout().heap_bytes - used_) return {};
+  taken_.push_back({{team.layout().heap + used_, 1}, rings});
+  used_ += whole;
+  return taken_.back().part;
+}
+
+HeldSlots::~HeldSlots() {
+  if (team_ == nullptr) return;
+  if (generation_ == os::fork_generation()) {
+    if (use_ != 0) let_go_over_hosts(*team_, at_, use_);
+    else drop_reference<RealAtomics>(holders_of(team_->base(), at_));
+  }
+  team_->release();
+}
+
+void HeldSlots::hold(exec::Team& team, std::uint64_t at, std::uint64_t use) {
+  team.retain();
+  team_ = &team;
+  at_ = at;
+  use_ = use;
+  generation_ = os::fork_generation();
+}
+
+std::byte* HeldSlots::rings() const { return team_->base() + at_ + head_of(*team_); }
+
+namespace {
+
+// Tries again for up to kMostLateNs: the lines that say that a part is free may still be on their way.
+PartsOverHosts::Part part_over_hosts(exec::Member& m, PartsOverHosts& parts, std::uint64_t bytes,
+                                     std::uint64_t rings) {
+  const std::int64_t until = os::now_ns() + kMostLateNs;
+  for (;;) {
+    const bool last = os::now_ns() >= until;  // before the look: this thread may be stopped for longer
+    m.team().attend_port();
+    const PartsOverHosts::Part part = parts.take(m.team(), bytes, rings);
+    if (part.at != 0 || last) return part;
+    m.progress();
+    os::yield();
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Indices of fermata_member::told, which rank 0 fills.
+enum Told : std::uint8_t { kAt, kQuarter, kUse, kLines };
+constexpr std::uint32_t kWords = 4;
+
+// Checks what rank 0 has told: another process may have overwritten it.
+bool lies_in_heap(const exec::Team& team, std::uint64_t at, std::uint64_t bytes) {
+  const exec::TeamLayout& layout = team.layout();
+  const std::uint64_t end = layout.heap + layout.heap_bytes;
+  return at >= layout.heap && at % kMaxLine == 0 && at <= end && bytes <= end - at;
+}
+
+bool rings_lie_in_heap(const exec::Team& team, const std::uint64_t (&told)[kWords], bool irregular,
+                       std::size_t rings) {
+  const std::uint64_t lines = told[kLines];
+  if (!std::has_single_bit(lines) || lines < exec::kLeastRingLines || lines > exec::kMostCrowdedLines)
+    return false;
+  return lies_in_heap(team, told[kAt],
+                      head_of(team) + with_lines(lines, told[kQuarter], irregular).bytes(rings));
+}
+
+// Called by rank 0: finds a part for the request. told[kAt] is 0 if there is none.
+void find_part(fermata_request& r, std::size_t in_quarter, std::uint64_t (&told)[kWords]) {
+  Blocks& blocks = *r.member->blocks;
+  exec::Member& m = *r.member->member;
+  const std::size_t rings = r.program->edges.size();
+  const bool irregular = r.checked.irregular;
+  Shape shape = with_lines(exec::kLeastRingLines, in_quarter, irregular);
+  if (m.team().is_over_hosts()) {
+    const auto* edges = reinterpret_cast<const char*>(r.program->edges.data());
+    const std::uint64_t which = exec::with_plan(hash_of({edges, rings * sizeof(BlockEdge)}), in_quarter);
+    const PartsOverHosts::Part part = part_over_hosts(m, blocks.parts, shape.bytes(rings), which);
+    told[kAt] = part.at;
+    told[kUse] = part.use;
+  } else {
+    const std::size_t least = shape.bytes(rings);
+    const std::uint64_t lines = most_lines(m.team(), in_quarter, irregular, rings, blocks.heap.spare());
+    const Shape longer = with_lines(lines, in_quarter, irregular);
+    SlotHeap::Part part =
+        blocks.heap.take(longer.bytes(rings), m.team().members(), longer.bytes(rings) - least);
+    if (part.at != 0) shape = longer;
+    else part = blocks.heap.take(least, m.team().members());
+    told[kAt] = part.at;
+    if (part.used) Channel::clear(m.team().base() + part.at + kMaxLine, shape.lines, shape.in_quarter, rings);
+  }
+  told[kQuarter] = in_quarter;
+  told[kLines] = shape.lines;
+}
+
+// The call as the other members compare it. They have memory for their requests.
+exec::Call call_without_memory(const fermata_member* member, const fermata_operation& operation) {
+  Checked checked;
+  guarded([&] { return check(member, operation, &checked); });
+  return call_of(checked, operation);
+}
+
+}  // namespace
+
+int reserve_all(fermata_request& r) {
+  r.prepared = true;
+  const exec::Team& team = r.member->member->team();
+  r.ends.resize(2 * r.program->edges.size() + 1);
+  r.own = {team.base(), exec::kLeastRingLines, own_quarter(r.checked, *r.program, team.layout().heap_bytes),
+           0, r.ends.data()};
+  fill(r, false);
+  r.filled = false;  // its ring buffers will lie elsewhere
+  return FERMATA_OK;
+}
+
+int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* r) {
+  exec::Member& m = *member->member;
+  const Status ready = m.prepares(r != nullptr ? r->core.call : call_without_memory(member, operation));
+  if (ready != Status::kOk) return answer(member, ready);
+  // Not on the stack: a broadcast that times out stays outstanding. fermata_resume completes it after this
+  // function has returned, and makes no request.
+  std::uint64_t(&told)[kWords] = member->told;
+  std::fill(std::begin(told), std::end(told), 0);
+  const std::size_t in_quarter = r != nullptr ? r->own.in_quarter : 0;
+  if (m.rank() == 0 && r != nullptr) {
+    const auto find = [&] { return find_part(*r, in_quarter, told), static_cast<int>(FERMATA_OK); };
+    if (guarded(find) != FERMATA_OK) told[kAt] = 0;
+  }
+  const Status status = m.broadcast(told, sizeof told, 0);
+  if (status != Status::kOk) return answer(member, status);
+  if (told[kAt] == 0)
+    return fail(Status::kMemory,
+                "the team's slots for persistent operations are used up, or rank 0 has no memory");
+  if (r == nullptr) {
+    HeldSlots nobodys;  // each member must drop its hold
+    if (lies_in_heap(m.team(), told[kAt], head_of(m.team()))) nobodys.hold(m.team(), told[kAt], told[kUse]);
+    return fail(Status::kMemory, "rank %u has no memory for its part of a persistent operation", m.rank());
+  }
+  const std::size_t rings = r->program->edges.size();
+  const bool irregular = r->checked.irregular;
+  if (told[kQuarter] != in_quarter || !rings_lie_in_heap(m.team(), told, irregular, rings))
+    return fail(Status::kMismatch, "the members prepare different operations");
+  r->slots.hold(m.team(), told[kAt], told[kUse]);
+  const std::uint64_t before = told[kUse] << kPiecesOfUse;
+  Channel::End fresh;
+  fresh.next = before + 1;
+  fresh.credit_seen = before;
+  std::fill(r->ends.begin(), r->ends.end(), fresh);
+  const Shape shape = with_lines(told[kLines], in_quarter, irregular);
+  r->own = {r->slots.rings(), shape.lines, shape.in_quarter, 0, r->ends.data()};
+  return FERMATA_OK;
+}
+
+}  // namespace fermata::team

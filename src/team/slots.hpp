@@ -1,0 +1,109 @@
+// Memory for the ring buffers of persistent collectives. Each request gets a part of the team's heap. Rank 0
+// keeps the account of the parts, all members use them, and each member frees its hold by itself.
+//
+// A part begins with a count of the members that still hold it. A member counts itself out when it frees its
+// request, at any time and without a message. Rank 0 reclaims the parts that no member holds when it looks
+// for room. So no member waits until another one frees its request, and the account needs no lock.
+#ifndef FERMATA_TEAM_SLOTS_HPP
+#define FERMATA_TEAM_SLOTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "exec/team.hpp"
+
+struct fermata_member;
+struct fermata_operation;
+struct fermata_request;
+
+namespace fermata::team {
+
+// Rank 0's account.
+class SlotHeap {
+ public:
+  // The heap begins at `base` + begin.
+  SlotHeap(std::byte* base, std::uint64_t begin, std::uint64_t bytes);
+  struct Part {
+    // Offset from base: first the line with the count, then `bytes` bytes. 0: no room.
+    std::uint64_t at = 0;
+    bool used = false;  // an earlier part lay here, and its contents are still there
+  };
+  // `spare`: how many of the bytes go beyond its need.
+  Part take(std::uint64_t bytes, std::uint32_t holders, std::uint64_t spare = 0);
+  std::size_t taken() const { return taken_.size(); }  // parts, including those that no member holds any more
+  // Bytes that a part may take now beyond its need, to be faster. They come from one eighth of the heap. A
+  // part gets a fixed share of what is left of it, so parts that come later find room, too.
+  std::uint64_t spare() const { return spare_ / kSpares; }
+
+ private:
+  struct Taken {
+    std::uint64_t at, bytes, spare;
+  };
+  static constexpr std::uint64_t kSpares = 16;
+
+  std::uint64_t find(std::uint64_t bytes);
+  void collect();
+  bool put_back(std::uint64_t at, std::uint64_t bytes);  // false: no memory to record it
+
+  std::byte* base_;
+  std::map<std::uint64_t, std::uint64_t> room_;  // bytes of each free range, by offset; neighbours are merged
+  std::vector<Taken> taken_;
+  // collect() runs at this many parts: twice as many as it left the last time. So it checks a part twice on
+  // average.
+  std::size_t collect_at_ = 0;
+  std::uint64_t used_;   // no part has used the memory from here on
+  std::uint64_t spare_;  // bytes that parts may still take beyond their need
+};
+
+// The same over several hosts. After the count, a part has a word for each host. There the host tells rank 0
+// the last use that all of its members have freed. The ports may still deliver a line after that, for example
+// a last credit. Therefore a part is used again only by collectives with the same ring buffers. Their pieces
+// get higher numbers than all earlier pieces (take_slots). So a line that comes late is older than what it
+// meets.
+class PartsOverHosts {
+ public:
+  struct Part {
+    std::uint64_t at = 0;   // from the team's base; 0: no room
+    std::uint64_t use = 0;  // from 1
+  };
+  // rings: a hash of the edges and of the size of their ring buffers.
+  Part take(const exec::Team& team, std::uint64_t bytes, std::uint64_t rings);
+
+ private:
+  struct Taken {
+    Part part;
+    std::uint64_t rings = 0;
+  };
+  std::vector<Taken> taken_;
+  std::uint64_t used_ = 0;  // bytes of the heap
+};
+
+// A member's hold on a part and on the team's memory. A request may be freed after its member has left.
+class HeldSlots {
+ public:
+  HeldSlots() = default;
+  HeldSlots(const HeldSlots&) = delete;
+  HeldSlots& operator=(const HeldSlots&) = delete;
+  ~HeldSlots();
+  void hold(exec::Team& team, std::uint64_t at, std::uint64_t use);
+  std::byte* rings() const;
+
+ private:
+  exec::Team* team_ = nullptr;
+  std::uint64_t at_ = 0;
+  std::uint64_t use_ = 0;         // over several hosts; else 0
+  std::uint32_t generation_ = 0;  // a forked child holds nothing
+};
+
+// Reserves all memory that a request from make() needs for any number of starts. Returns FERMATA_OK or
+// throws.
+int reserve_all(fermata_request& request);
+// Gets ring buffers for a persistent request. All members call it. Rank 0 finds a part and tells the others
+// where it is. `request` null: this member has no memory for its request. It calls all the same, and drops
+// its hold at once. The other members get their ring buffers.
+int take_slots(fermata_member* member, const fermata_operation& operation, fermata_request* request);
+
+}  // namespace fermata::team
+#endif

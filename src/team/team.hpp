@@ -1,0 +1,37 @@
+// The life of a team: it is made or attached, members join and leave, and it ends.
+#ifndef FERMATA_TEAM_TEAM_HPP
+#define FERMATA_TEAM_TEAM_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "team/handles.hpp"
+#include "team/plans.hpp"
+
+namespace fermata::team {
+
+// An error if the handle is null, or the team was destroyed.
+int check_team(const fermata_team* team);
+
+int make_team(const TeamRequest& request, fermata_team** out);
+// Offers the team as `name` until `count` processes have fetched it, for at most `within_ns`.
+int serve(const fermata_team& team, const char* name, int count, std::int64_t within_ns);
+int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
+           fermata_team** out);
+// The same for a team that lies in the file of `neighbour`, at `place`.
+int attach_within(exec::Team& neighbour, std::uint64_t place, WaitKind wait, std::int64_t stall_ns,
+                  fermata_team** out);
+void destroy(fermata_team* team);
+
+// The CPU of each rank, as the team's creator configured them. Empty: its members are not pinned, or another
+// process has overwritten the CPUs.
+std::vector<std::int32_t> cpus_of(const exec::Team& team);
+// A hash of the team's programs, and of the costs by which its members choose schedules.
+std::uint64_t hash_of_team(const exec::Team& team);
+
+// `rank` may be FERMATA_ANY_RANK. `owns`: leave() destroys the team's handle, too.
+int join(fermata_team* team, int rank, bool owns, fermata_member** out);
+void leave(fermata_member* member);
+
+}  // namespace fermata::team
+#endif

@@ -1,0 +1,208 @@
+// An unpinned team that was pinned later is planned again, at an agreed call, and goes on.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "../../operation.hpp"
+#include "team/handles.hpp"
+#include "team/review.hpp"
+#include "team/team.hpp"
+#include "os/os.hpp"
+
+namespace fermata {
+namespace {
+
+struct Outcome {
+  std::atomic<int> moved{0};
+  std::atomic<int> planned{0};
+};
+
+void repeat(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i)
+    ASSERT_EQ(fermata_barrier(m), FERMATA_OK) << fermata_error_detail();
+}
+
+// Call number 4096 is no barrier.
+void alternate(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    std::int64_t one = 1;
+    ASSERT_EQ(i % 2 == 0 ? fermata_barrier(m) : fermata_broadcast(m, &one, sizeof one, 0), FERMATA_OK)
+        << fermata_error_detail();
+  }
+}
+
+void reduce_only(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    std::int64_t one = 1;
+    ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK)
+        << fermata_error_detail();
+    ASSERT_EQ(one, 3);
+  }
+}
+
+// Nobody looks behind these, nor behind a test with nothing to test, which would wait for members that don't
+// look; the next barrier does.
+void split(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
+    ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
+    if (fermata_member_rank(m) != 0) continue;
+    ASSERT_EQ(fermata_test(m), FERMATA_OK) << fermata_error_detail();
+  }
+  repeat(m, 1);
+}
+
+// Rank 0 asks before it departs, the others don't.
+void split_and_ask(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    ASSERT_EQ(fermata_arrive(m), FERMATA_OK) << fermata_error_detail();
+    while (fermata_member_rank(m) == 0 && fermata_test(m) == FERMATA_PENDING) std::this_thread::yield();
+    ASSERT_EQ(fermata_depart(m), FERMATA_OK) << fermata_error_detail();
+  }
+  repeat(m, 1);
+}
+
+// With and without a tag, which is the same call.
+void tag_some(fermata_member* m, std::uint64_t calls) {
+  for (std::uint64_t i = 0; i < calls; ++i)
+    ASSERT_EQ(fermata_member_rank(m) == 0 ? fermata_barrier(m) : fermata_barrier_tagged(m, 7), FERMATA_OK)
+        << fermata_error_detail();
+}
+
+// A request that is begun before the call that is due, and waited for after it.
+void with_request(fermata_member* m, std::uint64_t calls) {
+  std::vector<double> ones(1000, 1);
+  const fermata_operation sum = test::in_place_sum(ones.data(), ones.size());
+  fermata_request* request = nullptr;
+  ASSERT_EQ(fermata_begin(m, &sum, &request), FERMATA_OK) << fermata_error_detail();
+  repeat(m, calls);
+  ASSERT_EQ(fermata_request_wait(request), FERMATA_OK) << fermata_error_detail();
+  EXPECT_EQ(ones, std::vector<double>(1000, 3));
+  fermata_request_free(request);
+}
+
+using Calls = void (*)(fermata_member*, std::uint64_t);
+
+void run(fermata_team* team, int rank, bool pin, Calls calls, Outcome& outcome) {
+  std::int32_t cpus[1024];
+  const std::int32_t n = os::affinity_list(cpus, 1024);
+  if (pin) {
+    ASSERT_EQ(fermata_pin(cpus[rank % n]), FERMATA_OK);
+  }
+  fermata_member* m = nullptr;
+  ASSERT_EQ(fermata_team_join(team, rank, &m), FERMATA_OK) << fermata_error_detail();
+  const exec::Team* before = &m->member->team();
+  ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
+  std::int64_t sum = 0;
+  calls(m, team::kFirstReview + 100);
+  for (int i = 0; i < 50; ++i) {
+    sum = rank + 1;
+    ASSERT_EQ(fermata_allreduce(m, &sum, &sum, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK);
+  }
+  EXPECT_EQ(sum, 6);
+  if (&m->member->team() != before) ++outcome.moved;
+  if (team::cpus_of(m->member->team()).size() == 3 && team::cpus_of(m->member->team())[static_cast<std::size_t>(rank)] == cpus[rank % n])
+    ++outcome.planned;
+  fermata_member_leave(m);
+}
+
+void with_team(bool pin, Calls calls, Outcome& outcome) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 3;
+  config.tagged = calls == tag_some ? 1 : 0;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 3; ++r) crew.emplace_back([&, r] { run(team, r, pin, calls, outcome); });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+TEST(Review, PinnedMembersMoveToAPlanForTheirCpus) {
+  for (const Calls calls : {repeat, alternate, reduce_only, split, split_and_ask, tag_some}) {
+    Outcome outcome;
+    with_team(true, calls, outcome);
+    EXPECT_EQ(outcome.moved.load(), 3);
+    EXPECT_EQ(outcome.planned.load(), 3);
+  }
+}
+
+// Requests refer to their team's memory.
+TEST(Review, PinnedMembersWithRequestsStay) {
+  Outcome outcome;
+  with_team(true, with_request, outcome);
+  EXPECT_EQ(outcome.moved.load(), 0);
+}
+
+// A team that has moved looks again.
+TEST(Review, MembersPinnedElsewhereMoveOn) {
+  std::int32_t cpus[1024];
+  if (os::affinity_list(cpus, 1024) == 1) GTEST_SKIP() << "one CPU: there is no elsewhere";
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::vector<std::int32_t> planned[2];
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      ASSERT_EQ(fermata_pin(cpus[r]), FERMATA_OK);
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      repeat(m, team::kFirstReview + 1);
+      ASSERT_EQ(team::cpus_of(m->member->team())[static_cast<std::size_t>(r)], cpus[r]);
+      ASSERT_EQ(fermata_pin(cpus[1 - r]), FERMATA_OK);
+      repeat(m, team::kFirstReview * team::kReviewStep + 1);
+      planned[r] = team::cpus_of(m->member->team());
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+  for (const auto& of : planned) EXPECT_EQ(of, (std::vector<std::int32_t>{cpus[1], cpus[0]}));
+}
+
+// Who gets there by way of a timeout looks with the others.
+TEST(Review, ATimeoutInTheCallThatIsDue) {
+  fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
+  config.members = 2;
+  fermata_team* team = nullptr;
+  ASSERT_EQ(fermata_team_create(&config, &team), FERMATA_OK) << fermata_error_detail();
+  std::atomic<bool> timed_out{false};
+  std::vector<std::thread> crew;
+  for (int r = 0; r < 2; ++r)
+    crew.emplace_back([&, r] {
+      fermata_member* m = nullptr;
+      ASSERT_EQ(fermata_team_join(team, r, &m), FERMATA_OK) << fermata_error_detail();
+      ASSERT_EQ(fermata_member_set_timeout(m, 60), FERMATA_OK);
+      repeat(m, team::kFirstReview - 1);
+      if (r == 0) {
+        while (!timed_out) std::this_thread::yield();
+        repeat(m, 1);
+      } else {
+        fermata_member_set_timeout(m, 0.01);
+        ASSERT_EQ(fermata_barrier(m), FERMATA_ERR_TIMEOUT);
+        timed_out = true;
+        fermata_member_set_timeout(m, 60);
+        ASSERT_EQ(fermata_resume(m), FERMATA_OK) << fermata_error_detail();
+      }
+      std::int64_t one = 1;
+      ASSERT_EQ(fermata_allreduce(m, &one, &one, 1, FERMATA_INT64, FERMATA_SUM), FERMATA_OK)
+          << fermata_error_detail();
+      EXPECT_EQ(one, 2);
+      fermata_member_leave(m);
+    });
+  for (std::thread& t : crew) t.join();
+  fermata_team_destroy(team);
+}
+
+TEST(Review, UnpinnedMembersStay) {
+  if (os::affinity_count() == 1) GTEST_SKIP() << "one CPU: every thread is pinned";
+  Outcome outcome;
+  with_team(false, repeat, outcome);
+  EXPECT_EQ(outcome.moved.load(), 0);
+}
+
+}  // namespace
+}  // namespace fermata
