@@ -12,7 +12,7 @@ namespace fermata::api {
 namespace {
 
 Status begin(fermata_request& link) {
-  // Its member may have left, for example a sub-team's.
+  // The link's member may have left, for example a sub-team's member.
   if (check_request(&link) != FERMATA_OK) return Status::kBroken;
   try {
     fill_again(link);
@@ -98,7 +98,7 @@ int fermata_chain(fermata_request* const* links, size_t count, fermata_request**
     if (!links[i]->prepared || links[i]->links != nullptr)
       return fail(Status::kArgument, "link %zu was not made by fermata_prepare", i);
     if (links[i]->chain != nullptr || std::find(links, links + i, links[i]) != links + i)
-      return fail(Status::kArgument, "link %zu is one already", i);
+      return fail(Status::kArgument, "link %zu is already a link of a chain", i);
     if (links[i]->core.active) return fail(Status::kBusy, "link %zu is still active", i);
   }
   return guarded([&] {

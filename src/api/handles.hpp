@@ -38,12 +38,12 @@ struct fermata_plan {
 };
 struct fermata_team : fermata::kept::Kept<fermata_team> {
   fermata::exec::Team* team = nullptr;
-  // As the team's creator configured them; empty: unpinned. Plans for sub-teams use them.
+  // The CPUs that the team's creator configured; empty: unpinned. Plans for sub-teams use them.
   std::vector<std::int32_t> cpus;
   // The team that the members have moved to after a review of their placement, or by a refresh. Reports
   // follow them. Aborts follow them after a review, but not after a refresh.
   std::atomic<fermata::exec::Team*> moved{nullptr};
-  // Null before the first refresh. os::ProcessLock guards it, and then `moved`, too.
+  // Null before the first refresh. os::ProcessLock guards it; from then on it also guards `moved`.
   std::shared_ptr<fermata::api::RefreshLog> refreshed;
 
   fermata::exec::Team& current() const {
@@ -54,18 +54,18 @@ struct fermata_team : fermata::kept::Kept<fermata_team> {
 // A type of its own, so that the idle hook gets the public handle.
 struct fermata_member : fermata::kept::Kept<fermata_member> {
   fermata::exec::Member* member;
-  fermata::exec::Openings openings;  // the first signals of the member's next calls (exec/openings.hpp)
+  fermata::exec::Openings openings;  // first signals of the member's next calls (exec/openings.hpp)
   fermata_team* team;                // of a sub-team: the handle to free with the member; else null
   fermata_team* origin;              // the handle that the member was joined from
   fermata_idle_hook hook;
   void* hook_user;
   bool arrived = false;                          // a split-phase call is outstanding
-  bool reviews = false;                          // after the blocking call that is outstanding
-  bool may_differ = false;                       // lengths may, or might: the team was bounded
-  std::uint64_t told[4] = {};                    // what rank 0 tells about a part of the heap (api/slots.cpp)
-  std::vector<std::int32_t> planned_for;         // CPUs that the present plans are for; empty: any
+  bool reviews = false;                          // it reviews after the outstanding blocking call
+  bool may_differ = false;                       // lengths may differ, or could before: it was bounded
+  std::uint64_t told[4] = {};                    // rank 0's message about a part of the heap (api/slots.cpp)
+  std::vector<std::int32_t> planned_for;         // CPUs for which the present plans were made; empty: any
   std::shared_ptr<fermata::api::Blocks> blocks;  // null before its first collective on blocks
-  // Set while a split-phase call goes on as a collective on blocks, since others gave another length.
+  // Set while a split-phase call continues as a collective on blocks, since others gave another length.
   std::shared_ptr<fermata::api::Moved> moved;
   std::uint64_t refreshes = 0;                         // of its team's profile, in which it took part
   std::shared_ptr<fermata::api::Refresher> refresher;  // rank 0's; null before the first refresh
@@ -87,7 +87,7 @@ int member_status(const fermata_member* member, Status status);
 [[gnu::cold]] int null_handle();  // a required pointer is NULL
 // Copies as much text as fits, and a terminating zero. *length: in, the capacity; out, the bytes needed.
 int copy_text(const std::string& text, char* buffer, std::size_t* length);
-inline constexpr const char* kNowhere = "FERMATA_IN_PLACE: there is no buffer here whose place it could have";
+inline constexpr const char* kNowhere = "this member must pass a buffer here, not FERMATA_IN_PLACE";
 
 // Runs a function that may throw. An exception becomes a status.
 template <class F>
@@ -116,12 +116,12 @@ Profile best_known_profile(const Topology& topology, Engine engine);
 // This machine's profile. It is read once per process and engine.
 const Profile& this_profile(Engine engine);
 
-// What make_team() makes a team from. create, split and the calls for hosts use it.
+// The arguments of make_team(). create, split and the calls for hosts use it.
 struct TeamRequest {
   std::int32_t members = 1;
   Engine engine = Engine::kThreads;
   bool tagged = false;
-  bool reproducible = false;  // as FERMATA_REPRODUCIBLE says; a sub-team is as its parent
+  bool reproducible = false;  // by FERMATA_REPRODUCIBLE; for a sub-team, by its parent
   WaitKind wait = WaitKind::kAuto;
   std::int64_t stall_ns = 0;
   std::vector<std::int32_t> cpus;
@@ -129,10 +129,10 @@ struct TeamRequest {
   std::vector<std::int32_t> hosts;   // of each rank; empty: all on one host
   std::vector<std::string> names;    // of the hosts; empty: not known
   std::vector<std::int32_t> pinned;  // the CPU of each rank on its host, or -1; empty: unpinned
-  const void* programs = nullptr;    // what fermata_hosts_plan gave on one of the hosts; null: plan here
+  const void* programs = nullptr;    // from fermata_hosts_plan on one of the hosts; null: plan here
   std::size_t programs_bytes = 0;
   std::int32_t host = 0;         // this host
-  exec::Team* within = nullptr;  // the team in whose file the new one is to lie; null: a file of its own
+  exec::Team* within = nullptr;  // the new team is in this team's file; null: in a file of its own
   double refresh_seconds = 0;    // over several hosts: least time between two refreshes; 0: none
   bool refresh_keeps = false;    // refreshes update the cache, too
 };
@@ -141,7 +141,7 @@ int request_of(const fermata_team_config& config, TeamRequest& out);
 // The algorithm for reproducible results: one for each collective that folds. Its tree depends only on the
 // number of members, so every run gives the same bits. Empty: the fastest algorithm may be used.
 std::string fixed_algorithm(const PlanKey& key);
-// Plans for ranks on these hosts: the cached ones, else by what was measured there, else by estimates.
+// Plans for ranks on these hosts: the cached ones, else from measured costs, else from estimates.
 class HostPlans {
  public:
   explicit HostPlans(const TeamRequest& request);
@@ -160,7 +160,7 @@ class HostPlans {
 };
 // The key of a slot's plan: kind, members, payload and engine.
 PlanKey wanted_plan(exec::PlanSlot slot, const TeamRequest& request);
-// What the members of a team must have in common: programs, and the costs by which they choose schedules.
+// Data that all members of a team share: programs, and the costs by which they choose schedules.
 struct TeamPlans {
   std::vector<std::vector<std::byte>> programs;  // compiled, in the order of exec::PlanSlot
   std::vector<std::byte> blocks;                 // costs for schedules of blocks (plan/block_model.hpp)
@@ -172,24 +172,24 @@ Result<TeamPlans> plans_for(const TeamRequest& request);
 // Likewise, for a team in the file of another. The first process that needs them for these members, tags and
 // CPUs makes them. All later teams in that file use them.
 Result<TeamPlans> plans_within(const TeamRequest& request);
-// Plans that another host has made, from the bytes of packed(). kArgument if they are no plans for such a
-// team.
+// Reads plans that another host has made, from the bytes of packed(). Error: kArgument, if they are damaged
+// or for another team.
 Result<TeamPlans> plans_from(const TeamRequest& request);
 std::vector<std::byte> packed(const TeamPlans& plans);
 int make_team(const TeamRequest& request, fermata_team** out);
-// After an attach: reads from the segment which CPUs the team's plans are for.
+// After an attach: reads from the segment the CPUs for which the team's plans were made.
 void read_planned_cpus(fermata_team& handle);
 WaitKind wait_kind(int configured);  // the environment's choice comes first
 int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t stall_ns,
            fermata_team** out);
-// `rank` may be FERMATA_ANY_RANK. `owns`: fermata_member_leave() destroys the team's handle, too.
+// `rank` may be FERMATA_ANY_RANK. `owns`: fermata_member_leave() also destroys the team's handle.
 int join(fermata_team* team, int rank, bool owns, fermata_member** out);
-// An unpinned team first reviews the placement of its members after call kFirstReview. Each further review
-// comes kReviewStep times as late.
+// An unpinned team first reviews the placement of its members after call kFirstReview. Each later review
+// comes after kReviewStep times as many calls.
 inline constexpr std::uint64_t kFirstReview = 4096;
 inline constexpr std::uint64_t kReviewStep = 16;
-// Collective: all members call it after the same call on lines. If all are pinned by now, to other CPUs than
-// their plans are for, they move to a team with plans for these CPUs.
+// Collective: all members call it after the same call on lines. If all are pinned, and to other CPUs than
+// those of their plans, they move to a team with plans for their CPUs.
 int review(fermata_member* member);
 
 }  // namespace fermata::api

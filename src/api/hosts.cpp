@@ -1,4 +1,4 @@
-// Teams over several hosts behind the C ABI.
+// Teams over several hosts in the C ABI.
 #include "fermata/hosts.h"
 
 #include <algorithm>
@@ -66,8 +66,8 @@ HostPlans::HostPlans(const TeamRequest& request)
   topology_ = topology_of(team);
   Profile profile = profile_of(team, topology_);
   if (request.refresh_seconds > 0) {
-    // A refresh reads the profile as JSON from the segment (api/refresh.hpp). Both profiles must be the same,
-    // to give the same plans.
+    // A refresh reads the profile as JSON from the segment (api/refresh.hpp). This profile must equal the one
+    // that is read there, so that both give the same plans.
     profile.hosts = request.names;
     profile.pinned.assign(request.names.empty() ? 0 : request.hosts.size(), -1);
     if (auto again = profile_from_json(to_json(profile))) profile = std::move(*again);
@@ -105,11 +105,11 @@ std::vector<std::byte> HostPlans::block_knowledge(const TeamRequest& request) co
 
 namespace {
 
-// What the host that plans sends to the others: this header, then the programs, the costs for blocks, and the
-// start of refreshes.
+// The host that plans sends this header to the others. The programs follow, then the costs for blocks, then
+// the data with which refreshes start.
 struct PlansHeader {
   std::array<std::uint64_t, exec::kPlanSlots + 2> lengths;  // of each part
-  // 1: members fold in fixed orders, whatever their environment says.
+  // 1: members fold in fixed orders, whatever their environment is.
   std::uint64_t reproducible;
   std::uint64_t rest;  // hash of the other parts; programs have their own
 };
@@ -124,7 +124,7 @@ std::uint64_t hash_of_rest(const std::vector<std::byte>& blocks, const std::vect
 }  // namespace
 
 Result<TeamPlans> plans_from(const TeamRequest& request) {
-  const Error bad{Status::kArgument, "these are no plans for such a team"};
+  const Error bad{Status::kArgument, "the plans are damaged, or were made for another team"};
   PlansHeader header;
   const auto* bytes = static_cast<const std::byte*>(request.programs);
   if (request.programs_bytes < sizeof header) return bad;
@@ -181,7 +181,7 @@ int hosts_of_team(const fermata_team_config& config, const int* hosts, TeamReque
   request.hosts.assign(hosts, hosts + config.members);
   for (const std::int32_t h : request.hosts)
     if (h < 0 || h >= config.members)
-      return fail(Status::kArgument, "hosts are numbers from 0 to members - 1, not %d", h);
+      return fail(Status::kArgument, "a host's number is 0 to members - 1, not %d", h);
   const auto is_first = [&](std::int32_t h) { return h == request.hosts.front(); };
   // On one host there are no links to refresh.
   if (std::all_of(request.hosts.begin(), request.hosts.end(), is_first)) request.refresh_seconds = 0;

@@ -20,7 +20,7 @@ void KeptPool::collect() {
   KeptCell* newest = nullptr;
   KeptCell* first = nullptr;
   for (KeptCell* cell = take_all<RealAtomics, KeptCell>(handed_in_); cell != nullptr;) {
-    // order: relaxed: only this thread has the cell now
+    // order: relaxed: only this thread has the cell
     KeptCell* const before = cell->next.load(std::memory_order_relaxed);
     if (newest == nullptr) newest = cell;
     cell->next.store(first, std::memory_order_relaxed);  // order: as above

@@ -1,6 +1,6 @@
-// Handles that can be told from freed ones. The memory of a freed object is used again only for the same
-// type, and is never returned. The object that was freed first is used first. So the use of a freed handle is
-// an error, not a crash, until kResting more objects of its type have been freed.
+// Checked handles: a use of a freed handle is an error, not a crash. The memory of a freed object is used
+// again only for an object of the same type, and is never returned to the system. The object that was freed
+// first is used first. So a freed handle is recognized until kResting more objects of its type were freed.
 #ifndef FERMATA_API_KEPT_HPP
 #define FERMATA_API_KEPT_HPP
 
@@ -10,14 +10,14 @@
 #include <mutex>
 #include <new>
 
-// A namespace of its own: a lookup by argument type also searches the namespace of a base class.
+// It has a namespace of its own, since a lookup by argument type also searches the namespace of a base class.
 namespace fermata::kept {
 
-// Lies before each object.
+// It is in memory before each object.
 struct KeptCell {
   std::atomic<std::uint64_t> serial;  // of the object, from 1; 0: it was freed
-  // In the list of handed-in cells: the cell that was freed before. In the list of resting cells: the one
-  // freed after.
+  // In the list of handed-in cells, the cell that was freed before this one. In the list of resting cells,
+  // the cell that was freed after it.
   std::atomic<KeptCell*> next;
 };
 
@@ -31,8 +31,8 @@ class KeptPool {
   void collect();
 
   std::atomic<KeptCell*> handed_in_{nullptr};  // freed, and not yet in the list of resting cells
-  // take() only tries to lock it, and allocates new memory if another thread holds it. In a child that was
-  // forked meanwhile it stays locked for ever.
+  // take() only tries to lock it, and allocates new memory if another thread holds it. In a child that is
+  // forked meanwhile, it stays locked for ever.
   std::mutex mutex_;
   KeptCell* oldest_ = nullptr;
   KeptCell* newest_ = nullptr;
@@ -51,8 +51,8 @@ class Kept {
 
  private:
   static KeptPool& pool() {
-    // Neither constructed nor destroyed at run time: a fork may come meanwhile, and handles may be freed at
-    // exit.
+    // It is neither constructed nor destroyed at run time: a fork could come during the construction, and
+    // programs may free handles at exit.
     static constinit KeptPool pool;
     return pool;
   }
@@ -64,7 +64,7 @@ std::uint64_t serial_of(const T* handle) {
   if (handle == nullptr) return 0;
   const auto* cell =
       reinterpret_cast<const KeptCell*>(reinterpret_cast<const std::byte*>(handle) - sizeof(KeptCell));
-  // order: relaxed: a correct user has synchronized with the maker; for a wrong use the check is best effort
+  // order: relaxed: a correct caller has synchronized with the maker; a wrong use is detected at best effort
   return cell->serial.load(std::memory_order_relaxed);
 }
 

@@ -1,5 +1,5 @@
-// Calls in which members give different lengths. A call is retracted if the members that its data come from
-// gave another length. It is then made again with that length.
+// Calls in which members give different lengths. If the senders of a member's data gave another length, its
+// call is retracted. The member then repeats the call with that length.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +40,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
     if (theirs % element != 0) {
       m.team().break_with(Status::kMismatch, m.rank());
       return fail(Status::kMismatch,
-                  "rank %u: the others' blocks have %zu bytes, which are no whole elements", m.rank(),
+                  "rank %u: the others' blocks have %zu bytes, not a multiple of its element", m.rank(),
                   theirs);
     }
     const ZeroedBytes out = zeroed_bytes(theirs * blocks);
@@ -55,7 +55,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
       if (both != 0) std::memcpy(out.get() + block * theirs, in_place ? to + block * own : o.in, both);
     }
     const int status = make_call(member, other, executes);
-    // it may have been made again in turn
+    // make_call() may have repeated the call with yet another length, and returned kTruncated.
     if (status != FERMATA_OK && status != FERMATA_ERR_TRUNCATED) return status;
     for (std::size_t b = 0; b < blocks && both != 0; ++b)
       if (!gathers || !in_place || b != m.rank()) std::memcpy(to + b * own, out.get() + b * theirs, both);
@@ -63,7 +63,7 @@ int call_with_their_length(fermata_member* member, const fermata_operation& o, b
   });
 }
 
-// Also called while the member waits for others, so it must not wait.
+// Must not wait, since a member also calls it while it waits for others.
 bool adapt(exec::BlockRequest* core, std::uint64_t bytes) {
   auto& r = *static_cast<fermata_request*>(core->context);
   const auto make = [&] {
@@ -119,7 +119,7 @@ int move_split(fermata_member* member) {
     o.collective = static_cast<int>(split.call.kind);
     o.root = static_cast<int>(split.call.root);
     o.in = moved->in;
-    o.out = split.out != nullptr ? split.out : &moved->in;  // no output: nothing is written there
+    o.out = split.out != nullptr ? split.out : &moved->in;  // without an output, nothing is written there
     const bool folds = fermata::folds(split.call.kind);
     o.type = folds ? split.call.type : static_cast<int>(FERMATA_INT8);
     o.op = split.call.op;

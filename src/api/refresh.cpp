@@ -27,10 +27,10 @@ constexpr std::size_t kMostText = 16384;
 constexpr std::uint64_t kMostPrograms = std::uint64_t{1} << 28;  // bytes; far more than programs need
 constexpr int kOnLine = 7;                                       // int64 values on a line
 
-// What all members tell rank 0. Of each word rank 0 gets the least:
-// - branch(): minus a number for a new team on the port that this process has not seen
+// The values that all members send to rank 0. A reduce gives rank 0 the least of each:
+// - branch(): minus a number for a new team on the port. This process has not seen the number yet.
 // - requests(): -1 if a request is outstanding
-// - late(): how late lines come from one host to another
+// - late(): the least delay of lines from one host to another, with the difference of their clocks
 class Words {
  public:
   explicit Words(const exec::Team& team) {
@@ -50,14 +50,14 @@ class Words {
   std::uint32_t hosts_ = 0;
 };
 
-// What rank 0 tells all members.
+// Rank 0 sends it to all members.
 struct Decision {
-  std::uint64_t calls = 0;   // from here to the next refresh
+  std::uint64_t calls = 0;   // from this refresh to the next one
   std::uint64_t branch = 0;  // number of the new team on the port
   std::uint64_t bytes = 0;   // of its programs; 0: no change
 };
 
-// Copies it, since other processes may write to the segment.
+// Returns a copy, since other processes may write to the segment.
 RefreshStart start_of(const exec::Team& made) {
   RefreshStart start{};
   if (made.layout().refresh_bytes >= sizeof start)
@@ -66,7 +66,7 @@ RefreshStart start_of(const exec::Team& made) {
   return start;
 }
 
-// Are the profile's CPUs on these hosts? Another process may have overwritten it.
+// Are the profile's CPUs on these hosts? Another process may have overwritten the profile.
 bool is_of(const Profile& profile, std::uint32_t hosts) {
   const auto fits = [hosts](const Cpu& cpu) {
     return cpu.host >= 0 && static_cast<std::uint32_t>(cpu.host) < hosts;
@@ -108,12 +108,12 @@ class Refresher {
   std::vector<double> uses_ = std::vector<double>(exec::kPlanSlots, 0.0);  // episodes before the present team
   double planning_ns_ = 0, change_ns_ = kUnknownChangeNs;
   std::uint64_t calls_ = 0;    // at the end of the last refresh
-  std::int64_t ended_ns_ = 0;  // when that was; 0: no refresh yet
+  std::int64_t ended_ns_ = 0;  // when the last refresh ended; 0: no refresh yet
   std::string text_;
 };
 
-// Makes the plans again that the team runs, in order to predict their costs. If a compiled plan differs from
-// what runs, the caller gave that plan, and it stays.
+// Makes the team's plans again, in order to predict their costs. If a compiled plan differs from the program
+// that runs, the caller gave that program's plan, and it stays.
 Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   if (refresh_) return Status::kOk;
   const exec::Team& made = *member->origin->team;
@@ -141,7 +141,7 @@ Status Refresher::prepare(const fermata_member* member, std::uint32_t hosts) {
   return Status::kOk;
 }
 
-// Half of a round trip. In a round trip the difference of the two clocks cancels out.
+// Takes half of each round trip, since the difference of the two clocks cancels in a round trip.
 void Refresher::observe(Words& words) {
   Matrix one_way(static_cast<std::int32_t>(words.hosts()));
   for (std::uint32_t a = 0; a < words.hosts(); ++a)
@@ -160,7 +160,7 @@ void Refresher::observe(Words& words) {
   }
   if (changes.empty() || start_.keeps == 0) return;
   const auto kept = keep_links(*refresh_, changes);
-  say(kept ? "kept in " + *kept : "not kept: " + kept.error().message);
+  say(kept ? "saved in " + *kept : "not saved: " + kept.error().message);
 }
 
 std::vector<double> Refresher::count_uses(const fermata_member* member) const {
@@ -170,7 +170,7 @@ std::vector<double> Refresher::count_uses(const fermata_member* member) const {
   return uses;
 }
 
-// The programs of these plans. Where there is no plan, the program that runs now stays.
+// Compiles these plans. Where there is no plan, the present program stays.
 Result<std::vector<std::byte>> Refresher::compiled(const fermata_member* member,
                                                    const std::vector<std::optional<Plan>>& plans) const {
   TeamPlans out;
@@ -204,7 +204,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
     if (!judged.why.empty()) say(judged.why);
     again = judged.again;
     if (!judged.plans.empty() && words.requests() < 0) {
-      say("kept: operations are outstanding");
+      say("kept the plans: operations are outstanding");
       refresh_->reopen();
     } else if (!judged.plans.empty()) {
       auto programs = compiled(member, judged.plans);
@@ -214,7 +214,7 @@ Decision Refresher::decide(const fermata_member* member, Words& words, std::int6
         out.branch = 0 - static_cast<std::uint64_t>(words.branch());
         out.bytes = programs_.size();
       } else {
-        say("kept: " + programs.error().message);
+        say("kept the plans: " + programs.error().message);
       }
     }
   }
@@ -247,8 +247,8 @@ void Refresher::changed(const fermata_member* member, std::int64_t began) {
 
 namespace {
 
-// The first members of the hosts send each other empty lines, and wait for them. All members are in the
-// refresh, so each takes in its lines at once. A line that comes after the wait counts in the next refresh.
+// The first members of the hosts send each other empty lines, and wait for the others' lines. All members are
+// in the refresh, so each receives its lines at once. A line that comes later counts in the next refresh.
 void probe(const fermata_member* member, std::uint32_t hosts) {
   exec::Team& team = member->member->team();
   std::vector<std::uint32_t> first(hosts, team.members());
@@ -289,7 +289,7 @@ int gather(fermata_member* member, Words& words) {
   return FERMATA_OK;
 }
 
-// Reports follow the members to the new team. Aborts don't (graft() in exec/team.hpp).
+// Reports follow the members to the new team. Aborts do not (graft() in exec/team.hpp).
 void follow(const fermata_member* member) {
   exec::Team* const now = &member->member->team();
   exec::Team* before = nullptr;
@@ -304,12 +304,12 @@ void follow(const fermata_member* member) {
   if (before != nullptr) before->release();
 }
 
-// All members change if all have their part of the new team, with the same plans. Else none does.
+// All members change if all have their part of the new team, with the same plans. Otherwise no member does.
 int change(fermata_member* member, const Decision& decision, bool* done) {
   const std::int64_t began = os::now_ns();
   exec::Team& team = member->member->team();
   if (decision.bytes > kMostPrograms)
-    return fail(Status::kMismatch, "rank 0 tells of plans of %llu bytes",
+    return fail(Status::kMismatch, "rank 0 announced plans of %llu bytes: its data were overwritten",
                 static_cast<unsigned long long>(decision.bytes));
   std::vector<std::byte> programs(decision.bytes);
   if (member->refresher != nullptr) programs = member->refresher->programs();

@@ -1,4 +1,4 @@
-// Makes a team out of a team: by colour and key, or again when its members have been pinned.
+// Makes a team from a team: by colour and key, or again after its members were pinned.
 #include <algorithm>
 #include <cstdio>
 
@@ -19,7 +19,8 @@ std::uint64_t pack(std::int32_t colour, std::int32_t key) {
   return std::uint64_t{static_cast<std::uint32_t>(colour)} << 32 | static_cast<std::uint32_t>(key);
 }
 
-// The members of this colour in the order of the new ranks. It reads all status lines, between two barriers.
+// Returns the members of this colour in the order of the new ranks. It reads all status lines, so call it
+// between two barriers.
 std::vector<Part> parts_of(const exec::Team& team, std::int32_t colour) {
   std::vector<Part> parts;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
@@ -44,7 +45,7 @@ void announce(const fermata_member* member, std::uint64_t scratch) {
 
 namespace {
 
-// The address space of a member.
+// Returns the address space of a member.
 std::pair<std::uint64_t, std::uint32_t> home_of(const exec::Team& team, std::uint32_t rank) {
   const exec::StatusLine& line = team.status(rank);
   // order: relaxed: set at join
@@ -59,7 +60,7 @@ int other_processes(const exec::Team& team, const std::vector<Part>& parts) {
 }
 
 int overwritten() {
-  return fail(Status::kBroken, "what this member said of the split was overwritten by another one");
+  return fail(Status::kBroken, "another process has overwritten this member's arguments of the split");
 }
 
 std::uint32_t find(const std::vector<Part>& parts, std::uint32_t rank) {
@@ -89,8 +90,8 @@ int make_or_fetch(const fermata_member* member, const Gathering& g, std::uint32_
   return served;
 }
 
-// Gives the new team the parent's port, even if it is on one host: a member that waits in it must still move
-// what its process has signalled to other hosts.
+// Lets the new team use the parent's port, even if the new team is on one host. A member that waits in it
+// must still send the lines of its process to other hosts.
 int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
   if (parent.port() == nullptr) return FERMATA_OK;
   std::vector<std::uint32_t> trunk_ranks;
@@ -102,9 +103,9 @@ int graft(exec::Team& parent, const Gathering& g, fermata_team* team) {
 
 }  // namespace
 
-// The first member of each process hands its team to the others of that process, and each takes a reference.
-// The lock in hand_off() and take_handoff() is for race detectors: they cannot see an order that the barrier
-// makes through other processes.
+// The first member of each process passes its team to the others of that process, and each takes a reference.
+// The lock in hand_off() and take_handoff() is for race detectors. They do not see that the barrier orders
+// the two, since it does so through other processes.
 int share(fermata_member* member, const Gathering& g, fermata_team** team) {
   exec::Member& m = *member->member;
   std::uint32_t first = 0;
@@ -152,7 +153,7 @@ TeamRequest request_like(const exec::Team& parent, std::size_t members) {
   return request;
 }
 
-constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the trunk, for kMaxMembers
+constexpr std::uint32_t kBranchRankBits = 12;  // bits of the leader's rank in the port's team (kMaxMembers)
 
 }  // namespace
 
@@ -162,8 +163,9 @@ std::uint32_t branch_of(const exec::Team& parent, std::uint32_t number, std::uin
 
 namespace {
 
-// Over hosts, a process cannot read all status lines. So an allgather tells who goes where, and a number for
-// each new team. The leader's process counts the numbers, so no other team that still exists has the new one.
+// Over hosts, a process cannot read all status lines. So an allgather passes the members' colours and keys,
+// and the numbers from which the new team's number is chosen: the largest one. No member's process has seen
+// that number before.
 int gather(fermata_member* member, int colour, int key, Gathering& g) {
   exec::Team& parent = member->member->team();
   std::vector<std::uint64_t> all(2 * std::size_t{parent.members()});
@@ -181,7 +183,7 @@ int gather(fermata_member* member, int colour, int key, Gathering& g) {
   std::sort(g.parts.begin(), g.parts.end(), before);
   if (find(g.parts, member->member->rank()) == g.parts.size()) return overwritten();
   if (number >> (32 - kBranchRankBits) != 0)
-    return fail(Status::kUnsupported, "the team was split too many times");
+    return fail(Status::kUnsupported, "the team was split too many times: make a new team");
   parent.trunk().see_branch(number);
   g.branch = branch_of(parent, number, g.parts[0].rank);
   for (const Part& p : g.parts)
@@ -202,7 +204,7 @@ void name_hosts(const exec::Team& parent, Gathering& g) {
   g.request.host = number(parent.host());
 }
 
-// No member goes on before all have read the status lines and taken the team. Over several hosts, each also
+// No member returns before all have read the status lines and taken the team. Over several hosts, each also
 // learns that every other member has its part, with the same plans.
 int conclude(fermata_member* member, const Gathering& g, int own, const fermata_team* team) {
   const exec::Team& parent = member->member->team();
@@ -218,7 +220,7 @@ int conclude(fermata_member* member, const Gathering& g, int own, const fermata_
     if (own == FERMATA_OK && theirs != Status::kOk)
       return fail(theirs, "rank %u could not make its part of the sub-team", p.rank);
     if (own == FERMATA_OK && all[2 * p.rank + 1] != mine[1])
-      return fail(Status::kMismatch, "rank %u would run other plans", p.rank);
+      return fail(Status::kMismatch, "rank %u has other plans for the sub-team than this member", p.rank);
   }
   return FERMATA_OK;
 }
@@ -260,8 +262,8 @@ int split(fermata_member* member, int colour, int key, fermata_member** out) {
   return FERMATA_OK;
 }
 
-// The CPU of each member if every member is pinned to one CPU; else empty. Like parts_of(), it is called
-// between two barriers.
+// Returns the CPU of each member if every member is pinned to one CPU; else nothing. Call it between two
+// barriers.
 std::vector<std::int32_t> pinned_cpus(const exec::Team& team) {
   std::vector<std::int32_t> cpus;
   for (std::uint32_t r = 0; r < team.members(); ++r) {

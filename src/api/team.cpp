@@ -1,4 +1,4 @@
-// Teams and members behind the C ABI.
+// Teams and members in the C ABI.
 #include "api/handles.hpp"
 
 #include "api/refresh.hpp"
@@ -54,7 +54,7 @@ Result<std::vector<std::byte>> program_of_slot(const TeamRequest& request, const
   return program_for(key, **machine, nullptr, request.reproducible ? fixed_algorithm(key) : "");
 }
 
-// Packs the costs by this machine's profile for these CPUs, and what was measured for such a team.
+// Packs the costs by this machine's profile for these CPUs, and the measured choices for such a team.
 std::vector<std::byte> block_knowledge(const TeamRequest& request) {
   const auto machine = this_machine();
   if (!machine) return {};
@@ -136,7 +136,7 @@ void read_planned_cpus(fermata_team& handle) {
   const exec::Team& team = *handle.team;
   for (std::uint32_t r = 0; r < team.members(); ++r) {
     const std::uint32_t planned = team.status(r).planned_cpu;
-    if (planned == 0 || planned > kMostCpu) return handle.cpus.clear();  // none, or overwritten
+    if (planned == 0 || planned > kMostCpu) return handle.cpus.clear();  // no CPU, or overwritten
     handle.cpus.push_back(static_cast<std::int32_t>(planned) - 1);
   }
 }
@@ -161,7 +161,7 @@ int attach(const char* name, std::int64_t within_ns, WaitKind wait, std::int64_t
 
 namespace {
 
-// Joins as the lowest rank that no member has or has had.
+// Joins as the lowest rank that no member has joined yet.
 Status join_any(exec::Team* team, exec::Member** out, const char** detail) {
   *detail = "all ranks of the team are taken";
   Status status = Status::kBusy;
@@ -212,7 +212,7 @@ int check(const fermata_team_config& c) {
   return FERMATA_OK;
 }
 
-// An error if the handle is null, or the team was destroyed.
+// Returns an error if the handle is null, or the team was destroyed.
 int check_team(const fermata_team* team) {
   if (team == nullptr) return null_handle();
   return serial_of(team) != 0 ? FERMATA_OK : fail(Status::kArgument, "the team was destroyed");
@@ -276,7 +276,7 @@ int fermata_team_serve(fermata_team* team, const char* name, int count, double s
   if (!team->team->shared())
     return fail(Status::kArgument, "a team of threads cannot be served: use FERMATA_PROCESSES");
   if (team->team->is_within())
-    return fail(Status::kArgument, "this team lies within another: serve that one, and attach by its place");
+    return fail(Status::kArgument, "this team is within another: serve that one, and attach by its place");
   const Status status = os::serve_fd(name, team->team->fd(), count, to_ns(seconds));
   return status == Status::kOk ? FERMATA_OK
                                : fail(status, "serving the team as '%s': %s", name,
@@ -305,8 +305,8 @@ void fermata_member_leave(fermata_member* member) {
 
 void fermata_team_abort(fermata_team* team) {
   if (serial_of(team) == 0) return;
-  // After a refresh the members still check the team that they joined. Nobody frees it meanwhile, whereas a
-  // refresh may free the current one.
+  // After a refresh the members still check the team that they joined. This team stays, whereas a refresh may
+  // free the current one.
   exec::Team& known = refreshes(*team->team) ? *team->team : team->current();
   known.break_with(Status::kBroken, UINT32_MAX);
 }

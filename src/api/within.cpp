@@ -1,5 +1,5 @@
-// Teams that lie in the file of another team (exec/places.hpp). Their plans are stored there for the next
-// team of the same shape.
+// Teams in the file of another team (exec/places.hpp). The file also stores their plans, for the next team of
+// the same shape.
 #include "api/handles.hpp"
 #include "os/os.hpp"
 #include "plan/block_model.hpp"
@@ -24,7 +24,7 @@ int create_within(exec::Team& neighbour, const fermata_team_config& config, std:
   if (const int bad = request_of(config, request); bad != FERMATA_OK) return bad;
   if (request.engine != Engine::kProcesses || !neighbour.shared())
     return fail(Status::kArgument,
-                "a team of threads has no place for others, and needs none: use FERMATA_PROCESSES");
+                "only teams of processes share memory in this way: use FERMATA_PROCESSES for both teams");
   request.within = &neighbour;
   const int rc = make_team(request, out);
   if (rc == FERMATA_OK) *place = (*out)->team->place();
@@ -32,7 +32,7 @@ int create_within(exec::Team& neighbour, const fermata_team_config& config, std:
 }
 
 int attach_within(exec::Team& neighbour, std::uint64_t place, fermata_team** out) {
-  if (!neighbour.shared()) return fail(Status::kArgument, "a team of threads has no place for others");
+  if (!neighbour.shared()) return fail(Status::kArgument, "a team of threads holds no other teams");
   auto handle = std::make_unique<fermata_team>();
   const char* detail = "";
   const Status status = exec::Team::attach_within(neighbour, place, wait_kind(FERMATA_WAIT_AUTO),

@@ -1,4 +1,4 @@
-// What times a compiled program on this machine.
+// Timing of a compiled program on this machine.
 #include "api/measure.hpp"
 
 #include <gtest/gtest.h>

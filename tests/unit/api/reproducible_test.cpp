@@ -1,4 +1,4 @@
-// FERMATA_REPRODUCIBLE=1: which plan is fastest, or saved, doesn't change the bits of a sum.
+// FERMATA_REPRODUCIBLE=1: neither the fastest nor a saved plan changes the bits of a sum.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Reproducible : public testing::Test {
   void SetUp() override { ASSERT_NE(left_to_right(), by_pairs()); }
   void TearDown() override { unsetenv("FERMATA_REPRODUCIBLE"); }
 
-  // As `fermata plan` would, had it measured so: a plan that folds in another order.
+  // Saves a plan that folds in another order, as `fermata plan` would after measuring it as the fastest.
   static void save(Kind kind, Engine engine) {
     const auto machine = api::this_machine();
     ASSERT_TRUE(machine);
@@ -65,7 +65,7 @@ TEST_F(Reproducible, SavedPlansDoNotChangeSums) {
   }
 }
 
-// A team that was split off is as its parent, whatever the environment says by then.
+// A sub-team inherits this from its parent, even if the environment has changed.
 TEST_F(Reproducible, SubTeamsInheritIt) {
   save(Kind::kAllreduce, Engine::kThreads);
   setenv("FERMATA_REPRODUCIBLE", "1", 1);
@@ -113,7 +113,7 @@ TEST_F(Reproducible, BlocksAreFoldedLeftToRight) {
   });
 }
 
-// Over hosts one of them plans for all, and what its environment says holds for all.
+// Over several hosts one host plans for all, and its environment counts for all.
 TEST_F(Reproducible, HostsDoAsTheOneThatPlans) {
   fermata_team_config config = FERMATA_TEAM_CONFIG_INIT;
   config.members = kMembers;

@@ -50,7 +50,7 @@ TEST(Rounds, TwoDisturbedOfFiveChangeNothingButTheRemarks) {
   ASSERT_EQ(p.remarks.size(), 3u);
   EXPECT_EQ(p.remarks[1], "once");
   EXPECT_EQ(p.remarks[2],
-            "the nearest CPUs drifted while measuring: one way 10 to 900 ns in 5 rounds, median 100");
+            "the nearest CPUs' latency changed while measuring: one way 10 to 900 ns in 5 rounds, median 100");
 }
 
 TEST(Rounds, WhatARoundLacksTheOthersSay) {
